@@ -9,17 +9,17 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use toolway_android::listed::Listed;
-use toolway_android::{Bundle, Dialect, Value, cetp, mcp};
+use toolway_android::provider_tool_list::ProviderToolList;
+use toolway_android::{Bundle, BundleValue, ProviderDialect, cetp, mcp};
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
 use toolway_models::config::ProviderConfig;
-use toolway_models::provider::{Converted, NotExpressible};
-use toolway_models::replay::{Replayed, replay};
-use toolway_models::schema::Target as Form;
-use toolway_models::tools::ToolForm;
+use toolway_models::provider::{ConvertedTool, NotExpressible};
+use toolway_models::replay::{ReplayedResponse, replay};
+use toolway_models::schema::SchemaTarget as Form;
+use toolway_models::tools::ToolFormat;
 use toolway_models::transport::SseParser;
 use toolway_models::{
-    ModelEvent, ModelOptions, ModelRequest, Part, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+    MessagePart, ModelEvent, ModelOptions, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
 };
 use toolway_types::{ExposedName, RawJson, Slug, SpecDocument};
 use toolway_wire::pairing::{KeyPin, PairingCode, PairingInput, PairingLink};
@@ -217,7 +217,7 @@ fn request_without_tools() -> ModelRequest {
 }
 
 /// An answer ends once: it is finished, or there is an error. What was told piece by piece is what the parts say.
-fn check_answer(answer: &Replayed) {
+fn check_answer(answer: &ReplayedResponse) {
     let finished = answer.events.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
     assert_eq!(finished + usize::from(answer.error.is_some()), 1, "{answer:?}");
     if answer.error.is_some() {
@@ -229,7 +229,7 @@ fn check_answer(answer: &Replayed) {
         match event {
             ModelEvent::ToolCallStarted { index, .. } => assert!(started.insert(*index), "{answer:?}"),
             ModelEvent::ToolCallArguments { index, .. } => assert!(started.contains(index), "{answer:?}"),
-            ModelEvent::Part(Part::ToolCall(_)) => calls += 1,
+            ModelEvent::Part(MessagePart::ToolCall(_)) => calls += 1,
             _ => {}
         }
     }
@@ -247,14 +247,14 @@ pub fn tool_schema(data: &[u8]) {
     let tool = Arc::new(ToolDefinition::new("fuzz", "", Some(parameters)));
     for form in [Form::OpenAi, Form::OpenAiStrict, Form::Anthropic, Form::AnthropicOutput, Form::Gemini] {
         let set = ToolSet::new(vec![Arc::clone(&tool)]);
-        let converted = set.converted(ToolForm(name_of(form)), |tool| in_form(tool, form));
-        assert_eq!(converted.len() + converted.refused.len(), 1);
+        let converted = set.converted_to(ToolFormat(name_of(form)), |tool| in_form(tool, form));
+        assert_eq!(converted.len() + converted.rejected.len(), 1);
         if converted.is_empty() {
-            assert!(converted.refused.iter().all(|(_, why)| !why.0.is_empty()));
+            assert!(converted.rejected.iter().all(|(_, why)| !why.0.is_empty()));
             continue;
         }
         assert_eq!(in_form(&tool, form).map(|of| of.json), in_form(&tool, form).map(|of| of.json));
-        let restored = converted.restore("fuzz", arguments.to_owned());
+        let restored = converted.restore_arguments("fuzz", arguments.to_owned());
         // What is no object stays as it is, and an object stays one.
         match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments) {
             Err(_) => assert_eq!(restored, arguments),
@@ -275,15 +275,15 @@ fn name_of(form: Form) -> &'static str {
     }
 }
 
-fn in_form(tool: &ToolDefinition, form: Form) -> Result<Converted, NotExpressible> {
-    let converted = toolway_models::schema::parameters(tool.parameters.as_ref(), form)?;
+fn in_form(tool: &ToolDefinition, form: Form) -> Result<ConvertedTool, NotExpressible> {
+    let converted = toolway_models::schema::convert_parameters(tool.parameters.as_ref(), form)?;
     let given = tool.parameters.as_ref().map_or(0, |raw| raw.get().len());
     if let Some(schema) = &converted.schema {
         assert!(schema.get().starts_with('{'), "{form:?}: {}", schema.get());
         assert!(schema.get().len() <= MOST_SCHEMA.max(8 * given), "{form:?}: {} bytes", schema.get().len());
     }
     let json = converted.schema.unwrap_or_default();
-    Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })
+    Ok(ConvertedTool { json, losses: converted.losses, arguments: converted.arguments })
 }
 
 /// What an app provider lists, says of itself, or answers (CETP), and what it tells in one text (MCP, dialect C).
@@ -298,8 +298,8 @@ pub fn provider_list(data: &[u8]) {
         assert_eq!(result.get(), text.trim(), "a result is kept as it was written");
     }
     let answer = Bundle::new().with("success", true).with("tool", text);
-    if let Ok((dialect, listed)) = mcp::read_info(Some(&answer), Dialect::McpB) {
-        assert_eq!(dialect, Dialect::McpC);
+    if let Ok((dialect, listed)) = mcp::read_info(Some(&answer), ProviderDialect::McpB) {
+        assert_eq!(dialect, ProviderDialect::McpC);
         check_listed(&listed);
     }
 }
@@ -312,14 +312,14 @@ pub fn provider_schema(data: &[u8]) {
         .with("tool_name", "tool")
         .with("tool_description", "What it does")
         .with("tool_input_schema", text)
-        .with("tool_input_required", Value::Texts(vec!["a".to_owned()]));
-    if let Ok((_, listed)) = mcp::read_info(Some(&answer), Dialect::McpA) {
+        .with("tool_input_required", BundleValue::Texts(vec!["a".to_owned()]));
+    if let Ok((_, listed)) = mcp::read_info(Some(&answer), ProviderDialect::McpA) {
         check_listed(&listed);
     }
 }
 
 /// Everything that is offered can be, within bounds, and one name is offered once.
-fn check_listed(listed: &Listed) {
+fn check_listed(listed: &ProviderToolList) {
     assert!(listed.tools.len() <= toolway_android::bounds::TOOLS);
     assert!(listed.notes.to_vec().len() <= toolway_android::bounds::NOTES);
     let mut names = HashSet::new();
@@ -336,16 +336,16 @@ fn check_listed(listed: &Listed) {
 
 /// A bundle as it comes from Java.
 pub fn packed_bundle(data: &[u8]) {
-    use toolway_android_jni::codec::{Reader, Writer};
-    let mut reader = Reader::new(data);
+    use toolway_android_jni::codec::{CodecReader, CodecWriter};
+    let mut reader = CodecReader::new(data);
     let Ok(bundle) = reader.bundle() else { return };
-    let mut writer = Writer::default();
+    let mut writer = CodecWriter::default();
     // What only Java has can be read and not written.
     if writer.bundle(&bundle).is_err() {
         return;
     }
     let written = writer.into_bytes();
-    let mut reader = Reader::new(&written);
+    let mut reader = CodecReader::new(&written);
     let again = reader.bundle().expect("what was written can be read");
     reader.end().expect("and nothing more");
     // A float that is not a number does not equal itself.
@@ -359,7 +359,7 @@ pub fn adb_output(data: &[u8]) {
     let (stdout, stderr) = output.split_once('\0').unwrap_or((output, ""));
     if let Ok(Some(bundle)) = toolway_android::host::adb::read_answer(stdout, stderr, method) {
         let texts = bundle.iter().map(|(key, value)| match value {
-            Value::Text(text) => key.len() + text.len(),
+            BundleValue::Text(text) => key.len() + text.len(),
             _ => key.len(),
         });
         assert!(texts.sum::<usize>() <= stdout.len(), "nothing is made up");
@@ -379,17 +379,17 @@ pub fn adb_output(data: &[u8]) {
 
 /// A manifest in binary form, or a resource table that a known manifest refers to, or an APK.
 pub fn manifest(data: &[u8]) {
-    use toolway_android::lint::of_manifest;
-    use toolway_android::manifest::{Apk, Manifest};
+    use toolway_android::lint::lint_manifest;
+    use toolway_android::manifest::{Apk, AppManifest};
     // A manifest and a table behind one another: the first chunk's own size says where the second starts.
     let size = data.get(4..8).and_then(|size| size.try_into().ok()).map_or(0, u32::from_le_bytes);
     let (first, second) = data.split_at(usize::try_from(size).unwrap_or(usize::MAX).min(data.len()));
-    for read in [Manifest::read(data), Manifest::read_with(first, second)].into_iter().flatten() {
+    for read in [AppManifest::read(data), AppManifest::read_with(first, second)].into_iter().flatten() {
         assert!(!read.package.is_empty());
-        let _ = of_manifest(&read);
+        let _ = lint_manifest(&read);
     }
     if let Ok(apk) = Apk::read(std::io::Cursor::new(data), Some(33)) {
-        let _ = of_manifest(&apk.manifest);
+        let _ = lint_manifest(&apk.manifest);
         assert!(apk.certificate.is_none_or(|all| all.split(',').all(|one| one.len() == 64)));
     }
 }

@@ -14,17 +14,17 @@ use toolway_android::ProviderHost;
 use toolway_android::bundle::Bundle;
 use toolway_android::host::HostCall;
 use toolway_android::host::adb::{AdbHost, AdbProgram};
-use toolway_fake_phone::{Adb, FakePhone, Reply, Setup, apps};
+use toolway_fake_phone::{AdbServer, FakePhone, PhoneSetup, ProviderReply, apps};
 
 const ROUNDS: usize = 200;
 /// The call as a person would type it.
-const LINE: &str = "content call --uri content://com.example.notes.tools --method execute_tool \
+const SHELL_COMMAND: &str = "content call --uri content://com.example.notes.tools --method execute_tool \
                     --extra 'args:s:{\"text\"\\:\"a\\:b\"}' --extra request_id:s:0198-a --extra tool_name:s:find";
 
 fn main() {
-    let (adb, phone) = (Adb::start(), FakePhone::start(Setup::default()));
+    let (adb, phone) = (AdbServer::start(), FakePhone::start(PhoneSetup::default()));
     adb.connect(&phone);
-    phone.install(apps::notes(|_| Reply::success("{}")));
+    phone.install(apps::notes(|_| ProviderReply::success("{}")));
     let program = AdbProgram { path: adb.program(), environment: adb.environment() };
     let host = AdbHost::new(program, None);
     let call = HostCall {
@@ -36,13 +36,13 @@ fn main() {
                 .with("args", r#"{"text":"a:b"}"#)
                 .with("request_id", "0198-a"),
         ),
-        patience: Duration::from_secs(20),
+        timeout: Duration::from_secs(20),
     };
     let ours = || assert!(host.call(&call).unwrap().is_some());
     let serial = phone.serial();
     let bare = || {
         let output = Command::new(adb.program())
-            .args(["-s", &serial, "shell", LINE])
+            .args(["-s", &serial, "shell", SHELL_COMMAND])
             .env_clear()
             .envs(adb.environment())
             .stdin(Stdio::null())

@@ -122,7 +122,7 @@ async def test_chaos_ends_in_a_true_outcome_every_time(there, mocks):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_m12_a_truncated_answer_is_not_passed_off_as_whole(there, mocks, kind):
+async def test_a_truncated_answer_is_not_reported_as_complete_m12(there, mocks, kind):
     socket = await chat(there, kind)
     ended = await turn(socket, "truncated")
     assert ended.end["type"] == "error", ended.end

@@ -90,7 +90,7 @@ async def test_revoking_closes_the_live_socket_with_a_reason(net):
     assert response.status_code == 401
 
 
-async def test_r17_revoking_a_device_closes_it_ends_its_calls_and_keeps_it_out(rig):
+async def test_revoking_a_device_closes_it_ends_its_calls_and_blocks_reconnection_r17(rig):
     net, device, caller, name = rig
     call = await caller.start(name)
     await device.request()

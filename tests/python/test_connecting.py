@@ -41,7 +41,7 @@ async def test_connecting_token_subprotocol_wins_over_query(net):
 
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
 @pytest.mark.parametrize("token", [None, "", "nonsense", BAD])
-async def test_r20_no_socket_without_a_good_token_on_loopback(net, path, token):
+async def test_a_loopback_socket_needs_a_valid_token_r20(net, path, token):
     assert (await refused(net.gw, path, token))[0] == 401
 
 
@@ -248,7 +248,7 @@ async def test_connecting_the_token_is_in_no_log(net, gateway_factory):
     assert token not in text and BAD not in text and other.gw.owner_token not in text
 
 
-async def test_r17_many_devices_reconnect_with_the_token_they_have(net):
+async def test_many_devices_reconnect_with_their_existing_tokens_r17(net):
     token, name = await net.pair(), unique("again")
     for _ in range(5):
         device = await DeviceV2.join(net.gw, token, [tool("t")], device_id="the-one", name=name)
@@ -256,7 +256,7 @@ async def test_r17_many_devices_reconnect_with_the_token_they_have(net):
         await device.close()
 
 
-async def test_r18_no_stall_between_small_frames(rig, clock):
+async def test_small_frames_do_not_stall_r18(rig, clock):
     """40 ms a call would be Nagle against delayed acknowledgements."""
     _, device, caller, name = rig
     device.handler = lambda request: "pong"

@@ -1,11 +1,11 @@
-"""Rule 11 and pitfall R12: nothing of one session reaches another."""
+"""Pitfall R12: nothing of one session reaches another."""
 
 import pytest
 from shapes import check_error, check_success, dig, rows
 from toolway_client import tool, unique
 
 
-async def test_r12_one_sessions_errors_reach_no_other(rig):
+async def test_errors_of_one_session_reach_no_other_session_r12(rig):
     net, device, caller, name = rig
     other = await net.caller()
     same = await net.caller()
@@ -22,7 +22,7 @@ async def test_r12_one_sessions_errors_reach_no_other(rig):
         assert {f["type"] for f in socket.history} == {"session_start", "connected", "error"}
 
 
-async def test_r12_calls_and_progress_of_one_reach_no_other(rig):
+async def test_calls_and_progress_of_one_client_reach_no_other_client_r12(rig):
     net, device, caller, name = rig
     token = await net.client()
     one, two = await net.caller(token), await net.caller(token)
@@ -37,7 +37,7 @@ async def test_r12_calls_and_progress_of_one_reach_no_other(rig):
         assert not {"tool_progress", "call_result", "tool_call", "tool_result"} & {f["type"] for f in socket.history}
 
 
-async def test_rule11_one_cannot_cancel_anothers_call(rig):
+async def test_a_client_cannot_cancel_another_clients_call(rig):
     net, device, caller, name = rig
     other = await net.caller()
     call = await caller.start(name)
@@ -51,7 +51,7 @@ async def test_rule11_one_cannot_cancel_anothers_call(rig):
     check_success(await caller.answer(call), "done")
 
 
-async def test_rule11_two_clients_may_choose_the_same_id(rig):
+async def test_two_clients_can_use_the_same_call_id(rig):
     net, device, caller, name = rig
     other = await net.caller()
     for socket, who in ((caller, "one"), (other, "two")):
@@ -63,7 +63,7 @@ async def test_rule11_two_clients_may_choose_the_same_id(rig):
     check_success(await other.answer("same"), "two")
 
 
-async def test_rule11_a_client_reads_only_its_own_calls(net):
+async def test_a_client_reads_only_its_own_calls(net):
     device = await net.v2([tool("work")], handler=lambda r: "ok")
     name = f"{device.source}__work"
     mine, theirs = await net.client(), await net.client()
@@ -78,7 +78,7 @@ async def test_rule11_a_client_reads_only_its_own_calls(net):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_rule11_a_device_is_told_no_more_than_the_call(net, version):
+async def test_a_device_receives_only_the_fields_of_the_call(net, version):
     """The request says nothing of who asks."""
     name = unique("told")
     device = await (net.v1 if version == 1 else net.v2)([tool("work")], name=name, handler=lambda r: "ok")
@@ -87,7 +87,7 @@ async def test_rule11_a_device_is_told_no_more_than_the_call(net, version):
     assert set(device.runs[0]) == {"type", "id", "name", "args"} | extra
 
 
-async def test_rule11_other_devices_hear_nothing_of_a_call(rig):
+async def test_other_devices_receive_nothing_about_a_call(rig):
     net, device, caller, name = rig
     watching = await net.v2([tool("work")])
     device.handler = lambda r: "ok"

@@ -303,7 +303,7 @@ async def test_a_provider_that_refuses_the_gateways_key(client, fakes, stream):
     assert raised.value.response.headers["x-should-retry"] == "false"
 
 
-async def test_m12_an_error_after_the_first_word_is_raised_and_what_was_said_stands(client, fakes):
+async def test_an_error_after_the_first_token_is_raised_and_the_partial_text_is_kept_m12(client, fakes):
     answer = says("half ")
     answer["steps"].append({"error": {"status": 500, "message": "so it is said"}})
     fakes.answer(answer)
@@ -314,7 +314,7 @@ async def test_m12_an_error_after_the_first_word_is_raised_and_what_was_said_sta
     assert text == "half "
 
 
-async def test_m12_a_half_answer_is_not_passed_off_as_whole(client, fakes):
+async def test_a_partial_answer_is_not_reported_as_complete_m12(client, fakes):
     answer = says("half ")
     answer["steps"].append("cut")
     fakes.answer(answer)

@@ -127,7 +127,7 @@ async def test_questions_a_no_is_told_in_words_and_nothing_runs(asks):
     assert asks.device.runs == []
 
 
-async def test_e2_a_no_for_good_is_told_as_such_and_not_asked_again(asks):
+async def test_a_permanent_denial_has_its_own_code_and_is_not_asked_again_e2(asks):
     call = await asks.caller.start(asks.name("locate"))
     await decide(asks.caller, await question(asks.caller), "denied_always", scope="session")
     answer = check_error(await asks.caller.answer(call), "denied_always", dispatched=False)
@@ -153,7 +153,7 @@ async def test_questions_an_answer_for_the_session_holds_there_alone(asks):
     await question(other)
 
 
-async def test_e1_several_questions_wait_and_each_has_its_own_answer(asks):
+async def test_several_questions_are_open_and_each_gets_its_own_answer_e1(asks):
     calls = {n: await asks.caller.start(asks.name("locate"), {"n": n}) for n in range(4)}
     asked = {}
     for _ in calls:
@@ -394,7 +394,7 @@ async def test_approvals_over_an_event_stream_of_the_call(asks):
 
 
 @pytest.mark.parametrize("field", ["approved", "approval", "approved_by", "permission", "decision", "grant"])
-async def test_e9_nothing_that_a_client_sends_approves_its_call(asks, field):
+async def test_nothing_that_a_client_sends_approves_its_own_call_e9(asks, field):
     for given in (True, "granted", asks.id, "owner"):
         answer = await asks.caller.call(asks.name("owners"), {}, **{field: given})
         check_error(answer, "approval_unavailable", dispatched=False)

@@ -95,7 +95,7 @@ async def test_rest_unknown_paths_and_methods(net):
         b"/toolway.db",
     ],
 )
-async def test_r21_no_path_leads_to_a_file(net, path):
+async def test_no_url_path_reads_a_file_r21(net, path):
     """Sent as it is, for HTTP libraries tidy such paths up."""
     reader, writer = await asyncio.open_connection(*net.gw.address)
     host = "%s:%d" % net.gw.address
@@ -274,7 +274,7 @@ async def test_rest_sse_without_progress_is_just_the_outcome(net, rig):
     check_error(got[0][1], "tool_failed", dispatched=True, message="no")
 
 
-async def test_r10_rest_closing_the_stream_cancels_the_call(net, rig):
+async def test_closing_the_rest_stream_cancels_the_call_r10(net, rig):
     _, device, _, name = rig
     stream = net.rest().events("POST", f"/api/tools/{name}/call", {"args": {}})
     first = asyncio.ensure_future(anext(stream))

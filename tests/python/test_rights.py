@@ -188,7 +188,7 @@ async def test_rights_a_token_elsewhere_does_not_count_in_rest(net, door):
     assert response.status_code == 401
 
 
-async def test_r17_spent_revoked_and_expired_are_told_apart(net, tokens):
+async def test_spent_revoked_and_expired_have_different_codes_r17(net, tokens):
     """So that a device knows to stop, and what to tell its owner."""
     texts = {}
     for role in ("wrong", "revoked", "expired"):

@@ -1,4 +1,4 @@
-"""Rules 1 and 2: which specs stand, what is counted, and that registering works at any time."""
+"""Registration (docs/protocol.md, "Registering tools"): accepted and rejected specs, counts, and registration at any time."""
 
 import asyncio
 import re
@@ -59,20 +59,20 @@ async def check_one_bad(device, bad, name):
 
 
 @pytest.mark.parametrize("case", BAD_NAMES)
-async def test_r7_rule1_bad_names_are_rejected_by_name(net, case):
+async def test_invalid_tool_names_are_rejected_by_name_r7(net, case):
     device = await net.v2()
     await check_one_bad(device, spec(BAD_NAMES[case]), BAD_NAMES[case])
     assert await net.names(device.source) == {"good", "fine"}
 
 
 @pytest.mark.parametrize("case", BAD_PARAMETERS)
-async def test_rule1_bad_parameters_are_rejected_by_name(net, case):
+async def test_tools_with_invalid_parameters_are_rejected_by_name(net, case):
     device = await net.v2()
     await check_one_bad(device, spec("bad", BAD_PARAMETERS[case]), "bad")
     assert await net.names(device.source) == {"good", "fine"}
 
 
-async def test_rule1_a_schema_on_the_network_is_rejected_and_never_fetched(net):
+async def test_a_schema_that_refers_to_the_network_is_rejected_and_never_fetched(net):
     asked = []
     server = await asyncio.start_server(lambda r, w: (asked.append(1), w.close()), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -90,7 +90,7 @@ async def test_rule1_a_schema_on_the_network_is_rejected_and_never_fetched(net):
     server.close()
 
 
-async def test_rule1_a_duplicate_within_the_message_is_rejected(net):
+async def test_a_duplicate_within_one_message_is_rejected(net):
     device = await net.v2()
     answer = await device.register([tool("twice"), tool("other"), tool("twice")])
     assert (answer["count"], answer["registered"]) == (3, 2)
@@ -98,7 +98,7 @@ async def test_rule1_a_duplicate_within_the_message_is_rejected(net):
     assert await net.names(device.source) == {"twice", "other"}
 
 
-async def test_rule1_many_bad_ones_each_get_their_reason(net):
+async def test_each_rejected_tool_gets_its_own_reason(net):
     device = await net.v2()
     bad = [spec(n) for n in BAD_NAMES.values()] + [spec(f"p{i}", p) for i, p in enumerate(BAD_PARAMETERS.values())]
     answer = await device.register([*bad, spec("good")])
@@ -108,7 +108,7 @@ async def test_rule1_many_bad_ones_each_get_their_reason(net):
 
 
 @pytest.mark.parametrize("entry", [5, None, "name", [], {}, {"description": "d"}, {"name": 7, "parameters": {}}])
-async def test_rule1_an_entry_that_is_no_spec_leaves_the_others_standing(net, entry):
+async def test_an_entry_that_is_not_a_spec_does_not_affect_the_others(net, entry):
     device = await net.v2()
     answer = await device.register([spec("good"), entry, spec("fine")])
     assert answer["registered"] == 2
@@ -117,7 +117,7 @@ async def test_rule1_an_entry_that_is_no_spec_leaves_the_others_standing(net, en
 
 
 @pytest.mark.parametrize("name", ["n" * 128, "é" * 128, "with space", "with.dot/slash-1", "日本語", "UPPER", "7"])
-async def test_rule1_unusual_names_are_fine_up_to_128_characters(net, name):
+async def test_unusual_names_up_to_128_characters_are_accepted(net, name):
     device = await net.v2()
     answer = await device.register([spec(name)])
     assert (answer["count"], answer["registered"]) == (1, 1)
@@ -135,7 +135,7 @@ async def test_rule1_unusual_names_are_fine_up_to_128_characters(net, name):
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("case", ["null", "absent", "{}", "[]"])
-async def test_rule1_no_parameters_in_every_spelling(net, version, case):
+async def test_every_form_of_no_parameters_is_accepted(net, version, case):
     entry = {"name": unique("none"), "description": "d"}
     if case != "absent":
         entry["parameters"] = {"null": None, "{}": {}, "[]": []}[case]
@@ -150,14 +150,14 @@ async def test_rule1_no_parameters_in_every_spelling(net, version, case):
     assert device.runs[0]["args"] == {}
 
 
-async def test_rule1_a_missing_description_is_accepted_as_empty(net):
+async def test_a_missing_description_is_accepted_as_empty(net):
     device = await net.v2([{"name": "quiet", "parameters": OBJECT}])
     assert (device.registered["count"], device.registered["registered"]) == (1, 1)
     shown = await net.rest().json(f"/api/tools/{device.source}__quiet")
     assert shown["description"] == ""
 
 
-async def test_rule1_the_usual_dialects_of_schemas_compile(net):
+async def test_common_json_schema_dialects_compile(net):
     device = await net.v2()
     for dialect in ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"):
         answer = await device.register([spec("dialect", {"$schema": dialect, **OBJECT})])
@@ -168,7 +168,7 @@ async def test_rule1_the_usual_dialects_of_schemas_compile(net):
     assert (await device.register([spec("untyped", no_type)]))["registered"] == 1
 
 
-async def test_rule1_v1_upserts_and_counts(net):
+async def test_version_1_registration_upserts_and_counts(net):
     """count is what this message held, registered what is live now for this connection."""
     device = await net.v1([tool("a")])
     assert device.registered == {"type": "tools_registered", "count": 1, "registered": 1}
@@ -187,7 +187,7 @@ async def test_rule1_v1_upserts_and_counts(net):
     assert {t["name"] if isinstance(t, dict) else t for t in listed} == {"a", "b", "c", "d"}
 
 
-async def test_rule1_v1_upsert_replaces_the_spec(net):
+async def test_version_1_upsert_replaces_the_spec(net):
     device = await net.v1([tool("a")], name=unique("up"))
     await device.register([{**tool("a", {"x": {"type": "integer"}}, ["x"]), "description": "changed"}])
     source = await net.source_with_description("changed")
@@ -195,7 +195,7 @@ async def test_rule1_v1_upsert_replaces_the_spec(net):
     assert shown["parameters"]["required"] == ["x"]
 
 
-async def test_r6_rule1_v2_replace_swaps_the_whole_list(net):
+async def test_version_2_replace_swaps_the_whole_list_r6(net):
     device = await net.v2([tool("a"), tool("b"), tool("c")])
     assert (device.registered["count"], device.registered["registered"]) == (3, 3)
     answer = await device.register([tool("c"), tool("d")])
@@ -206,14 +206,14 @@ async def test_r6_rule1_v2_replace_swaps_the_whole_list(net):
     assert await net.names(device.source) == {"e"}
 
 
-async def test_r16_rule1_an_empty_list_is_said_aloud(net):
+async def test_an_empty_tool_list_is_reported_r16(net):
     device = await net.v2([tool("a")])
     answer = await device.register([])
     assert (answer["count"], answer["registered"]) == (0, 0)
     assert await net.names(device.source) == set()
 
 
-async def test_rule1_v2_add(net):
+async def test_version_2_mode_add_keeps_the_existing_tools(net):
     device = await net.v2([tool("a")])
     answer = await device.register([tool("b"), tool("c")], mode="add")
     assert (answer["count"], answer["registered"]) == (2, 3)
@@ -222,7 +222,7 @@ async def test_rule1_v2_add(net):
     assert await net.names(device.source) == {"a", "b", "c"}
 
 
-async def test_rule1_unregister(net):
+async def test_unregister_tools_removes_the_named_tools(net):
     device = await net.v2([tool("a"), tool("b"), tool("c")])
     await device.send({"type": "unregister_tools", "names": ["a", "never-there"]})
     assert (await device.expect("tools_registered"))["registered"] == 2
@@ -232,7 +232,7 @@ async def test_rule1_unregister(net):
     assert {t["name"] for t in listed} == {"b", "c"}
 
 
-async def test_rule1_one_devices_list_is_not_anothers(net):
+async def test_one_device_cannot_change_another_devices_tools(net):
     one, two = await net.v2([tool("a")]), await net.v2([tool("b")])
     await two.register([])
     assert await net.names(one.source) == {"a"}
@@ -255,7 +255,7 @@ async def test_rule1_one_devices_list_is_not_anothers(net):
         {"type": "unregister_tools", "names": "a"},
     ],
 )
-async def test_rule1_a_message_that_makes_no_sense_is_answered_and_changes_nothing(net, frame):
+async def test_a_malformed_registration_is_answered_and_changes_nothing(net, frame):
     device = await net.v2([tool("a")])
     await device.send(frame)
     assert (await device.expect("error"))["message"]
@@ -263,7 +263,7 @@ async def test_rule1_a_message_that_makes_no_sense_is_answered_and_changes_nothi
     assert await net.names(device.source) == {"a"}
 
 
-async def test_rule1_optional_v2_fields_are_kept(net):
+async def test_optional_version_2_fields_are_kept(net):
     extra = {
         "title": "Take a photo",
         "output_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
@@ -281,13 +281,13 @@ async def test_rule1_optional_v2_fields_are_kept(net):
     assert shown["annotations"] == extra["annotations"]
 
 
-async def test_rule1_nulls_in_optional_fields_mean_absent(net):
+async def test_null_in_an_optional_field_means_absent(net):
     fields = ["title", "output_schema", "annotations", "permissions", "timeout_ms", "progress_timeout_ms", "sequential"]
     device = await net.v2([{**tool("nulls"), **dict.fromkeys(fields), "description": None}])
     assert device.registered["registered"] == 1, device.registered
 
 
-async def test_r11_rule2_registering_while_a_call_runs(rig):
+async def test_registering_works_while_a_call_runs_r11(rig):
     net, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -301,7 +301,7 @@ async def test_r11_rule2_registering_while_a_call_runs(rig):
     check_success(await caller.answer(call), "first")
 
 
-async def test_rule2_a_call_that_runs_outlives_its_tools_registration(rig):
+async def test_a_running_call_survives_the_removal_of_its_tool(rig):
     """Exactly one result counts, and it is the device's: the list changed, not the call."""
     net, device, caller, name = rig
     call = await caller.start(name)
@@ -311,7 +311,7 @@ async def test_rule2_a_call_that_runs_outlives_its_tools_registration(rig):
     check_success(await caller.answer(call), "done")
 
 
-async def test_r9_six_hundred_tools_of_a_megabyte_are_linear(net):
+async def test_registering_600_tools_of_one_megabyte_is_linear_r9(net):
     def surface(count):
         return [
             tool(

@@ -1,4 +1,4 @@
-"""Rule 4: deadlines, cancelling, concurrency; progress and the person's clock."""
+"""Calls (docs/protocol.md, "Running a tool" and "Time"): deadlines, cancellation, concurrency, progress, and waiting for a person."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ def near(milliseconds, limit):
         (10_000_000, 9_000_000, 3_600_000),
     ],
 )
-async def test_r14_rule4_the_least_limit_is_the_deadline(net, spec, caller, least):
+async def test_the_lowest_limit_is_the_deadline_r14(net, spec, caller, least):
     more = {"timeout_ms": spec} if spec else {}
     device = await net.v2([tool("work", **more)])
     asking = await net.caller()
@@ -41,7 +41,7 @@ async def test_r14_rule4_the_least_limit_is_the_deadline(net, spec, caller, leas
     check_success(await asking.answer(call))
 
 
-async def test_rule4_the_owners_setting_for_a_tool_rules_over_its_spec(net, gateway_factory):
+async def test_the_owners_timeout_setting_overrides_the_spec(net, gateway_factory):
     settings = {
         "timeouts": {"cap_s": 20, "tool_s": 8, "tools": {"ruled/longer": 10, "ruled/shorter": 3, "ruled/most": 50}}
     }
@@ -74,7 +74,7 @@ async def test_rule4_the_owners_setting_for_a_tool_rules_over_its_spec(net, gate
         check_success(await caller.answer(call))
 
 
-async def test_rule4_v1_tools_have_a_deadline_too(net, clock):
+async def test_version_1_tools_have_a_deadline_too(net, clock):
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
     source = await net.source_with_socket(device)
@@ -87,7 +87,7 @@ async def test_rule4_v1_tools_have_a_deadline_too(net, clock):
     assert device.seen("tool_call_cancel") == []
 
 
-async def test_rule4_at_the_deadline_the_device_is_told_to_stop(rig):
+async def test_the_device_gets_a_cancellation_at_the_deadline(rig):
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=400)
     request = await device.request()
@@ -98,7 +98,7 @@ async def test_rule4_at_the_deadline_the_device_is_told_to_stop(rig):
     assert isinstance(cancel["reason"], str) and cancel["reason"]
 
 
-async def test_rule4_ids_are_uuid7_and_never_reused(rig):
+async def test_call_ids_are_uuid_v7_and_never_reused(rig):
     net, device, caller, name = rig
     device.handler = lambda request: "ok"
     answers = await asyncio.gather(*(caller.call(name) for _ in range(50)))
@@ -107,7 +107,7 @@ async def test_rule4_ids_are_uuid7_and_never_reused(rig):
     assert {r["id"] for r in device.runs} == set(ids)
 
 
-async def test_r10_rule4_cancel_reaches_the_device_at_once(rig, clock):
+async def test_a_cancellation_reaches_the_device_at_once_r10(rig, clock):
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -118,7 +118,7 @@ async def test_r10_rule4_cancel_reaches_the_device_at_once(rig, clock):
     assert clock() - begin < 0.5
 
 
-async def test_rule4_cancelling_one_call_leaves_the_others(rig):
+async def test_cancelling_one_call_does_not_affect_the_others(rig):
     _, device, caller, name = rig
     first, second = await caller.start(name, {"n": 1}), await caller.start(name, {"n": 2})
     requests = {r["args"]["n"]: r["id"] for r in (await device.request(), await device.request())}
@@ -132,7 +132,7 @@ async def test_rule4_cancelling_one_call_leaves_the_others(rig):
 
 
 @pytest.mark.parametrize("how", ["close", "abort"])
-async def test_rule4_the_device_is_told_when_the_caller_goes(rig, how):
+async def test_the_device_gets_a_cancellation_when_the_caller_disconnects(rig, how):
     net, device, caller, name = rig
     await caller.start(name)
     request = await device.request()
@@ -145,7 +145,7 @@ async def test_rule4_the_device_is_told_when_the_caller_goes(rig, how):
     assert call_id(entry) == request["id"] and call_code(entry) == "cancelled"
 
 
-async def test_rule4_requests_run_concurrently_and_may_be_answered_in_any_order(rig):
+async def test_requests_run_concurrently_and_results_come_in_any_order(rig):
     _, device, caller, name = rig
     calls = [await caller.start(name, {"n": n}) for n in range(40)]
     requests = [await device.request() for _ in calls]
@@ -156,7 +156,7 @@ async def test_rule4_requests_run_concurrently_and_may_be_answered_in_any_order(
         check_success(await caller.answer(call), f"answer {n}")
 
 
-async def test_rule4_v1_devices_run_concurrently_too(net):
+async def test_version_1_devices_run_calls_concurrently_too(net):
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
     name = f"{await net.source_with_socket(device)}__work"
@@ -168,7 +168,7 @@ async def test_rule4_v1_devices_run_concurrently_too(net):
         check_success(await caller.answer(call), str(n))
 
 
-async def test_rule4_a_sequential_tool_runs_one_call_at_a_time(net):
+async def test_a_sequential_tool_runs_one_call_at_a_time(net):
     """It is a barrier for its source: its calls overlap with no other call of that source."""
     device = await net.v2([tool("one", sequential=True), tool("other")])
     bystander = await net.v2([tool("work")], handler=lambda r: "at once")
@@ -187,7 +187,7 @@ async def test_rule4_a_sequential_tool_runs_one_call_at_a_time(net):
         check_success(await caller.answer(call), f"done {n}")
 
 
-async def test_rule4_waiting_for_a_sequential_tool_is_inside_the_deadline(net):
+async def test_queueing_for_a_sequential_tool_counts_against_the_deadline(net):
     device = await net.v2([tool("one", sequential=True)])
     caller = await net.caller()
     first = await caller.start(f"{device.source}__one")
@@ -202,7 +202,7 @@ async def test_rule4_waiting_for_a_sequential_tool_is_inside_the_deadline(net):
     assert len(device.runs) == 2
 
 
-async def test_rule4_progress_reaches_the_caller(rig):
+async def test_progress_reaches_the_caller(rig):
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -219,7 +219,7 @@ async def test_rule4_progress_reaches_the_caller(rig):
     assert second["content"] == part
 
 
-async def test_rule4_progress_does_not_move_the_deadline(rig):
+async def test_progress_does_not_move_the_deadline(rig):
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=600)
     request = await device.request()
@@ -233,7 +233,7 @@ async def test_rule4_progress_does_not_move_the_deadline(rig):
     assert 550 <= answer["duration_ms"] <= 2_500
 
 
-async def test_r14_silence_longer_than_progress_timeout_ends_a_call(net):
+async def test_silence_longer_than_the_progress_timeout_ends_the_call_r14(net):
     device = await net.v2([tool("long", timeout_ms=20_000, progress_timeout_ms=400)])
     caller = await net.caller()
     call = await caller.start(f"{device.source}__long")
@@ -243,7 +243,7 @@ async def test_r14_silence_longer_than_progress_timeout_ends_a_call(net):
     assert (await device.expect("tool_call_cancel"))["id"] == request["id"]
 
 
-async def test_r15_progress_holds_off_the_bound_on_silence_and_the_success_counts(net):
+async def test_progress_resets_the_progress_timeout_and_the_result_counts_r15(net):
     device = await net.v2([tool("long", timeout_ms=20_000, progress_timeout_ms=600)])
     caller = await net.caller()
     call = await caller.start(f"{device.source}__long")
@@ -256,7 +256,7 @@ async def test_r15_progress_holds_off_the_bound_on_silence_and_the_success_count
     assert answer["duration_ms"] > 1_200
 
 
-async def test_rule4_the_clock_stops_while_a_person_is_asked(rig):
+async def test_the_deadline_pauses_while_a_person_is_asked(rig):
     """tool_waiting: the run clock stops until the next frame for that id."""
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=700)
@@ -269,7 +269,7 @@ async def test_rule4_the_clock_stops_while_a_person_is_asked(rig):
     assert answer["duration_ms"] >= 1_100
 
 
-async def test_rule4_the_clock_runs_again_with_the_next_frame(rig):
+async def test_the_deadline_resumes_with_the_next_frame(rig):
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=700)
     request = await device.request()
@@ -280,7 +280,7 @@ async def test_rule4_the_clock_runs_again_with_the_next_frame(rig):
     assert 1_400 <= answer["duration_ms"] <= 3_500
 
 
-async def test_rule4_a_person_has_a_bound_in_all(rig):
+async def test_waiting_for_a_person_has_a_total_limit_per_call(rig):
     """person_s = 2 here, for all the waiting of one call together."""
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=500)
@@ -293,7 +293,7 @@ async def test_rule4_a_person_has_a_bound_in_all(rig):
     assert (await device.expect("tool_call_cancel"))["id"] == request["id"]
 
 
-async def test_rule4_the_caller_is_told_what_a_person_is_asked(rig):
+async def test_the_caller_sees_what_the_person_is_asked(rig):
     """As a tool_progress as far as the last one; nothing where the device says nothing."""
     _, device, caller, name = rig
     call = await caller.start(name)
@@ -308,7 +308,7 @@ async def test_rule4_the_caller_is_told_what_a_person_is_asked(rig):
     assert told == [(0, None, "May I? (in the app)"), (3, 4, None), (3, 4, "May I?" + "x" * 1_994)]
 
 
-async def test_rule4_waiting_for_anothers_call_stops_no_clock(net, rig):
+async def test_a_device_cannot_pause_the_deadline_of_another_devices_call(net, rig):
     _, device, caller, name = rig
     other = await net.v2()
     call = await caller.start(name, timeout_ms=500)
@@ -322,14 +322,14 @@ async def test_rule4_waiting_for_anothers_call_stops_no_clock(net, rig):
 
 @pytest.mark.parametrize("arguments", [{"n": 1, "deep": {"a": [1, 2.5, None, "ü"]}}, {}, {"big": 2**53 - 1}])
 @pytest.mark.parametrize("version", [1, 2])
-async def test_rule4_arguments_arrive_as_given(net, version, arguments):
+async def test_arguments_arrive_unchanged(net, version, arguments):
     bare = unique("args")
     device = await (net.v1 if version == 1 else net.v2)([tool(bare)], handler=lambda r: "ok")
     check_success(await (await net.caller()).call(bare, arguments))
     assert device.runs[0]["args"] == arguments
 
 
-async def test_rule4_arguments_against_the_schema_never_reach_the_device(net):
+async def test_arguments_that_violate_the_schema_never_reach_the_device(net):
     properties = {
         "count": {"type": "integer", "minimum": 1},
         "who": {"type": "object", "properties": {"name": {"type": "string"}}},
@@ -353,7 +353,7 @@ async def test_rule4_arguments_against_the_schema_never_reach_the_device(net):
     check_success(await caller.call(name, {"count": 5.0}), "ok")
 
 
-async def test_e3_rule4_null_is_not_an_integer_and_not_absent(net):
+async def test_null_is_neither_an_integer_nor_absent_e3(net):
     device = await net.v2([tool("strict", {"a": {"type": "string"}}, ["a"])])
     caller = await net.caller()
     check_error(await caller.call(f"{device.source}__strict", {"a": None}), "invalid_arguments", dispatched=False)
@@ -361,7 +361,7 @@ async def test_e3_rule4_null_is_not_an_integer_and_not_absent(net):
 
 
 @pytest.mark.parametrize("arguments", [[], "text", 5, True])
-async def test_rule4_arguments_that_are_no_object_are_refused(net, rig, arguments):
+async def test_arguments_that_are_not_an_object_are_refused(net, rig, arguments):
     _, device, caller, name = rig
     await caller.send({"type": "call_tool", "id": "bad", "name": name, "args": arguments})
     # As an outcome, or as a message that makes no sense: answered either way.

@@ -1,4 +1,4 @@
-"""Rule 5 and the envelope: exactly one result counts; every code a device can say."""
+"""Results (docs/protocol.md, "Running a tool" and "Outcomes"): exactly one result counts; every error code of a device."""
 
 import pytest
 from shapes import call_code, call_status, check_error, check_success
@@ -9,7 +9,7 @@ async def status(device, call):
     return (await device.expect("result_acknowledged", id=call))["status"]
 
 
-async def test_rule5_v2_accepted_then_duplicate(rig):
+async def test_the_first_result_is_accepted_and_the_second_is_a_duplicate(rig):
     net, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -24,7 +24,7 @@ async def test_rule5_v2_accepted_then_duplicate(rig):
     assert len(caller.seen("call_result", id=call)) == 1
 
 
-async def test_r8_rule5_v2_late_after_the_deadline(rig):
+async def test_a_result_after_the_deadline_is_late_r8(rig):
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=300)
     request = await device.request()
@@ -35,7 +35,7 @@ async def test_r8_rule5_v2_late_after_the_deadline(rig):
     assert len(caller.seen("call_result", id=call)) == 1
 
 
-async def test_rule5_v2_late_after_a_cancel(rig):
+async def test_a_result_after_a_cancellation_is_late(rig):
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -46,7 +46,7 @@ async def test_rule5_v2_late_after_a_cancel(rig):
 
 
 @pytest.mark.parametrize("call", ["0190b3a4-1111-7abc-8def-001122334455", "not-an-id", "", "x" * 4000])
-async def test_r8_rule5_v2_unknown(net, call):
+async def test_a_result_for_an_unknown_call_is_unknown_r8(net, call):
     device = await net.v2([tool("work")])
     await device.result(call)
     assert await status(device, call) == "unknown"
@@ -54,7 +54,7 @@ async def test_r8_rule5_v2_unknown(net, call):
     assert await status(device, call) == "unknown"
 
 
-async def test_rule5_v1_one_acknowledgement_and_then_silence(net):
+async def test_version_1_gets_one_acknowledgement_and_no_more(net):
     """On v1 late, duplicate and unknown ones are discarded without an acknowledgement."""
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
@@ -78,7 +78,7 @@ async def test_rule5_v1_one_acknowledgement_and_then_silence(net):
 
 
 @pytest.mark.parametrize("same_token", [False, True])
-async def test_rule5_another_devices_call_is_unknown_to_this_one(net, rig, same_token):
+async def test_another_devices_call_is_unknown_to_this_device(net, rig, same_token):
     _, device, caller, name = rig
     token = await net.pair()
     mine = await net.v2([tool("mine")], token=token)
@@ -96,7 +96,7 @@ async def test_rule5_another_devices_call_is_unknown_to_this_one(net, rig, same_
     check_success(await caller.answer(call), "real")
 
 
-async def test_rule5_another_v1_sockets_call_is_not_its_own(net):
+async def test_a_version_1_socket_cannot_answer_another_sockets_call(net):
     one = await net.v1([tool("work")], name=unique("one"))
     two = await net.v1([tool("work")], name=unique("two"))
     caller = await net.caller()
@@ -109,7 +109,7 @@ async def test_rule5_another_v1_sockets_call_is_not_its_own(net):
     check_success(await caller.answer(call), "real")
 
 
-async def test_rule5_the_log_has_the_one_outcome(rig):
+async def test_the_call_log_has_exactly_one_outcome(rig):
     net, device, caller, name = rig
     call = await caller.start(name, timeout_ms=300)
     request = await device.request()
@@ -248,7 +248,7 @@ async def test_envelope_is_the_same_over_rest_and_websocket(rig):
         {"type": "tool_progress", "progress": 1},
     ],
 )
-async def test_rule5_a_result_that_names_no_call_is_answered_and_ends_none(rig, wrong):
+async def test_a_result_without_a_valid_call_id_is_answered_and_ends_no_call(rig, wrong):
     _, device, caller, name = rig
     call = await caller.start(name)
     request = await device.request()
@@ -259,7 +259,7 @@ async def test_rule5_a_result_that_names_no_call_is_answered_and_ends_none(rig, 
 
 
 @pytest.mark.parametrize("output", [None, 5, {"a": 1}, ["x"]])
-async def test_rule5_an_output_that_is_no_text_ends_the_call_once(rig, output):
+async def test_an_output_that_is_not_a_string_ends_the_call_once(rig, output):
     """Not hung to its deadline: refused to the device, which may answer again, or taken as a failure."""
     _, device, caller, name = rig
     call = await caller.start(name)

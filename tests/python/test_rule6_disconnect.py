@@ -1,4 +1,4 @@
-"""Rule 6: what becomes of calls and tools when a device goes, and when it comes back."""
+"""Disconnects (docs/protocol.md, "Losing the connection"): calls and tools after a disconnect and after a reconnect."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ async def gone_from_list(net, source):
 
 
 @pytest.mark.parametrize("how", ["close", "abort"])
-async def test_r1_rule6_v1_disconnect_ends_calls_at_once(net, clock, how):
+async def test_a_version_1_disconnect_ends_its_calls_at_once_r1(net, clock, how):
     device = await net.v1([tool("work")], name=unique("v1"))
     caller = await net.caller()
     source = await net.source_with_socket(device)
@@ -34,7 +34,7 @@ async def test_r1_rule6_v1_disconnect_ends_calls_at_once(net, clock, how):
     assert (await net.rest().get(f"/api/tools/{source}__work")).status_code == 404
 
 
-async def test_r1_rule6_v1_the_calling_session_is_free_at_once(net):
+async def test_the_calling_session_is_free_at_once_after_a_version_1_disconnect_r1(net):
     """What another tool of the same session needs is not held by the lost call."""
     device = await net.v1([tool("work")], name=unique("v1"))
     other = await net.v2([tool("other")], handler=lambda r: "free")
@@ -47,7 +47,7 @@ async def test_r1_rule6_v1_the_calling_session_is_free_at_once(net):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_r3_rule6_seventy_parallel_calls_all_end(net, version):
+async def test_seventy_parallel_calls_all_end_after_a_disconnect_r3(net, version):
     name = unique("many")
     device = await (net.v1 if version == 1 else net.v2)([tool("work")], name=name)
     source = await net.source_with_socket(device) if version == 1 else device.source
@@ -63,7 +63,7 @@ async def test_r3_rule6_seventy_parallel_calls_all_end(net, version):
     await gone_from_list(net, source)
 
 
-async def test_rule6_v2_without_resume_ends_like_v1(rig, clock):
+async def test_version_2_without_resume_ends_calls_like_version_1(rig, clock):
     net, device, caller, name = rig
     call = await caller.start(name)
     await device.request()
@@ -74,7 +74,7 @@ async def test_rule6_v2_without_resume_ends_like_v1(rig, clock):
     await gone_from_list(net, device.source)
 
 
-async def test_rule6_a_call_not_yet_written_says_so(net):
+async def test_a_call_that_was_not_sent_yet_is_not_marked_as_dispatched(net):
     """dispatched is true only where the request had been written."""
     device = await net.v2([tool("one", sequential=True)])
     caller = await net.caller()
@@ -87,7 +87,7 @@ async def test_rule6_a_call_not_yet_written_says_so(net):
     check_error(await caller.answer(second), "device_disconnected", dispatched=False)
 
 
-async def test_rule6_a_goodbye_is_no_lost_connection(net, clock):
+async def test_a_proper_close_has_no_grace_time(net, clock):
     """A device that closes properly is not waited for, though it could resume."""
     device = await net.v2([tool("work")], capabilities=RESUME)
     caller = await net.caller()
@@ -135,7 +135,7 @@ class Resumable:
         return self.device
 
 
-async def test_rule6_resume_sends_unanswered_requests_again(net, clock):
+async def test_resume_sends_unanswered_requests_again(net, clock):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     name = f"{phone.name}__work"
@@ -168,7 +168,7 @@ async def test_rule6_resume_sends_unanswered_requests_again(net, clock):
     assert len(again.runs) == 5, "the one that was answered is not sent again"
 
 
-async def test_rule6_while_it_is_away_a_resuming_device_is_reconnecting(net):
+async def test_a_device_in_its_grace_time_is_listed_as_reconnecting(net):
     phone = await Resumable.start(net, [tool("work")])
     await phone.cut()
 
@@ -188,7 +188,7 @@ async def test_rule6_while_it_is_away_a_resuming_device_is_reconnecting(net):
     assert is_connected(await net.device_entry(phone.name))
 
 
-async def test_rule6_tools_live_on_after_resume_without_registering_again(net):
+async def test_tools_stay_after_resume_without_a_new_registration(net):
     phone = await Resumable.start(net, [tool("work"), tool("more")])
     await phone.cut()
     again = await phone.back(handler=lambda r: "still")
@@ -201,7 +201,7 @@ async def test_rule6_tools_live_on_after_resume_without_registering_again(net):
     check_success(await caller.call(f"{phone.name}__work"), "still")
 
 
-async def test_rule6_a_result_from_memory_after_resume_counts_once(net):
+async def test_a_repeated_result_after_resume_counts_once(net):
     """The device had run it and its answer was lost on the way; the answer it kept is the result."""
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
@@ -216,7 +216,7 @@ async def test_rule6_a_result_from_memory_after_resume_counts_once(net):
     assert [s["status"] for s in statuses] == ["accepted", "duplicate"]
 
 
-async def test_rule6_an_answered_call_whose_acknowledgement_was_lost_is_a_duplicate(net):
+async def test_a_result_sent_again_after_a_lost_acknowledgement_is_a_duplicate(net):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work")
@@ -230,7 +230,7 @@ async def test_rule6_an_answered_call_whose_acknowledgement_was_lost_is_a_duplic
     assert again.runs == []
 
 
-async def test_rule6_a_third_attempt(net):
+async def test_a_second_disconnect_leads_to_a_third_attempt(net):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work")
@@ -246,7 +246,7 @@ async def test_rule6_a_third_attempt(net):
     check_success(await caller.answer(call), "third time")
 
 
-async def test_rule6_the_deadline_runs_on_while_the_device_is_away(net):
+async def test_the_deadline_continues_while_the_device_is_disconnected(net):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work", timeout_ms=500)
@@ -260,7 +260,7 @@ async def test_rule6_the_deadline_runs_on_while_the_device_is_away(net):
     assert again.runs == [], "an ended call is not sent again"
 
 
-async def test_rule6_a_call_cancelled_while_the_device_is_away_is_not_sent_again(net):
+async def test_a_call_cancelled_during_a_disconnect_is_not_sent_again(net):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work")
@@ -273,7 +273,7 @@ async def test_rule6_a_call_cancelled_while_the_device_is_away_is_not_sent_again
     assert again.runs == []
 
 
-async def test_rule6_a_call_made_while_it_is_away_ends_once(net):
+async def test_a_call_made_during_a_disconnect_ends_once(net):
     phone = await Resumable.start(net, [tool("work")])
     await phone.cut()
     caller = await net.caller()
@@ -289,7 +289,7 @@ async def test_rule6_a_call_made_while_it_is_away_ends_once(net):
         assert phone.device.runs == []
 
 
-async def test_rule6_after_the_grace_time_calls_end_and_tools_leave(net, clock):
+async def test_calls_end_and_tools_disappear_after_the_grace_time(net, clock):
     """resume_grace_s = 2 here."""
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
@@ -306,7 +306,7 @@ async def test_rule6_after_the_grace_time_calls_end_and_tools_leave(net, clock):
     assert again.source == phone.name
 
 
-async def test_rule6_a_restarted_process_gets_nothing_again(net, clock):
+async def test_a_restarted_device_process_gets_no_request_again(net, clock):
     """The same device without the resume token, within the grace time."""
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
@@ -325,7 +325,7 @@ async def test_rule6_a_restarted_process_gets_nothing_again(net, clock):
 
 
 @pytest.mark.parametrize("wrong", ["nonsense", "", "0190b3a4-1111-7abc-8def-001122334455"])
-async def test_rule6_a_wrong_resume_token_resumes_nothing(net, wrong):
+async def test_an_invalid_resume_token_resumes_nothing(net, wrong):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work")
@@ -338,7 +338,7 @@ async def test_rule6_a_wrong_resume_token_resumes_nothing(net, wrong):
     assert again.runs == []
 
 
-async def test_rule6_resume_over_a_socket_that_still_looks_open(net):
+async def test_resume_replaces_a_socket_that_still_looks_open(net):
     """A phone that changed its network: the gateway has not noticed yet."""
     phone = await Resumable.start(net, [tool("work")])
     old = phone.device
@@ -355,7 +355,7 @@ async def test_rule6_resume_over_a_socket_that_still_looks_open(net):
     assert await net.names(phone.name) == {"work"}
 
 
-async def test_r2_rule6_the_replaced_sockets_end_removes_nothing(net):
+async def test_closing_a_replaced_socket_removes_no_tools_r2(net):
     phone = await Resumable.start(net, [tool("work")])
     old = phone.device
     await phone.back(resume=False, register=True, tools=[tool("work")], handler=lambda r: "new")
@@ -370,7 +370,7 @@ async def test_r2_rule6_the_replaced_sockets_end_removes_nothing(net):
     assert await net.names(phone.name) == {"work"}
 
 
-async def test_rule6_a_call_that_waits_for_a_person_survives_resume(net):
+async def test_a_call_that_waits_for_a_person_survives_resume(net):
     phone = await Resumable.start(net, [tool("work")])
     caller = await net.caller()
     call = await caller.start(f"{phone.name}__work", timeout_ms=3_000)
@@ -383,7 +383,7 @@ async def test_rule6_a_call_that_waits_for_a_person_survives_resume(net):
     check_success(await caller.answer(call), "yes")
 
 
-async def test_r16_devices_list_tells_the_truth(net):
+async def test_the_device_list_shows_the_real_state_r16(net):
     device = await net.v2([tool("a")])
     entry = await net.device_entry(device.source)
     assert is_connected(entry)

@@ -1,4 +1,4 @@
-"""Rule 7 and pitfall R13: an idempotency key runs a call once."""
+"""Idempotency keys (docs/protocol.md, "Calling a tool"; pitfall R13): one key runs a call once."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from shapes import check_error, check_success
 from toolway_client import tool, unique
 
 
-async def test_r13_rule7_the_second_waits_and_gets_the_firsts_outcome(rig):
+async def test_the_second_call_waits_and_gets_the_first_outcome_r13(rig):
     net, device, caller, name = rig
     key = unique("key")
     first = await caller.start(name, {"n": 1}, idempotency_key=key)
@@ -24,7 +24,7 @@ async def test_r13_rule7_the_second_waits_and_gets_the_firsts_outcome(rig):
     assert len(device.runs) == 1
 
 
-async def test_rule7_over_rest_and_websocket_alike(net):
+async def test_an_idempotency_key_works_across_rest_and_websocket(net):
     device = await net.v2([tool("work")])
     token, name, key = await net.client(), f"{device.source}__work", unique("key")
     caller = await net.caller(token)
@@ -37,7 +37,7 @@ async def test_rule7_over_rest_and_websocket_alike(net):
     assert len(device.runs) == 1
 
 
-async def test_rule7_other_arguments_are_a_conflict(rig):
+async def test_different_arguments_under_one_key_are_a_conflict(rig):
     net, device, caller, name = rig
     device.handler = lambda r: "ok"
     key = unique("key")
@@ -47,7 +47,7 @@ async def test_rule7_other_arguments_are_a_conflict(rig):
     assert len(device.runs) == 1
 
 
-async def test_rule7_another_tool_under_the_key_is_a_conflict(net):
+async def test_a_different_tool_under_one_key_is_a_conflict(net):
     device = await net.v2([tool("a"), tool("b")], handler=lambda r: "ok")
     caller, key = await net.caller(), unique("key")
     check_success(await caller.call(f"{device.source}__a", idempotency_key=key), "ok")
@@ -55,7 +55,7 @@ async def test_rule7_another_tool_under_the_key_is_a_conflict(net):
     check_error(answer, "idempotency_conflict", dispatched=False)
 
 
-async def test_rule7_a_conflict_while_the_first_still_runs(rig):
+async def test_a_conflict_is_reported_while_the_first_call_runs(rig):
     net, device, caller, name = rig
     key = unique("key")
     call = await caller.start(name, {"n": 1}, idempotency_key=key)
@@ -65,7 +65,7 @@ async def test_rule7_a_conflict_while_the_first_still_runs(rig):
     check_success(await caller.answer(call))
 
 
-async def test_rule7_rest_says_409(net):
+async def test_rest_answers_a_key_conflict_with_409(net):
     device = await net.v2([tool("work")], handler=lambda r: "ok")
     key, rest = unique("key"), net.rest(await net.client())
     path = f"/api/tools/{device.source}__work/call"
@@ -77,7 +77,7 @@ async def test_rule7_rest_says_409(net):
     assert (body["code"], body["error_type"]) == ("idempotency_conflict", "validation_error")
 
 
-async def test_rule7_a_failure_is_kept_too(rig):
+async def test_a_failed_outcome_is_kept_under_its_key_too(rig):
     net, device, caller, name = rig
     device.handler = lambda r: {"type": "tool_error", "error": "out of paper"}
     key = unique("key")
@@ -87,7 +87,7 @@ async def test_rule7_a_failure_is_kept_too(rig):
     assert len(device.runs) == 1
 
 
-async def test_rule7_keys_belong_to_a_principal(net):
+async def test_idempotency_keys_are_separate_for_each_principal(net):
     device = await net.v2([tool("work")], handler=lambda r: f"ran {len(device.runs)}")
     name, key = f"{device.source}__work", unique("key")
     one, two = await net.caller(), await net.caller()
@@ -97,7 +97,7 @@ async def test_rule7_keys_belong_to_a_principal(net):
     check_success(await net.rest().call(name, {"n": 3}, idempotency_key=key), "ran 3")
 
 
-async def test_rule7_one_principal_on_two_sockets(net):
+async def test_one_principal_shares_its_keys_across_two_sockets(net):
     device = await net.v2([tool("work")])
     token, name, key = await net.client(), f"{device.source}__work", unique("key")
     one, two = await net.caller(token), await net.caller(token)
@@ -111,7 +111,7 @@ async def test_rule7_one_principal_on_two_sockets(net):
     assert len(device.runs) == 1
 
 
-async def test_rule7_without_a_key_everything_runs(rig):
+async def test_calls_without_a_key_always_run(rig):
     _, device, caller, name = rig
     device.handler = lambda r: "ok"
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Rule 8: the gateway pings; two missed pongs close."""
+"""Heartbeat (docs/protocol.md, "What can go wrong"): the gateway sends pings; two missed pongs close the connection."""
 
 import asyncio
 import json
@@ -49,16 +49,16 @@ async def check_heartbeat(quick, path):
     assert len(silent_pings) >= 2
 
 
-async def test_rule8_pings_are_sent_and_unanswered_ones_close(quick):
+async def test_unanswered_pings_close_the_connection(quick):
     await asyncio.gather(*(check_heartbeat(quick, path) for path in ("/ws/chat", "/ws/device")))
 
 
-async def test_rule8_connected_tells_the_heartbeat(quick):
+async def test_the_connected_message_contains_the_heartbeat_interval(quick):
     device = await quick.v2()
     assert device.connected["heartbeat_ms"] == 1000
 
 
-async def test_r16_rule8_devices_list_shows_the_last_one_heard(quick):
+async def test_the_device_list_shows_the_last_heartbeat_r16(quick):
     device = await quick.v2([tool("a")])
     first = last_heard(await quick.device_entry(device.source))
     assert first
@@ -69,7 +69,7 @@ async def test_r16_rule8_devices_list_shows_the_last_one_heard(quick):
     raise AssertionError("no newer heartbeat in three seconds")
 
 
-async def test_rule8_a_device_that_fell_silent_takes_its_calls_along(quick):
+async def test_the_calls_of_a_silent_device_end_with_its_connection(quick):
     """No FIN ever comes from a phone out of reach; the missing pongs tell."""
     token, name = await quick.pair(), unique("still")
     raw = await RawSocket.open(

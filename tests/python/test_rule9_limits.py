@@ -1,4 +1,4 @@
-"""Rule 9 and bad input: each limit passed by one, and frames that are none."""
+"""Limits (docs/protocol.md, "Limits"): each limit exceeded by one, and invalid frames."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def text_of(raw, kind, timeout=5.0):
 
 
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-async def test_rule9_a_frame_of_just_the_limit_is_fine_and_one_byte_more_is_1009(small, path):
+async def test_a_frame_at_the_limit_is_accepted_and_one_byte_more_closes_with_1009(small, path):
     token = await small.pair("companion")
     socket = await small.socket(path, token, protocols=("toolway.v2",), compression=None)
     text = padded(FRAME, type="get_registered_tools")
@@ -61,7 +61,7 @@ async def test_rule9_a_frame_of_just_the_limit_is_fine_and_one_byte_more_is_1009
     assert code == 1009 and reason
 
 
-async def test_rule9_many_small_fragments_are_one_long_message(small):
+async def test_small_fragments_count_as_one_message_against_the_limit(small):
     raw = await raw_device(small)
     raw.write(TEXT, b'{"type":"x","pad":"', final=False)
     for _ in range(FRAME // 1000 + 2):
@@ -70,7 +70,7 @@ async def test_rule9_many_small_fragments_are_one_long_message(small):
     assert code == 1009 and reason
 
 
-async def test_rule9_the_length_said_is_enough_to_refuse(small):
+async def test_an_announced_length_over_the_limit_is_refused_before_the_data(small):
     """A header that announces 2^62 bytes: refused before any of them comes."""
     raw = await raw_device(small)
     raw.writer.write(b"\x81\xff" + (2**62).to_bytes(8, "big") + b"\0\0\0\0" + b"x" * 100)
@@ -78,7 +78,7 @@ async def test_rule9_the_length_said_is_enough_to_refuse(small):
     assert code == 1009 and reason
 
 
-async def test_rule9_a_long_frame_ends_only_its_own_socket(small):
+async def test_an_oversized_frame_closes_only_its_own_socket(small):
     device = await small.v2([tool("work")], handler=lambda r: "fine")
     caller = await small.caller()
     bad = await small.socket("/ws/device", await small.pair(), protocols=("toolway.v2",))
@@ -91,14 +91,14 @@ async def test_rule9_a_long_frame_ends_only_its_own_socket(small):
 @pytest.mark.parametrize(
     "payload", [b"\xff\xfe", b'{"type":"\xc3\x28"}', b'{"type":"x","a":"\xed\xa0\x80"}', b'"\xf0\x9f"']
 )
-async def test_rule9_invalid_utf8_is_1007(net, path, payload):
+async def test_invalid_utf8_closes_with_1007(net, path, payload):
     raw = await raw_device(net, path=path)
     await raw.send(TEXT, payload)
     code, reason = await raw.until_close()
     assert code == 1007 and reason
 
 
-async def test_rule9_utf8_split_over_fragments_is_valid(net):
+async def test_utf8_split_over_fragments_is_valid(net):
     raw = await raw_device(net)
     text = json.dumps({"type": "get_registered_tools", "pad": "電話"}, ensure_ascii=False).encode()
     cut = text.index("電".encode()) + 1
@@ -109,7 +109,7 @@ async def test_rule9_utf8_split_over_fragments_is_valid(net):
 
 
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-async def test_rule9_a_binary_frame_is_answered_and_the_socket_stays_open(net, path):
+async def test_a_binary_frame_is_answered_and_the_socket_stays_open(net, path):
     raw = await raw_device(net, path=path)
     for payload in (b"\x00\x01\x02\xff", b"", json.dumps({"type": "get_registered_tools"}).encode()):
         await raw.send(BINARY, payload)
@@ -148,7 +148,7 @@ NO_MESSAGE = [
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-async def test_rule9_malformed_json_is_answered_and_the_socket_stays_open(net, version, path):
+async def test_malformed_json_is_answered_and_the_socket_stays_open(net, version, path):
     protocols = ("toolway.v2",) if version == 2 else ()
     socket = await net.socket(path, await net.pair("companion"), protocols=protocols, v1=version == 1)
     for text in MALFORMED:
@@ -188,7 +188,7 @@ async def test_rule9_malformed_json_is_answered_and_the_socket_stays_open(net, v
         {"type": "permission_answer"},
     ],
 )
-async def test_rule9_frames_that_make_no_sense_are_answered(net, frame):
+async def test_unknown_or_invalid_frames_are_answered(net, frame):
     caller = await net.caller()
     await caller.send(frame)
     error = await caller.expect("error", where=lambda f: f.get("code") != "UNKNOWN_MESSAGE_TYPE")
@@ -202,7 +202,7 @@ def deep(depth: int) -> str:
     return '{"type":"get_registered_tools","pad":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
 
 
-async def test_rule9_json_depth_128_is_fine_and_129_is_not(net):
+async def test_json_depth_128_is_accepted_and_129_is_refused(net):
     device = await net.v2([tool("a")])
     await device.send_text(deep(128))
     await device.expect("registered_tools")
@@ -213,14 +213,14 @@ async def test_rule9_json_depth_128_is_fine_and_129_is_not(net):
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, '{"type":"message","content":' + "[" * 1_000_000])
-async def test_rule9_bottomless_json_harms_nobody(net, text):
+async def test_deeply_nested_json_is_refused_without_damage(net, text):
     device = await net.v2([tool("a")])
     await device.send_text(text)
     assert (await device.expect("error"))["code"] == "INVALID_JSON"
     await device.barrier()
 
 
-async def test_rule9_depth_in_rest(net, rig):
+async def test_deeply_nested_arguments_over_rest_are_refused(net, rig):
     _, device, _, name = rig
     rest = net.rest()
     body = '{"args":{"a":' + "[" * 200 + "]" * 200 + "}}"
@@ -231,7 +231,7 @@ async def test_rule9_depth_in_rest(net, rig):
     assert device.runs == []
 
 
-async def test_rule9_depth_in_arguments_given_as_text(rig):
+async def test_deeply_nested_arguments_given_as_text_are_refused(rig):
     """As models write them: text in which JSON stands, of which no parser of the frame sees the depth."""
     net, device, caller, name = rig
     device.handler = lambda request: "ran"
@@ -245,7 +245,7 @@ async def test_rule9_depth_in_arguments_given_as_text(rig):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_rule9_one_tool_more_than_allowed_is_rejected_and_the_others_stand(small, version):
+async def test_one_tool_over_the_limit_is_rejected_and_the_others_stay(small, version):
     tools = [tool(f"t{n}") for n in range(6)]
     device = await (small.v1 if version == 1 else small.v2)(tools)
     assert (device.registered["count"], device.registered["registered"]) == (6, 5)
@@ -258,7 +258,7 @@ async def test_rule9_one_tool_more_than_allowed_is_rejected_and_the_others_stand
         assert (await device.register([tool("t1")], mode="add")).get("rejected", []) == []
 
 
-async def test_rule9_spec_bytes(small):
+async def test_specs_over_the_byte_limit_are_rejected(small):
     half = "d" * (SPECS // 2 - 500)
     device = await small.v2([{**tool("a"), "description": half}, {**tool("b"), "description": half}])
     assert device.registered["registered"] == 2
@@ -270,7 +270,7 @@ async def test_rule9_spec_bytes(small):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_rule9_calls_in_flight_on_a_device(small, version):
+async def test_calls_over_the_device_limit_are_overloaded(small, version):
     name = unique("busy")
     device = await (small.v1 if version == 1 else small.v2)([tool("work")], name=name)
     caller = await small.caller()
@@ -288,7 +288,7 @@ async def test_rule9_calls_in_flight_on_a_device(small, version):
         check_success(await caller.answer(call))
 
 
-async def test_rule9_calls_in_flight_on_the_gateway(small):
+async def test_calls_over_the_gateway_limit_are_overloaded(small):
     one, two = await small.v2([tool("work")]), await small.v2([tool("work")])
     caller = await small.caller()
     names = [f"{one.source}__work"] * 3 + [f"{two.source}__work"] * 3
@@ -302,7 +302,7 @@ async def test_rule9_calls_in_flight_on_the_gateway(small):
         check_success(await caller.answer(call))
 
 
-async def test_rule9_calls_in_flight_of_a_connection(net, gateway_factory):
+async def test_calls_over_the_connection_limit_are_overloaded(net, gateway_factory):
     other = net.on(gateway_factory({"limits": {"calls_in_flight_per_connection": 3}}))
     device = await other.v2([tool("work")])
     name, token = f"{device.source}__work", await other.client()
@@ -323,7 +323,7 @@ async def test_rule9_calls_in_flight_of_a_connection(net, gateway_factory):
     check_success(await caller.answer(again), "room again")
 
 
-async def test_r19_rule9_an_output_too_large(small):
+async def test_an_output_over_the_limit_is_an_error_r19(small):
     device = await small.v2([tool("work")], handler=lambda r: "x" * r["args"]["n"])
     caller = await small.caller()
     name = f"{device.source}__work"
@@ -333,7 +333,7 @@ async def test_r19_rule9_an_output_too_large(small):
     check_error(await caller.call(name), "output_too_large", dispatched=True)
 
 
-async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net, gateway_factory):
+async def test_a_device_that_stops_reading_is_closed(net, gateway_factory):
     settings = {
         "limits": {"send_queue": 32, "calls_in_flight_per_device": 1000},
         "timeouts": {"heartbeat_s": 600, "write_s": 1},
@@ -368,7 +368,7 @@ async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net,
             pass
 
 
-async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_factory):
+async def test_a_chat_client_that_stops_reading_is_closed(net, gateway_factory):
     settings = {
         "limits": {"send_queue": 8, "calls_in_flight_per_device": 1000},
         "timeouts": {"heartbeat_s": 600, "write_s": 0.5},
@@ -405,7 +405,7 @@ async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_fac
     assert await asyncio.wait_for(drained(), 20) < 200
 
 
-async def test_rule9_a_burst_of_answers_closes_nobody_who_reads(net):
+async def test_a_burst_of_results_does_not_close_a_client_that_reads(net):
     """Two devices with 250 calls each of one caller drop at once: more answers in one moment than
     the send queue holds (256), for a client that reads all along."""
     devices = [await net.v2([tool("work")]) for _ in range(2)]

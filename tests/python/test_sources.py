@@ -116,7 +116,7 @@ async def test_source_reserved_names_are_given_to_nobody(net, field, word):
     assert SLUG.match(device.source), device.source
 
 
-async def test_r5_nobody_shadows_a_built_in(net):
+async def test_a_device_tool_cannot_shadow_a_built_in_r5(net):
     """Whatever a device calls its tools, `builtin__…` never reaches it."""
     device = await net.v2([tool("shell"), tool("builtin__shell"), tool("time")])
     device.handler = lambda request: "taken over"
@@ -258,7 +258,7 @@ async def test_source_two_v1_sockets_each_under_a_lease_of_its_own(net):
     check_success(await caller.call(f"{name}__echo"), "second")
 
 
-async def test_r2_the_old_sockets_end_removes_nothing_of_the_new_one(net):
+async def test_closing_the_old_socket_removes_no_tools_of_the_new_one_r2(net):
     token, name = await net.pair("companion"), unique("back")
     old = await DeviceV1.join(net.gw, token, [tool("echo")], name=name)
     await net.v1([tool("echo")], token=token, name=name, handler=lambda r: "new")
@@ -270,7 +270,7 @@ async def test_r2_the_old_sockets_end_removes_nothing_of_the_new_one(net):
     assert await net.names(name) == {"echo"}
 
 
-async def test_r4_two_devices_with_a_tool_of_one_name_are_both_listed(net):
+async def test_same_named_tools_of_two_devices_are_both_listed_r4(net):
     one = await net.v2([tool("camera")], handler=lambda r: "one")
     two = await net.v2([tool("camera")], handler=lambda r: "two")
     caller = await net.caller()

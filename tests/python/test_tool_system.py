@@ -21,7 +21,7 @@ from gateway_process import REPOSITORY
 from shapes import check_error, check_success, fields_of, refusal, request_fields, rows, since
 from toolway_client import eventually, tool, unique
 
-#: What the specification and docs/tools.md say of each: arguments that must be given, others, limit, permissions.
+#: The built-in tools (docs/tools.md): required arguments, optional arguments, timeout, permissions.
 BUILTIN = {
     "get_current_time": (set(), {"timezone", "format"}, 5_000, []),
     "read_file": ({"path"}, {"encoding", "offset", "limit"}, 10_000, []),
@@ -267,13 +267,13 @@ async def test_http_request_a_large_body_is_cut_and_marked(net, gateway_factory,
         "[fd00::1]",
     ],
 )
-async def test_e11_http_request_reaches_no_private_address(net, host):
+async def test_http_request_reaches_no_private_address_e11(net, host):
     answer = await net.rest().call("http_request", {"url": f"http://{host}:1/"})
     check_error(answer, "denied", dispatched=False)
     assert "tools.http_request.allow" in answer["hint"]
 
 
-async def test_e11_http_request_is_not_redirected_to_a_private_address(net, gateway_factory, site):
+async def test_http_request_follows_no_redirect_to_a_private_address_e11(net, gateway_factory, site):
     site.pages["/"] = (302, {"Location": "http://169.254.169.254/latest/meta-data"}, b"")
     answer = await net.on(gateway_factory(OPEN)).rest().call("http_request", {"url": f"{site.url}/"})
     check_error(answer, "denied", dispatched=True)

@@ -79,7 +79,7 @@ async def test_a_turn_with_parallel_calls(talking, fakes, kind):
     assert read == [(one, "ONE"), (two, "TWO")]
 
 
-async def test_m8_thinking_and_signatures_go_back_as_they_came(talking, fakes, kind):
+async def test_thinking_and_signatures_are_replayed_unchanged_m8(talking, fakes, kind):
     _, [work] = await device(talking, lambda _: "ok", "work")
     step = {"steps": [{"thinking": "Hm."}, {"tool_call": {"name": work, "arguments": {"n": 1}}}]}
     fakes.script(line(step), line(step, rounds=1), line(says("Done."), rounds=2), line(says("Again.")))
@@ -91,7 +91,7 @@ async def test_m8_thinking_and_signatures_go_back_as_they_came(talking, fakes, k
     assert [each["refused"] for each in fakes.requests()] == [None] * 4
 
 
-async def test_m9_an_aborted_call_leaves_the_session_alive(talking, fakes, kind):
+async def test_a_session_continues_after_an_aborted_call_m9(talking, fakes, kind):
     async def forever(_request):
         await asyncio.Event().wait()
 
@@ -112,7 +112,7 @@ async def test_m9_an_aborted_call_leaves_the_session_alive(talking, fakes, kind)
     assert result["name"] == slow and result["text"]
 
 
-async def test_m9_a_crash_in_mid_turn_leaves_the_session_alive(net, gateway_dir, model_servers, fakes, kind):
+async def test_a_session_continues_after_a_crash_in_mid_turn_m9(net, gateway_dir, model_servers, fakes, kind):
     folder = gateway_dir / f"crash-{kind}"
     gateway = start_talking(folder, fake_entries(model_servers), model_servers.key)
     try:
@@ -143,7 +143,7 @@ async def test_m9_a_crash_in_mid_turn_leaves_the_session_alive(net, gateway_dir,
         gateway.kill()
 
 
-async def test_m10_cut_arguments_do_not_run(talking, fakes, kind):
+async def test_a_call_with_truncated_arguments_does_not_run_m10(talking, fakes, kind):
     made, [work] = await device(talking, lambda _: "ok", "work")
     cut = {"steps": [{"tool_call": {"name": work, "fragments": ['{"path": "/tm']}}], "finish": "length"}
     fakes.script(line(cut), line(says("I was cut off.")))
@@ -154,7 +154,7 @@ async def test_m10_cut_arguments_do_not_run(talking, fakes, kind):
     assert [each["refused"] for each in fakes.requests()] == [None] * len(fakes.requests())
 
 
-async def test_m12_an_error_in_mid_stream_is_shown_and_what_was_said_stays(talking, fakes, kind):
+async def test_a_mid_stream_error_is_shown_and_the_partial_text_is_kept_m12(talking, fakes, kind):
     half = says("Half of ", "it")
     half["steps"].append({"error": {"status": 500, "message": "so it is said"}})
     fakes.script(line(half), line(says("Whole."), user_has="again"))
@@ -170,7 +170,7 @@ async def test_m12_an_error_in_mid_stream_is_shown_and_what_was_said_stays(talki
     assert "Half of it" in str(fakes.requests()[-1]["said"]["messages"])
 
 
-async def test_m12_a_cut_stream_runs_no_half_call(talking, fakes, kind):
+async def test_a_truncated_stream_runs_no_partial_call_m12(talking, fakes, kind):
     made, [work] = await device(talking, lambda _: "ok", "work")
     half = says("I look. ")
     half["steps"] += [{"tool_call": {"name": work, "arguments": {"path": "/tmp/important"}}}, {"text": "x" * 200}]
@@ -184,7 +184,7 @@ async def test_m12_a_cut_stream_runs_no_half_call(talking, fakes, kind):
     assert (await turn(socket, "again")).shown == "Whole.", fakes.requests()[-1]["refused"]
 
 
-async def test_m13_failures_and_pictures_reach_the_model(talking, fakes, kind):
+async def test_failures_and_images_reach_the_model_m13(talking, fakes, kind):
     def handler(request):
         if request["name"] == "fails":
             raise RuntimeError("the lens is dirty")

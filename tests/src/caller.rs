@@ -14,12 +14,12 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::socket::{Socket, open};
-use crate::within;
+use crate::socket::{TestSocket, open_socket};
+use crate::with_timeout;
 
 /// An answer, and when it came.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct TimedAnswer {
     /// The whole `call_result`.
     pub result: Value,
     /// When it came.
@@ -28,46 +28,51 @@ pub struct Answer {
 
 /// What was heard so far.
 #[derive(Debug, Default)]
-struct Heard {
-    answers: Mutex<HashMap<String, Vec<Answer>>>,
+struct ReceivedAnswers {
+    answers: Mutex<HashMap<String, Vec<TimedAnswer>>>,
     /// How many answers there are, and whether the connection has ended.
-    news: watch::Sender<(usize, bool)>,
+    updates: watch::Sender<(usize, bool)>,
 }
 
 /// A connection that calls tools.
 #[derive(Debug)]
-pub struct Caller {
-    sink: tokio::sync::Mutex<SplitSink<Socket, Message>>,
-    heard: Arc<Heard>,
-    next: AtomicU64,
-    reading: JoinHandle<()>,
+pub struct ChatCaller {
+    sink: tokio::sync::Mutex<SplitSink<TestSocket, Message>>,
+    received: Arc<ReceivedAnswers>,
+    next_id: AtomicU64,
+    read_task: JoinHandle<()>,
 }
 
-impl Caller {
+impl ChatCaller {
     /// Connects.
     pub async fn connect(address: SocketAddr, token: &str) -> Self {
-        let (sink, stream) = open(address, "/ws/chat", token, Some("toolway.v2")).await.split();
-        let heard = Arc::new(Heard::default());
-        let reading = tokio::spawn(read(stream, Arc::clone(&heard)));
-        Self { sink: tokio::sync::Mutex::new(sink), heard, next: AtomicU64::new(1), reading }
+        let (sink, stream) = open_socket(address, "/ws/chat", token, Some("toolway.v2")).await.split();
+        let heard = Arc::new(ReceivedAnswers::default());
+        let reading = tokio::spawn(read_answers(stream, Arc::clone(&heard)));
+        Self {
+            sink: tokio::sync::Mutex::new(sink),
+            received: heard,
+            next_id: AtomicU64::new(1),
+            read_task: reading,
+        }
     }
 
     /// Sends a call; gives its id. That the connection is gone shows in its answer.
-    pub async fn start(&self, name: &str, args: Value) -> String {
-        let id = self.next.fetch_add(1, Ordering::Relaxed).to_string();
+    pub async fn send_call(&self, name: &str, args: Value) -> String {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed).to_string();
         let message = json!({"type": "call_tool", "id": id, "name": name, "args": args});
         let mut sink = self.sink.lock().await;
-        let _ = within("room to send a call", sink.send(Message::text(message.to_string()))).await;
+        let _ = with_timeout("room to send a call", sink.send(Message::text(message.to_string()))).await;
         id
     }
 
     /// The answer to a call; nothing where the connection was lost before there was one.
-    pub async fn answer(&self, id: &str) -> Option<Value> {
-        let mut news = self.heard.news.subscribe();
-        within("an answer to a call", async {
+    pub async fn wait_for_answer(&self, id: &str) -> Option<Value> {
+        let mut news = self.received.updates.subscribe();
+        with_timeout("an answer to a call", async {
             loop {
                 let ended = news.borrow_and_update().1;
-                if let Some(answers) = self.heard.answers.lock().get(id) {
+                if let Some(answers) = self.received.answers.lock().get(id) {
                     return answers.first().map(|it| it.result.clone());
                 }
                 if ended || news.changed().await.is_err() {
@@ -83,36 +88,36 @@ impl Caller {
     /// # Panics
     /// Where the connection is lost.
     pub async fn call(&self, name: &str, args: Value) -> Value {
-        let id = self.start(name, args).await;
-        self.answer(&id).await.expect("an answer")
+        let id = self.send_call(name, args).await;
+        self.wait_for_answer(&id).await.expect("an answer")
     }
 
     /// How many answers there are so far.
     #[must_use]
-    pub fn answered(&self) -> usize {
-        self.heard.news.borrow().0
+    pub fn answer_count(&self) -> usize {
+        self.received.updates.borrow().0
     }
 
     /// Waits until the connection has ended.
-    pub async fn lost(&self) {
-        let mut news = self.heard.news.subscribe();
-        within("the end of a connection", news.wait_for(|(_, ended)| *ended)).await.unwrap();
+    pub async fn wait_closed(&self) {
+        let mut news = self.received.updates.subscribe();
+        with_timeout("the end of a connection", news.wait_for(|(_, ended)| *ended)).await.unwrap();
     }
 
     /// Everything that was answered, by the ids of the calls.
     #[must_use]
-    pub fn answers(&self) -> HashMap<String, Vec<Answer>> {
-        self.heard.answers.lock().clone()
+    pub fn answers(&self) -> HashMap<String, Vec<TimedAnswer>> {
+        self.received.answers.lock().clone()
     }
 }
 
-impl Drop for Caller {
+impl Drop for ChatCaller {
     fn drop(&mut self) {
-        self.reading.abort();
+        self.read_task.abort();
     }
 }
 
-async fn read(mut stream: SplitStream<Socket>, heard: Arc<Heard>) {
+async fn read_answers(mut stream: SplitStream<TestSocket>, heard: Arc<ReceivedAnswers>) {
     while let Some(Ok(message)) = stream.next().await {
         let Message::Text(text) = message else { continue };
         let result: Value = serde_json::from_str(&text).unwrap();
@@ -120,8 +125,8 @@ async fn read(mut stream: SplitStream<Socket>, heard: Arc<Heard>) {
             continue;
         }
         let id = result["id"].as_str().unwrap().to_owned();
-        heard.answers.lock().entry(id).or_default().push(Answer { result, at: Instant::now() });
-        heard.news.send_modify(|(answers, _)| *answers += 1);
+        heard.answers.lock().entry(id).or_default().push(TimedAnswer { result, at: Instant::now() });
+        heard.updates.send_modify(|(answers, _)| *answers += 1);
     }
-    heard.news.send_modify(|(_, ended)| *ended = true);
+    heard.updates.send_modify(|(_, ended)| *ended = true);
 }

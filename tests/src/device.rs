@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolway_device::{Backoff, Device, DeviceBuilder, Running, Status, Tool};
+use toolway_device::{Backoff, ConnectionStatus, Device, DeviceBuilder, RunningDevice, Tool};
 
-use crate::runs::Runs;
-use crate::within;
+use crate::runs::RunLog;
+use crate::with_timeout;
 
 /// The argument of all tools here.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-pub struct Number {
+pub struct NumberArgs {
     /// Tells calls apart.
     pub n: u64,
 }
@@ -28,39 +28,39 @@ pub fn builder(url: &str, token: &str, name: &str) -> DeviceBuilder {
 }
 
 /// Starts it and waits until the gateway has taken its tools.
-pub async fn start(builder: DeviceBuilder) -> Running {
+pub async fn start(builder: DeviceBuilder) -> RunningDevice {
     let running = builder.build().unwrap().start();
-    online(&running).await;
+    wait_online(&running).await;
     running
 }
 
 /// Waits until the gateway has taken its tools.
-pub async fn online(running: &Running) {
+pub async fn wait_online(running: &RunningDevice) {
     let mut status = running.handle().status();
-    let taken = |status: &Status| match status {
-        Status::Connected(connection) => connection.tools.is_some(),
-        Status::Stopped(why) => panic!("the device stopped: {why:?}"),
+    let taken = |status: &ConnectionStatus| match status {
+        ConnectionStatus::Connected(connection) => connection.tools.is_some(),
+        ConnectionStatus::Stopped(why) => panic!("the device stopped: {why:?}"),
         _ => false,
     };
-    within("a connected device", status.wait_for(taken)).await.unwrap();
+    with_timeout("a connected device", status.wait_for(taken)).await.unwrap();
 }
 
 /// A tool that answers at once with its argument.
 #[must_use]
-pub fn echo(runs: &Runs) -> Tool {
+pub fn echo_tool(runs: &RunLog) -> Tool {
     let runs = runs.clone();
-    Tool::typed("echo", "Gives its number back", move |args: Number, cx| {
-        runs.note(cx.call_id(), args.n);
+    Tool::typed("echo", "Gives its number back", move |args: NumberArgs, cx| {
+        runs.record_run(cx.call_id(), args.n);
         async move { Ok(serde_json::json!({"n": args.n})) }
     })
 }
 
 /// A tool that never answers.
 #[must_use]
-pub fn hold(runs: &Runs) -> Tool {
+pub fn hanging_tool(runs: &RunLog) -> Tool {
     let runs = runs.clone();
-    Tool::typed("hold", "Never answers", move |args: Number, cx| {
-        runs.note(cx.call_id(), args.n);
+    Tool::typed("hold", "Never answers", move |args: NumberArgs, cx| {
+        runs.record_run(cx.call_id(), args.n);
         async move {
             cx.cancelled().await;
             Ok(())

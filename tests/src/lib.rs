@@ -24,16 +24,16 @@ pub mod socket;
 use std::time::Duration;
 
 /// How long anything may take that is expected to happen. Only a test that fails waits so long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Waits for something that must come about.
 ///
 /// # Panics
 /// Where it does not within [`PATIENCE`].
-pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, future).await {
+pub async fn with_timeout<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(WAIT_TIMEOUT, future).await {
         Ok(value) => value,
-        Err(_) => panic!("it did not come about within {PATIENCE:?}: {what}"),
+        Err(_) => panic!("it did not come about within {WAIT_TIMEOUT:?}: {what}"),
     }
 }
 
@@ -42,7 +42,7 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 ///
 /// # Panics
 /// Where there is none within [`PATIENCE`].
-pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn poll_until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let asking = async {
         loop {
             if let Some(found) = ask().await {
@@ -51,5 +51,5 @@ pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T 
             tokio::task::yield_now().await;
         }
     };
-    within(what, asking).await
+    with_timeout(what, asking).await
 }

@@ -1,4 +1,4 @@
-//! An MCP client over HTTP that is written from the specification alone, and records what it is told, byte for byte. It
+//! An MCP client over HTTP, written from the MCP specification (https://modelcontextprotocol.io) alone. It records what it is told, byte for byte. It
 //! speaks the versions with a handshake and the one without.
 
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 
-use crate::within;
+use crate::with_timeout;
 
 /// The version without a handshake.
-pub const MODERN: &str = "2026-07-28";
+pub const MODERN_VERSION: &str = "2026-07-28";
 /// The versions with one.
-pub const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+pub const LEGACY_VERSIONS: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 
-const META: &str = "io.modelcontextprotocol/";
-const ROUNDS: usize = 8;
+const META_PREFIX: &str = "io.modelcontextprotocol/";
+const MAX_ROUNDS: usize = 8;
 
 /// Where a server is, and how it is let in there.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct McpServerAddress {
     /// Its address.
     pub address: SocketAddr,
     /// Its path.
@@ -34,13 +34,13 @@ pub struct Place {
     pub token: Option<String>,
 }
 
-impl Place {
+impl McpServerAddress {
     /// Of an address such as `http://127.0.0.1:1234/mcp`.
     ///
     /// # Panics
     /// Where it is none of that form.
     #[must_use]
-    pub fn of(url: &str, token: Option<&str>) -> Self {
+    pub fn from_url(url: &str, token: Option<&str>) -> Self {
         let rest = url.strip_prefix("http://").unwrap();
         let (address, path) = rest.split_once('/').unwrap();
         Self { address: address.parse().unwrap(), path: format!("/{path}"), token: token.map(str::to_owned) }
@@ -50,7 +50,7 @@ impl Place {
     ///
     /// # Panics
     /// Where the server does not answer.
-    pub async fn post(&self, headers: &[(&str, &str)], body: String) -> Reply {
+    pub async fn post(&self, headers: &[(&str, &str)], body: String) -> McpHttpReply {
         self.send("POST", headers, body).await
     }
 
@@ -58,7 +58,7 @@ impl Place {
     ///
     /// # Panics
     /// Where the server does not answer.
-    pub async fn send(&self, method: &str, headers: &[(&str, &str)], body: String) -> Reply {
+    pub async fn send(&self, method: &str, headers: &[(&str, &str)], body: String) -> McpHttpReply {
         let sending = async {
             let stream = TcpStream::connect(self.address).await.unwrap();
             stream.set_nodelay(true).unwrap();
@@ -87,25 +87,25 @@ impl Place {
             let (parts, body) = response.into_parts();
             let kind = parts.headers.get("content-type").map(|kind| kind.to_str().unwrap().to_owned());
             let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
-            Reply {
+            McpHttpReply {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
                 body,
                 is_stream,
-                held: Vec::new(),
-                ended: false,
-                _connection: Connection(connection),
+                buffer: Vec::new(),
+                is_ended: false,
+                _connection: HttpConnectionTask(connection),
             }
         };
-        within("an answer over MCP", sending).await
+        with_timeout("an answer over MCP", sending).await
     }
 }
 
 /// Ends with whoever reads from it, as a client's connection does.
 #[derive(Debug)]
-struct Connection(tokio::task::JoinHandle<()>);
+struct HttpConnectionTask(tokio::task::JoinHandle<()>);
 
-impl Drop for Connection {
+impl Drop for HttpConnectionTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -113,19 +113,19 @@ impl Drop for Connection {
 
 /// What a server answers: one message, or a stream of them.
 #[derive(Debug)]
-pub struct Reply {
+pub struct McpHttpReply {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: hyper::HeaderMap,
     body: Incoming,
     is_stream: bool,
-    held: Vec<u8>,
-    ended: bool,
-    _connection: Connection,
+    buffer: Vec<u8>,
+    is_ended: bool,
+    _connection: HttpConnectionTask,
 }
 
-impl Reply {
+impl McpHttpReply {
     /// A header.
     ///
     /// # Panics
@@ -136,48 +136,48 @@ impl Reply {
     }
 
     /// The next message; none at the end.
-    pub async fn next(&mut self) -> Option<String> {
-        within("a message over MCP", self.next_without_end()).await
+    pub async fn next_message(&mut self) -> Option<String> {
+        with_timeout("a message over MCP", self.next_message_unbounded()).await
     }
 
     /// The same without a limit to the waiting.
-    pub async fn next_without_end(&mut self) -> Option<String> {
+    pub async fn next_message_unbounded(&mut self) -> Option<String> {
         loop {
-            if let Some(message) = self.held_message() {
+            if let Some(message) = self.take_buffered_message() {
                 if message.is_empty() {
                     // The event that only gives its id.
                     continue;
                 }
                 return Some(message);
             }
-            if self.ended {
+            if self.is_ended {
                 return None;
             }
             match self.body.frame().await {
-                Some(Ok(frame)) => self.held.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
-                Some(Err(_)) | None => self.ended = true,
+                Some(Ok(frame)) => self.buffer.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(_)) | None => self.is_ended = true,
             }
         }
     }
 
     /// All that is left of it as text.
     pub async fn text(mut self) -> String {
-        while !self.ended {
-            match within("the rest of an answer", self.body.frame()).await {
-                Some(Ok(frame)) => self.held.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
-                Some(Err(_)) | None => self.ended = true,
+        while !self.is_ended {
+            match with_timeout("the rest of an answer", self.body.frame()).await {
+                Some(Ok(frame)) => self.buffer.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(_)) | None => self.is_ended = true,
             }
         }
-        String::from_utf8_lossy(&self.held).into_owned()
+        String::from_utf8_lossy(&self.buffer).into_owned()
     }
 
-    fn held_message(&mut self) -> Option<String> {
+    fn take_buffered_message(&mut self) -> Option<String> {
         if !self.is_stream {
-            let whole = self.ended && !self.held.is_empty();
-            return whole.then(|| String::from_utf8(std::mem::take(&mut self.held)).unwrap());
+            let whole = self.is_ended && !self.buffer.is_empty();
+            return whole.then(|| String::from_utf8(std::mem::take(&mut self.buffer)).unwrap());
         }
-        let end = self.held.windows(2).position(|two| two == b"\n\n")?;
-        let event: Vec<u8> = self.held.drain(..end + 2).collect();
+        let end = self.buffer.windows(2).position(|two| two == b"\n\n")?;
+        let event: Vec<u8> = self.buffer.drain(..end + 2).collect();
         let event = String::from_utf8(event).unwrap();
         let data = event.lines().filter_map(|line| line.strip_prefix("data:"));
         Some(data.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"))
@@ -186,18 +186,18 @@ impl Reply {
 
 /// What came of one request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
+pub struct McpExchange {
     /// The status of the last answer.
     pub status: u16,
     /// The notifications on the way: method and parameters.
-    pub said: Vec<(String, Value)>,
+    pub notifications: Vec<(String, Value)>,
     /// The questions on the way: method and parameters.
-    pub asked: Vec<(String, Value)>,
+    pub server_requests: Vec<(String, Value)>,
     /// The result or the error, as it was written.
     pub raw: String,
 }
 
-impl Exchange {
+impl McpExchange {
     /// The result or the error.
     ///
     /// # Panics
@@ -210,8 +210,8 @@ impl Exchange {
 
 /// A client.
 #[derive(Debug)]
-pub struct Client {
-    place: Place,
+pub struct McpTestClient {
+    server: McpServerAddress,
     version: String,
     session: Option<String>,
     next_id: u64,
@@ -220,17 +220,21 @@ pub struct Client {
     pub log_level: Option<&'static str>,
 }
 
-impl Client {
+impl McpTestClient {
     /// Connects, and says that it can be asked anything; gives what the server said of itself too.
-    pub async fn connect(place: Place, version: &str) -> (Self, Exchange) {
+    pub async fn connect(place: McpServerAddress, version: &str) -> (Self, McpExchange) {
         let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
         Self::connect_as(place, version, capabilities).await
     }
 
     /// Connects with these capabilities.
-    pub async fn connect_as(place: Place, version: &str, capabilities: Value) -> (Self, Exchange) {
+    pub async fn connect_as(
+        place: McpServerAddress,
+        version: &str,
+        capabilities: Value,
+    ) -> (Self, McpExchange) {
         let mut client = Self {
-            place,
+            server: place,
             version: version.to_owned(),
             session: None,
             next_id: 0,
@@ -255,7 +259,7 @@ impl Client {
     /// Whether it speaks the version without a handshake.
     #[must_use]
     pub fn is_modern(&self) -> bool {
-        self.version == MODERN
+        self.version == MODERN_VERSION
     }
 
     /// The MCP session that it was given.
@@ -268,35 +272,41 @@ impl Client {
     ///
     /// # Panics
     /// Where there is none.
-    pub async fn request(&mut self, method: &str, params: Value) -> Exchange {
+    pub async fn request(&mut self, method: &str, params: Value) -> McpExchange {
         let (mut said, mut asked) = (Vec::new(), Vec::new());
         let mut params = params;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let (_, mut reply) = self.open(method, params.clone()).await;
-            self.note_session(&reply);
+            self.store_session(&reply);
             let raw = loop {
-                let message = reply.next().await;
+                let message = reply.next_message().await;
                 let message = message.unwrap_or_else(|| panic!("no answer to {method}: {}", reply.status));
                 let parsed: Value = serde_json::from_str(&message).unwrap();
                 match (parsed.get("method").and_then(Value::as_str), parsed.get("id")) {
                     (Some(method), Some(id)) => {
                         asked.push((method.to_owned(), parsed["params"].clone()));
-                        let answer = json!({"jsonrpc": "2.0", "id": id, "result": answer_to(method)});
-                        self.place.post(&self.headers(None, None), answer.to_string()).await.text().await;
+                        let answer =
+                            json!({"jsonrpc": "2.0", "id": id, "result": answer_server_request(method)});
+                        self.server.post(&self.headers(None, None), answer.to_string()).await.text().await;
                     }
                     (Some(method), None) => said.push((method.to_owned(), parsed["params"].clone())),
-                    (None, _) => break outcome(&message),
+                    (None, _) => break extract_outcome(&message),
                 }
             };
             let result: Value = serde_json::from_str(&raw).unwrap();
             if result["resultType"] != "input_required" {
-                return Exchange { status: reply.status, said, asked, raw };
+                return McpExchange {
+                    status: reply.status,
+                    notifications: said,
+                    server_requests: asked,
+                    raw,
+                };
             }
             let mut answers = Map::new();
             for (key, question) in result["inputRequests"].as_object().unwrap() {
                 let method = question["method"].as_str().unwrap();
                 asked.push((method.to_owned(), question["params"].clone()));
-                answers.insert(key.clone(), answer_to(method));
+                answers.insert(key.clone(), answer_server_request(method));
             }
             params["inputResponses"] = Value::Object(answers);
             params.as_object_mut().unwrap().remove("requestState");
@@ -308,7 +318,7 @@ impl Client {
     }
 
     /// Asks and gives the id of the request and the stream of its answer.
-    pub async fn open(&mut self, method: &str, params: Value) -> (u64, Reply) {
+    pub async fn open(&mut self, method: &str, params: Value) -> (u64, McpHttpReply) {
         self.next_id += 1;
         let params = self.with_meta(params);
         let name = match method {
@@ -319,24 +329,24 @@ impl Client {
         };
         let body = json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params});
         let headers = self.headers(Some(method), name);
-        (self.next_id, self.place.post(&headers, body.to_string()).await)
+        (self.next_id, self.server.post(&headers, body.to_string()).await)
     }
 
     /// Tells the server something.
     pub async fn notify(&self, method: &str, params: Value) -> u16 {
         let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
-        let reply = self.place.post(&self.headers(Some(method), None), body.to_string()).await;
+        let reply = self.server.post(&self.headers(Some(method), None), body.to_string()).await;
         reply.status
     }
 
     /// The stream on which a server of a version with a handshake says what belongs to no request.
-    pub async fn listen(&self) -> Reply {
-        self.place.send("GET", &self.headers(None, None), String::new()).await
+    pub async fn listen(&self) -> McpHttpReply {
+        self.server.send("GET", &self.headers(None, None), String::new()).await
     }
 
     /// Ends its MCP session.
     pub async fn close(&self) -> u16 {
-        self.place.send("DELETE", &self.headers(None, None), String::new()).await.status
+        self.server.send("DELETE", &self.headers(None, None), String::new()).await.status
     }
 
     /// Every page of a list: the entries as they were written.
@@ -374,17 +384,17 @@ impl Client {
     fn with_meta(&self, mut params: Value) -> Value {
         if self.is_modern() {
             let meta = &mut params["_meta"];
-            meta[format!("{META}protocolVersion")] = json!(self.version);
-            meta[format!("{META}clientInfo")] = json!({"name": "differential", "version": "1"});
-            meta[format!("{META}clientCapabilities")] = self.capabilities.clone();
+            meta[format!("{META_PREFIX}protocolVersion")] = json!(self.version);
+            meta[format!("{META_PREFIX}clientInfo")] = json!({"name": "differential", "version": "1"});
+            meta[format!("{META_PREFIX}clientCapabilities")] = self.capabilities.clone();
             if let Some(level) = self.log_level {
-                meta[format!("{META}logLevel")] = json!(level);
+                meta[format!("{META_PREFIX}logLevel")] = json!(level);
             }
         }
         params
     }
 
-    fn note_session(&mut self, reply: &Reply) {
+    fn store_session(&mut self, reply: &McpHttpReply) {
         if let Some(session) = reply.header("mcp-session-id") {
             self.session = Some(session.to_owned());
         }
@@ -392,7 +402,7 @@ impl Client {
 }
 
 /// What stands under `result` or `error`, as it was written; an error within an object of that name.
-fn outcome(message: &str) -> String {
+fn extract_outcome(message: &str) -> String {
     let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(message).unwrap();
     match (parts.get("result"), parts.get("error")) {
         (Some(result), _) => result.get().to_owned(),
@@ -402,7 +412,7 @@ fn outcome(message: &str) -> String {
 }
 
 /// What a person answers, or their program.
-fn answer_to(method: &str) -> Value {
+fn answer_server_request(method: &str) -> Value {
     match method {
         "elicitation/create" => json!({
             "action": "accept",

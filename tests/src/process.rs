@@ -14,10 +14,10 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::within;
+use crate::with_timeout;
 
 /// The program: `TOOLWAY_BIN`, else what was built beside this test.
-fn program() -> PathBuf {
+fn program_path() -> PathBuf {
     if let Some(path) = std::env::var_os("TOOLWAY_BIN") {
         return path.into();
     }
@@ -29,13 +29,13 @@ fn program() -> PathBuf {
 
 /// A data folder, and a place beside it.
 #[derive(Debug)]
-pub struct Folder {
+pub struct TestFolder {
     temp: TempDir,
 }
 
 /// What a run to the end gave.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramOutput {
     /// The exit code.
     pub code: i32,
     /// Standard output.
@@ -44,17 +44,17 @@ pub struct Ended {
     pub stderr: String,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// It must have worked.
     #[track_caller]
-    pub fn done(self) -> Self {
+    pub fn expect_success(self) -> Self {
         assert_eq!(self.code, 0, "{self:#?}");
         self
     }
 
     /// It must have failed with this code, saying this and giving a hint.
     #[track_caller]
-    pub fn failed(self, code: i32, said: &str) -> Self {
+    pub fn expect_failure(self, code: i32, said: &str) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
         assert!(self.stderr.contains(said), "{said:?} is not in {self:#?}");
         assert!(self.stderr.contains("hint"), "{self:#?}");
@@ -69,7 +69,7 @@ impl Ended {
     }
 }
 
-impl Folder {
+impl TestFolder {
     /// An empty one.
     #[must_use]
     pub fn new() -> Self {
@@ -78,35 +78,35 @@ impl Folder {
 
     /// The data folder; the program makes it.
     #[must_use]
-    pub fn path(&self) -> PathBuf {
+    pub fn data_path(&self) -> PathBuf {
         self.temp.path().join("data")
     }
 
     /// A place beside the data folder.
     #[must_use]
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub fn sibling_path(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
 
     /// The owner's token of the gateway that runs here.
     #[must_use]
     pub fn owner_token(&self) -> String {
-        std::fs::read_to_string(self.path().join("owner.token")).unwrap().trim().to_owned()
+        std::fs::read_to_string(self.data_path().join("owner.token")).unwrap().trim().to_owned()
     }
 
     /// The program with these arguments, not yet started.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(program());
-        command.arg("--data-dir").arg(self.path()).args(arguments).env_clear();
+        let mut command = Command::new(program_path());
+        command.arg("--data-dir").arg(self.data_path()).args(arguments).env_clear();
         command
     }
 
     /// Runs it to its end.
-    pub async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
+    pub async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> ProgramOutput {
         let mut command = self.command(arguments);
         let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
-        let output = within("the end of a command", output).await.unwrap();
-        Ended {
+        let output = with_timeout("the end of a command", output).await.unwrap();
+        ProgramOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -114,31 +114,31 @@ impl Folder {
     }
 
     /// Runs it with `--json`; gives what it printed. It must have worked.
-    pub async fn json(&self, arguments: &[&str]) -> Value {
-        self.run(["--json"].iter().chain(arguments)).await.done().json()
+    pub async fn run_json(&self, arguments: &[&str]) -> Value {
+        self.run(["--json"].iter().chain(arguments)).await.expect_success().json()
     }
 
     /// Starts something that runs for long, with `--json`.
     #[must_use]
-    pub fn start(&self, arguments: &[&str]) -> Program {
-        Program::start(self.command(["--json"].iter().chain(arguments)))
+    pub fn start(&self, arguments: &[&str]) -> RunningProgram {
+        RunningProgram::start(self.command(["--json"].iter().chain(arguments)))
     }
 
     /// Starts a gateway that only this computer reaches, without this computer's tools, and waits until it
     /// answers.
-    pub async fn serve(&self, more: &[&str]) -> Gateway {
+    pub async fn serve(&self, more: &[&str]) -> GatewayProcess {
         self.serve_on("127.0.0.1:0", &[&["--no-local-device"], more].concat()).await
     }
 
     /// Starts a gateway on this address and waits until it answers.
-    pub async fn serve_on(&self, listen: &str, more: &[&str]) -> Gateway {
+    pub async fn serve_on(&self, listen: &str, more: &[&str]) -> GatewayProcess {
         let mut program = self.start(&[&["serve", "--listen", listen], more].concat());
-        let ready = program.event("ready").await;
-        Gateway { program, token: self.owner_token(), ready }
+        let ready = program.wait_for_event("ready").await;
+        GatewayProcess { program, token: self.owner_token(), ready }
     }
 }
 
-impl Default for Folder {
+impl Default for TestFolder {
     fn default() -> Self {
         Self::new()
     }
@@ -146,16 +146,16 @@ impl Default for Folder {
 
 /// A gateway that answers.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct GatewayProcess {
     /// Its process.
-    pub program: Program,
+    pub program: RunningProgram,
     /// The owner's token, as it was when it started.
     pub token: String,
     /// What it said when it answered.
     pub ready: Value,
 }
 
-impl Gateway {
+impl GatewayProcess {
     /// Its address, as `http://127.0.0.1:1234`.
     #[must_use]
     pub fn url(&self) -> String {
@@ -176,15 +176,15 @@ impl Gateway {
 
 /// A process that prints lines. Killed when it is dropped.
 #[derive(Debug)]
-pub struct Program {
+pub struct RunningProgram {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
-    said: Arc<Mutex<String>>,
-    told: watch::Receiver<usize>,
-    reading: JoinHandle<()>,
+    stderr: Arc<Mutex<String>>,
+    stderr_updates: watch::Receiver<usize>,
+    read_task: JoinHandle<()>,
 }
 
-impl Program {
+impl RunningProgram {
     /// Starts it.
     #[must_use]
     pub fn start(mut command: Command) -> Self {
@@ -209,30 +209,30 @@ impl Program {
                 count.send_modify(|count| *count += 1);
             }
         });
-        Self { child, lines, said, told, reading }
+        Self { child, lines, stderr: said, stderr_updates: told, read_task: reading }
     }
 
     /// The next line on standard output; nothing where it has ended.
-    pub async fn line(&mut self) -> Option<String> {
-        within("a line on standard output", self.lines.recv()).await
+    pub async fn next_line(&mut self) -> Option<String> {
+        with_timeout("a line on standard output", self.lines.recv()).await
     }
 
     /// Waits for an event of this name on standard output.
-    pub async fn event(&mut self, name: &str) -> Value {
-        while let Some(line) = self.line().await {
+    pub async fn wait_for_event(&mut self, name: &str) -> Value {
+        while let Some(line) = self.next_line().await {
             let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
             if event["event"] == name {
                 return event;
             }
         }
-        panic!("it ended without the event {name}: {}", self.said.lock());
+        panic!("it ended without the event {name}: {}", self.stderr.lock());
     }
 
     /// Asks it to stop; gives its exit code and what it said on standard error.
     #[cfg(unix)]
     pub async fn stop(self) -> (i32, String) {
         self.signal(rustix::process::Signal::TERM);
-        self.end().await
+        self.wait_for_exit().await
     }
 
     /// Sends it a signal.
@@ -244,24 +244,25 @@ impl Program {
     }
 
     /// Waits until standard error says this.
-    pub async fn said(&mut self, text: &str) {
-        let mut lines = self.told.clone();
+    pub async fn wait_for_stderr(&mut self, text: &str) {
+        let mut lines = self.stderr_updates.clone();
         let said =
-            within("a line on standard error", lines.wait_for(|_| self.said.lock().contains(text))).await;
-        assert!(said.is_ok(), "it ended without saying {text:?}: {}", self.said.lock());
+            with_timeout("a line on standard error", lines.wait_for(|_| self.stderr.lock().contains(text)))
+                .await;
+        assert!(said.is_ok(), "it ended without saying {text:?}: {}", self.stderr.lock());
     }
 
     /// Waits for its end; gives its exit code and what it said on standard error.
-    pub async fn end(mut self) -> (i32, String) {
-        let status = within("the end of a process", self.child.wait()).await.unwrap();
-        within("the end of standard error", &mut self.reading).await.unwrap();
-        let said = std::mem::take(&mut *self.said.lock());
+    pub async fn wait_for_exit(mut self) -> (i32, String) {
+        let status = with_timeout("the end of a process", self.child.wait()).await.unwrap();
+        with_timeout("the end of standard error", &mut self.read_task).await.unwrap();
+        let said = std::mem::take(&mut *self.stderr.lock());
         (status.code().unwrap_or(-1), said)
     }
 
     /// `kill -9`, and waits until the system has done it.
     pub async fn kill(mut self) {
-        within("the end of a killed process", self.child.kill()).await.unwrap();
+        with_timeout("the end of a killed process", self.child.kill()).await.unwrap();
     }
 
     /// Its process id.

@@ -8,10 +8,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::within;
+use crate::with_timeout;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Net {
+enum NetworkState {
     /// Everything is carried.
     Up,
     /// Nothing is carried, and nobody is told.
@@ -21,44 +21,44 @@ enum Net {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct ProxyState {
     upstream: SocketAddr,
-    net: Net,
+    net: NetworkState,
     /// Connections of an older age are torn.
-    age: u64,
+    generation: u64,
 }
 
 /// A connection was torn.
-struct Torn;
+struct ConnectionTorn;
 
 /// The network.
 #[derive(Debug)]
-pub struct Proxy {
+pub struct FaultProxy {
     address: SocketAddr,
-    state: watch::Sender<State>,
+    state: watch::Sender<ProxyState>,
     refused: watch::Receiver<usize>,
-    accepting: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
 }
 
-impl Proxy {
+impl FaultProxy {
     /// One that leads there.
-    pub async fn to(upstream: SocketAddr) -> Self {
+    pub async fn start(upstream: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (state, seen) = watch::channel(State { upstream, net: Net::Up, age: 0 });
+        let (state, seen) = watch::channel(ProxyState { upstream, net: NetworkState::Up, generation: 0 });
         let (count, refused) = watch::channel(0);
         let accepting = tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let now = *seen.borrow();
-                if now.net == Net::Down {
-                    tear(&near);
+                if now.net == NetworkState::Down {
+                    reset_on_close(&near);
                     count.send_modify(|count| *count += 1);
                 } else {
-                    tokio::spawn(connect(near, seen.clone(), now.age));
+                    tokio::spawn(connect(near, seen.clone(), now.generation));
                 }
             }
         });
-        Self { address, state, refused, accepting }
+        Self { address, state, refused, accept_task: accepting }
     }
 
     /// Where to connect instead of the gateway.
@@ -69,99 +69,103 @@ impl Proxy {
 
     /// Carries nothing from now on, in either direction. Connections stay open, new ones are taken.
     pub fn stall(&self) {
-        self.state.send_modify(|state| state.net = Net::Stalled);
+        self.state.send_modify(|state| state.net = NetworkState::Stalled);
     }
 
     /// Tears all connections, and every new one.
     pub fn cut(&self) {
-        self.state.send_modify(|state| (state.net, state.age) = (Net::Down, state.age + 1));
+        self.state
+            .send_modify(|state| (state.net, state.generation) = (NetworkState::Down, state.generation + 1));
     }
 
     /// Tears what was open and carries what comes.
     pub fn heal(&self) {
-        self.state.send_modify(|state| (state.net, state.age) = (Net::Up, state.age + 1));
+        self.state
+            .send_modify(|state| (state.net, state.generation) = (NetworkState::Up, state.generation + 1));
     }
 
     /// The same, and leads somewhere else.
     pub fn heal_to(&self, upstream: SocketAddr) {
-        self.state.send_modify(|state| *state = State { upstream, net: Net::Up, age: state.age + 1 });
+        self.state.send_modify(|state| {
+            *state = ProxyState { upstream, net: NetworkState::Up, generation: state.generation + 1 }
+        });
     }
 
     /// Waits until so many connections were thrown out.
-    pub async fn has_refused(&self, count: usize) {
+    pub async fn wait_for_refused(&self, count: usize) {
         let mut refused = self.refused.clone();
-        within("tries to connect", refused.wait_for(|now| *now >= count)).await.unwrap();
+        with_timeout("tries to connect", refused.wait_for(|now| *now >= count)).await.unwrap();
     }
 }
 
-impl Drop for Proxy {
+impl Drop for FaultProxy {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.accept_task.abort();
     }
 }
 
-async fn connect(mut near: TcpStream, mut state: watch::Receiver<State>, age: u64) {
-    if flows(&mut state, age).await.is_err() {
-        return tear(&near);
+async fn connect(mut near: TcpStream, mut state: watch::Receiver<ProxyState>, age: u64) {
+    if wait_until_up(&mut state, age).await.is_err() {
+        return reset_on_close(&near);
     }
     let upstream = state.borrow().upstream;
-    let Ok(mut far) = TcpStream::connect(upstream).await else { return tear(&near) };
+    let Ok(mut far) = TcpStream::connect(upstream).await else { return reset_on_close(&near) };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));
     let carried = {
         let (from_near, to_near) = near.split();
         let (from_far, to_far) = far.split();
         tokio::try_join!(
-            carry(from_near, to_far, state.clone(), age),
-            carry(from_far, to_near, state.clone(), age)
+            forward_bytes(from_near, to_far, state.clone(), age),
+            forward_bytes(from_far, to_near, state.clone(), age)
         )
     };
     if carried.is_err() {
-        tear(&near);
-        tear(&far);
+        reset_on_close(&near);
+        reset_on_close(&far);
     }
 }
 
 /// Makes the connection's end a reset rather than a goodbye.
-fn tear(stream: &TcpStream) {
+fn reset_on_close(stream: &TcpStream) {
     let _ = stream.set_zero_linger();
 }
 
-async fn carry(
+async fn forward_bytes(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut state: watch::Receiver<State>,
+    mut state: watch::Receiver<ProxyState>,
     age: u64,
-) -> Result<(), Torn> {
+) -> Result<(), ConnectionTorn> {
     let mut buffer = vec![0; 16 << 10];
     loop {
-        flows(&mut state, age).await?;
+        wait_until_up(&mut state, age).await?;
         let read = tokio::select! {
             biased;
             changed = state.changed() => match changed {
                 Ok(()) => continue,
-                Err(_) => return Err(Torn),
+                Err(_) => return Err(ConnectionTorn),
             },
-            read = from.read(&mut buffer) => read.map_err(|_| Torn)?,
+            read = from.read(&mut buffer) => read.map_err(|_| ConnectionTorn)?,
         };
         if read == 0 {
-            return to.shutdown().await.map_err(|_| Torn);
+            return to.shutdown().await.map_err(|_| ConnectionTorn);
         }
         // What was read when the network fell silent is not carried any more.
-        flows(&mut state, age).await?;
+        wait_until_up(&mut state, age).await?;
         tokio::select! {
-            written = to.write_all(&buffer[..read]) => written.map_err(|_| Torn)?,
-            torn = state.wait_for(|now| now.age != age) => {
+            written = to.write_all(&buffer[..read]) => written.map_err(|_| ConnectionTorn)?,
+            torn = state.wait_for(|now| now.generation != age) => {
                 drop(torn);
-                return Err(Torn);
+                return Err(ConnectionTorn);
             }
         }
     }
 }
 
 /// Waits while the network stands still.
-async fn flows(state: &mut watch::Receiver<State>, age: u64) -> Result<(), Torn> {
-    match state.wait_for(|now| now.net != Net::Stalled || now.age != age).await {
-        Ok(now) if now.age == age => Ok(()),
-        _ => Err(Torn),
+async fn wait_until_up(state: &mut watch::Receiver<ProxyState>, age: u64) -> Result<(), ConnectionTorn> {
+    match state.wait_for(|now| now.net != NetworkState::Stalled || now.generation != age).await {
+        Ok(now) if now.generation == age => Ok(()),
+        _ => Err(ConnectionTorn),
     }
 }

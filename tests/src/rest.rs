@@ -10,13 +10,13 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use crate::within;
+use crate::with_timeout;
 
 /// Asks; gives the status and the body (null where there is none).
 ///
 /// # Panics
 /// Where the gateway does not answer, or not with JSON.
-pub async fn ask(
+pub async fn send_request(
     address: SocketAddr,
     token: &str,
     method: &str,
@@ -41,7 +41,7 @@ pub async fn ask(
         let status = response.status().as_u16();
         (status, response.into_body().collect().await.unwrap().to_bytes())
     };
-    let (status, body) = within("an answer over REST", asking).await;
+    let (status, body) = with_timeout("an answer over REST", asking).await;
     if body.is_empty() {
         return (status, Value::Null);
     }
@@ -50,8 +50,8 @@ pub async fn ask(
 }
 
 /// Reads something that must be there.
-pub async fn get(address: SocketAddr, token: &str, path: &str) -> Value {
-    let (status, body) = ask(address, token, "GET", path, None).await;
+pub async fn get_json(address: SocketAddr, token: &str, path: &str) -> Value {
+    let (status, body) = send_request(address, token, "GET", path, None).await;
     assert_eq!(status, 200, "{path}: {body}");
     body
 }
@@ -60,11 +60,11 @@ pub async fn get(address: SocketAddr, token: &str, path: &str) -> Value {
 ///
 /// # Panics
 /// Where a call stands in it twice.
-pub async fn all_calls(address: SocketAddr, token: &str) -> HashMap<String, Value> {
+pub async fn fetch_all_calls(address: SocketAddr, token: &str) -> HashMap<String, Value> {
     let mut calls = HashMap::new();
     let mut path = "/api/calls?limit=300".to_owned();
     loop {
-        let page = get(address, token, &path).await;
+        let page = get_json(address, token, &path).await;
         for call in page["calls"].as_array().unwrap() {
             let id = call["call_id"].as_str().unwrap().to_owned();
             assert!(calls.insert(id, call.clone()).is_none(), "twice: {call}");

@@ -11,37 +11,42 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 
-use crate::within;
+use crate::with_timeout;
 
 /// A connection.
-pub type Socket = WebSocketStream<TcpStream>;
+pub type TestSocket = WebSocketStream<TcpStream>;
 
 /// Opens one at this path. With a subprotocol where one is named.
 ///
 /// # Panics
 /// Where the gateway refuses.
-pub async fn open(address: SocketAddr, path: &str, token: &str, protocol: Option<&str>) -> Socket {
+pub async fn open_socket(address: SocketAddr, path: &str, token: &str, protocol: Option<&str>) -> TestSocket {
     let stream = async { TcpStream::connect(address).await };
-    open_over(stream, address, path, token, protocol).await
+    open_socket_on(stream, address, path, token, protocol).await
 }
 
 /// The same with hardly any room for what is not read.
-pub async fn open_narrow(address: SocketAddr, path: &str, token: &str, protocol: Option<&str>) -> Socket {
+pub async fn open_socket_with_small_buffers(
+    address: SocketAddr,
+    path: &str,
+    token: &str,
+    protocol: Option<&str>,
+) -> TestSocket {
     let stream = async {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(4096)?;
         socket.connect(address).await
     };
-    open_over(stream, address, path, token, protocol).await
+    open_socket_on(stream, address, path, token, protocol).await
 }
 
-async fn open_over(
+async fn open_socket_on(
     stream: impl Future<Output = std::io::Result<TcpStream>>,
     address: SocketAddr,
     path: &str,
     token: &str,
     protocol: Option<&str>,
-) -> Socket {
+) -> TestSocket {
     let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
     let headers = request.headers_mut();
     headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).unwrap());
@@ -53,19 +58,19 @@ async fn open_over(
         stream.set_nodelay(true).unwrap();
         tokio_tungstenite::client_async(request, stream).await.unwrap().0
     };
-    within("a WebSocket connection", opening).await
+    with_timeout("a WebSocket connection", opening).await
 }
 
 /// Sends a message.
 ///
 /// # Panics
 /// Where the connection is gone.
-pub async fn say(socket: &mut Socket, message: &Value) {
-    within("room to send", socket.send(Message::text(message.to_string()))).await.unwrap();
+pub async fn send_json(socket: &mut TestSocket, message: &Value) {
+    with_timeout("room to send", socket.send(Message::text(message.to_string()))).await.unwrap();
 }
 
 /// The next message; nothing where the connection has ended.
-pub async fn hear(socket: &mut Socket) -> Option<Value> {
+pub async fn receive_json(socket: &mut TestSocket) -> Option<Value> {
     loop {
         match socket.next().await? {
             Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),

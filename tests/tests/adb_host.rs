@@ -7,47 +7,52 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use toolway_android::bundle::{Bundle, Value};
+use toolway_android::bundle::{Bundle, BundleValue};
 use toolway_android::host::adb::{AdbHost, AdbProgram};
 use toolway_android::host::{
-    CallFailure, Changed, Declaration, Entry, HostCall, MetaData, PackageChanges, ProviderHost,
+    CallFailure, ChangedPackages, DeclarationEntry, HostCall, ManifestMetaData, PackageChanges,
+    ProviderDeclaration, ProviderHost,
 };
 use toolway_android::{cetp, mcp};
-use toolway_fake_phone::{Adb, App, Escaping, FakePhone, ProviderSetup, Received, Reply, Setup, Typed, apps};
+use toolway_fake_phone::{
+    AdbServer, ExtraEscaping, ExtraValue, FakePhone, PhoneApp, PhoneSetup, ProviderReply, ProviderSetup,
+    ReceivedCall, apps,
+};
 
 const CALCULATOR: &[u8] = include_bytes!("../../crates/android/fixtures/calculator/calculator.apk");
 const AUTHORITY: &str = apps::NOTES_AUTHORITY;
 
-type Answer = Box<dyn Fn(&Received) -> Reply + Send + Sync>;
+type ProviderAnswerFn = Box<dyn Fn(&ReceivedCall) -> ProviderReply + Send + Sync>;
 
 /// A phone with the open app on it, whose provider answers as it is told.
-struct Bench {
-    adb: Adb,
+struct AdbHostHarness {
+    adb: AdbServer,
     phone: FakePhone,
     host: AdbHost,
-    answer: Arc<Mutex<Answer>>,
+    answer: Arc<Mutex<ProviderAnswerFn>>,
 }
 
-impl Bench {
+impl AdbHostHarness {
     fn new() -> Self {
-        Self::with(Setup::default())
+        Self::with_setup(PhoneSetup::default())
     }
 
-    fn with(setup: Setup) -> Self {
-        let (adb, phone) = (Adb::start(), FakePhone::start(setup));
+    fn with_setup(setup: PhoneSetup) -> Self {
+        let (adb, phone) = (AdbServer::start(), FakePhone::start(setup));
         adb.connect(&phone);
-        let answer: Arc<Mutex<Answer>> = Arc::new(Mutex::new(Box::new(|_| Reply::success("{}"))));
+        let answer: Arc<Mutex<ProviderAnswerFn>> =
+            Arc::new(Mutex::new(Box::new(|_| ProviderReply::success("{}"))));
         let answering = Arc::clone(&answer);
         phone.install(apps::notes(move |received| answering.lock()(received)));
-        let host = host(&adb, None);
+        let host = adb_host(&adb, None);
         Self { adb, phone, host, answer }
     }
 
-    fn answers(&self, reply: Reply) {
+    fn set_reply(&self, reply: ProviderReply) {
         *self.answer.lock() = Box::new(move |_| reply.clone());
     }
 
-    fn call(
+    fn host_call(
         &self,
         authority: &str,
         method: &str,
@@ -57,7 +62,7 @@ impl Bench {
     }
 }
 
-fn host(adb: &Adb, serial: Option<&str>) -> AdbHost {
+fn adb_host(adb: &AdbServer, serial: Option<&str>) -> AdbHost {
     let program = AdbProgram { path: adb.program(), environment: adb.environment() };
     AdbHost::new(program, serial.map(str::to_owned))
 }
@@ -67,32 +72,32 @@ fn call(authority: &str, method: &str, extras: Option<Bundle>) -> HostCall {
         authority: authority.to_owned(),
         method: method.to_owned(),
         extras,
-        patience: Duration::from_secs(20),
+        timeout: Duration::from_secs(20),
     }
 }
 
-fn execute(args: &str) -> Bundle {
+fn execute_extras(args: &str) -> Bundle {
     Bundle::new().with("tool_name", "find").with("args", args).with("request_id", "0198-a")
 }
 
 #[test]
 fn everything_that_is_declared_is_found() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     bench.phone.install(apps::finance());
     bench.phone.install(apps::weather());
-    let never = |_: &Received| Reply::Null;
+    let never = |_: &ReceivedCall| ProviderReply::Null;
     bench.phone.install(
-        App::new("com.example.calculator", CALCULATOR).provider(
+        PhoneApp::new("com.example.calculator", CALCULATOR).provider(
             ProviderSetup::new("com.example.calculator.tools", ".Tools", never)
                 .guarded(mcp::PERMISSION)
                 .action(mcp::ACTION),
         ),
     );
     // One that is there and offers nothing.
-    bench.phone.install(App::new("com.example.quiet", apps::WEATHER_APK));
+    bench.phone.install(PhoneApp::new("com.example.quiet", apps::WEATHER_APK));
     let mut found = bench.host.discover(None).unwrap();
     found.sort_by(|a, b| a.package.cmp(&b.package));
-    let declared = |package: &str, label: &str, component: &str, entry| Declaration {
+    let declared = |package: &str, label: &str, component: &str, entry| ProviderDeclaration {
         package: format!("com.example.{package}"),
         label: Some(label.to_owned()),
         // As `apksigner verify --print-certs` has it.
@@ -101,9 +106,9 @@ fn everything_that_is_declared_is_found() {
         exported: true,
         entry,
     };
-    let cetp = |authority: &str| Entry::CetpService {
-        authority: Some(MetaData::Text(authority.to_owned())),
-        version: Some(MetaData::Int(1)),
+    let cetp = |authority: &str| DeclarationEntry::CetpService {
+        authority: Some(ManifestMetaData::Text(authority.to_owned())),
+        version: Some(ManifestMetaData::Int(1)),
     };
     assert_eq!(
         found,
@@ -112,7 +117,7 @@ fn everything_that_is_declared_is_found() {
                 "calculator",
                 "Calculator",
                 ".Tools",
-                Entry::McpAction { authorities: "com.example.calculator.tools".to_owned() }
+                DeclarationEntry::McpAction { authorities: "com.example.calculator.tools".to_owned() }
             ),
             declared(
                 "finance",
@@ -125,7 +130,7 @@ fn everything_that_is_declared_is_found() {
                 "weather",
                 "Weather",
                 ".McpToolProvider",
-                Entry::McpMimeType { authorities: "com.example.weather.mcptool".to_owned() }
+                DeclarationEntry::McpMimeType { authorities: "com.example.weather.mcptool".to_owned() }
             ),
         ]
     );
@@ -137,16 +142,16 @@ fn everything_that_is_declared_is_found() {
     assert!(owner.exported);
     assert_eq!(owner.read_permission.as_deref(), Some(cetp::PERMISSION));
     assert_eq!(bench.host.resolve("com.example.nobody").unwrap(), None);
-    assert_eq!(bench.host.unread(), []);
+    assert_eq!(bench.host.unreadable_apps(), []);
 }
 
 #[test]
 fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
-    let bench = Bench::new();
-    bench.phone.install(App { apk: b"no zip".to_vec(), ..apps::finance() });
+    let bench = AdbHostHarness::new();
+    bench.phone.install(PhoneApp { apk: b"no zip".to_vec(), ..apps::finance() });
     let found = bench.host.discover(None).unwrap();
     assert_eq!(found.len(), 2);
-    let unread = bench.host.unread();
+    let unread = bench.host.unreadable_apps();
     assert_eq!(unread.len(), 1);
     assert_eq!(unread[0].0, "com.example.finance");
     assert!(unread[0].1.starts_with("it is no APK"), "{unread:?}");
@@ -154,17 +159,17 @@ fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
 
 #[test]
 fn an_app_that_is_installed_anew_is_read_anew() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     assert_eq!(bench.host.discover(None).unwrap()[0].label.as_deref(), Some("Notes"));
-    bench.phone.install(App { apk: apps::WEATHER_APK.to_vec(), ..apps::notes(|_| Reply::Null) });
+    bench.phone.install(PhoneApp { apk: apps::WEATHER_APK.to_vec(), ..apps::notes(|_| ProviderReply::Null) });
     // The same version under the same name: only the path is another one.
     assert_eq!(bench.host.discover(None).unwrap(), []);
 }
 
 #[test]
 fn values_arrive_as_they_were_in_both_styles() {
-    for escaping in [Escaping::Raw, Escaping::Backslash] {
-        let bench = Bench::with(Setup { escaping, ..Setup::default() });
+    for escaping in [ExtraEscaping::Raw, ExtraEscaping::Backslash] {
+        let bench = AdbHostHarness::with_setup(PhoneSetup { escaping, ..PhoneSetup::default() });
         for text in [
             "{}",
             r#"{"a":"b","c":[1,2,{"d":null}]}"#,
@@ -179,9 +184,9 @@ fn values_arrive_as_they_were_in_both_styles() {
             "\\",
             "':'",
         ] {
-            let got = bench.call(AUTHORITY, cetp::EXECUTE_TOOL, Some(execute(text)));
+            let got = bench.host_call(AUTHORITY, cetp::EXECUTE_TOOL, Some(execute_extras(text)));
             assert_eq!(got, Ok(Some(Bundle::new().with("status", "success").with("data", "{}"))), "{text:?}");
-            let received = bench.phone.received().pop().unwrap();
+            let received = bench.phone.received_calls().pop().unwrap();
             assert_eq!(received.method, "execute_tool");
             assert_eq!(received.text("args"), Some(text), "{escaping:?}");
             assert_eq!(received.text("tool_name"), Some("find"));
@@ -194,32 +199,32 @@ fn values_arrive_as_they_were_in_both_styles() {
 fn numbers_and_flags_keep_their_type_where_the_phone_can() {
     let extras = || {
         Bundle::from_iter([
-            ("flag".to_owned(), Value::Boolean(true)),
-            ("long".to_owned(), Value::Long(-5)),
-            ("double".to_owned(), Value::Double(0.5)),
-            ("nothing".to_owned(), Value::Null),
+            ("flag".to_owned(), BundleValue::Boolean(true)),
+            ("long".to_owned(), BundleValue::Long(-5)),
+            ("double".to_owned(), BundleValue::Double(0.5)),
+            ("nothing".to_owned(), BundleValue::Null),
         ])
     };
-    for escaping in [Escaping::Raw, Escaping::Backslash] {
-        let bench = Bench::with(Setup { escaping, ..Setup::default() });
-        bench.call(AUTHORITY, "m", Some(extras())).unwrap();
-        let received = bench.phone.received().pop().unwrap();
+    for escaping in [ExtraEscaping::Raw, ExtraEscaping::Backslash] {
+        let bench = AdbHostHarness::with_setup(PhoneSetup { escaping, ..PhoneSetup::default() });
+        bench.host_call(AUTHORITY, "m", Some(extras())).unwrap();
+        let received = bench.phone.received_calls().pop().unwrap();
         let all: Vec<_> = received.extras.into_iter().collect();
         assert_eq!(
             all,
             [
-                ("double".to_owned(), Typed::Double(0.5)),
-                ("flag".to_owned(), Typed::Boolean(true)),
-                ("long".to_owned(), Typed::Long(-5)),
+                ("double".to_owned(), ExtraValue::Double(0.5)),
+                ("flag".to_owned(), ExtraValue::Boolean(true)),
+                ("long".to_owned(), ExtraValue::Long(-5)),
             ]
         );
-        let int = bench.call(AUTHORITY, "m", Some(extras().with("int", 7)));
+        let int = bench.host_call(AUTHORITY, "m", Some(extras().with("int", 7)));
         match escaping {
-            Escaping::Backslash => {
+            ExtraEscaping::Backslash => {
                 int.unwrap();
-                assert_eq!(bench.phone.received().pop().unwrap().extras["int"], Typed::Int(7));
+                assert_eq!(bench.phone.received_calls().pop().unwrap().extras["int"], ExtraValue::Int(7));
             }
-            Escaping::Raw => assert_eq!(
+            ExtraEscaping::Raw => assert_eq!(
                 int,
                 Err(CallFailure::Unsupported(
                     "int is an int, which the adb shell of Android 10 and older can't pass".to_owned()
@@ -231,24 +236,24 @@ fn numbers_and_flags_keep_their_type_where_the_phone_can() {
 
 #[test]
 fn a_call_without_extras_gives_an_empty_bundle() {
-    let bench = Bench::new();
-    bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap();
-    let received = bench.phone.received();
+    let bench = AdbHostHarness::new();
+    bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap();
+    let received = bench.phone.received_calls();
     assert_eq!(received.len(), 1, "one call, and no probe");
     assert!(received[0].extras.is_empty());
 }
 
 #[test]
 fn errors_of_a_provider_come_whole() {
-    let bench = Bench::new();
-    bench.answers(Reply::bundle(&[
+    let bench = AdbHostHarness::new();
+    bench.set_reply(ProviderReply::bundle(&[
         ("status", "error"),
         ("error_code", "AUTH_REQUIRED"),
         ("error_message", "Not allowed yet, status=success, data={}"),
         ("resolution_hint", "Open Notes, then allow it"),
         ("authorize_intent", "com.example.notes.ALLOW"),
     ]));
-    let got = bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().unwrap();
+    let got = bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().unwrap();
     let expected = Bundle::new()
         .with("status", "error")
         .with("error_code", "AUTH_REQUIRED")
@@ -260,61 +265,61 @@ fn errors_of_a_provider_come_whole() {
 
 #[test]
 fn a_large_answer_comes_whole() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     let data = format!(r#"{{"text":"{}"}}"#, "ü:\\\\ ".repeat(150_000));
-    bench.answers(Reply::success(&data));
-    let got = bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().unwrap();
+    bench.set_reply(ProviderReply::success(&data));
+    let got = bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().unwrap();
     assert_eq!(got.get("data"), Some(&data.into()));
-    bench.answers(Reply::success(&"x".repeat(5 << 20)));
+    bench.set_reply(ProviderReply::success(&"x".repeat(5 << 20)));
     assert_eq!(
-        bench.call(AUTHORITY, cetp::LIST_TOOLS, None),
+        bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None),
         Err(CallFailure::TooLarge("the answer has more than 4194304 bytes".to_owned()))
     );
 }
 
 #[test]
 fn no_bundle_is_none_on_every_phone() {
-    for escaping in [Escaping::Raw, Escaping::Backslash] {
-        let bench = Bench::with(Setup { escaping, ..Setup::default() });
-        bench.answers(Reply::Null);
-        assert_eq!(bench.call(AUTHORITY, cetp::LIST_TOOLS, None), Ok(None));
+    for escaping in [ExtraEscaping::Raw, ExtraEscaping::Backslash] {
+        let bench = AdbHostHarness::with_setup(PhoneSetup { escaping, ..PhoneSetup::default() });
+        bench.set_reply(ProviderReply::Null);
+        assert_eq!(bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None), Ok(None));
     }
 }
 
 #[test]
 fn what_is_thrown_is_told_apart() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     let thrown = |reply| {
-        bench.answers(reply);
-        bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap_err()
+        bench.set_reply(reply);
+        bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap_err()
     };
     assert_eq!(
-        thrown(Reply::Throws("java.lang.IllegalStateException: the database is locked".to_owned())),
+        thrown(ProviderReply::Throws("java.lang.IllegalStateException: the database is locked".to_owned())),
         CallFailure::Threw {
             class: "java.lang.IllegalStateException".to_owned(),
             message: "the database is locked".to_owned()
         }
     );
-    assert!(matches!(thrown(Reply::Dies), CallFailure::Died(_)));
+    assert!(matches!(thrown(ProviderReply::Dies), CallFailure::Died(_)));
     assert_eq!(
-        thrown(Reply::Throws(
+        thrown(ProviderReply::Throws(
             "android.os.TransactionTooLargeException: data parcel size 2000000 bytes".to_owned()
         )),
         CallFailure::TooLarge("data parcel size 2000000 bytes".to_owned())
     );
-    assert!(matches!(thrown(Reply::Prints("Killed\n".to_owned())), CallFailure::Threw { .. }));
+    assert!(matches!(thrown(ProviderReply::Prints("Killed\n".to_owned())), CallFailure::Threw { .. }));
     assert_eq!(
-        bench.call("com.example.nobody", cetp::LIST_TOOLS, None),
+        bench.host_call("com.example.nobody", cetp::LIST_TOOLS, None),
         Err(CallFailure::UnknownAuthority("Could not find provider: com.example.nobody".to_owned()))
     );
 }
 
 #[test]
-fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
-    let bench = Bench::new();
+fn a_guarded_provider_is_refused_with_a_hint_and_never_called_a4() {
+    let bench = AdbHostHarness::new();
     bench.phone.install(apps::finance());
     assert_eq!(
-        bench.call("com.example.finance.clawseed.tools", cetp::LIST_TOOLS, None),
+        bench.host_call("com.example.finance.clawseed.tools", cetp::LIST_TOOLS, None),
         Err(CallFailure::Security(
             "Permission Denial: opening provider com.example.finance.clawseed.FinanceToolProvider from (null) \
              (pid=4712, uid=2000) requires com.clawseed.permission.ACCESS_TOOLS or \
@@ -322,25 +327,25 @@ fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
                 .to_owned()
         ))
     );
-    let private = ProviderSetup::new("com.example.private", ".Private", |_| Reply::Null).private();
-    bench.phone.install(App::new("com.example.private", apps::WEATHER_APK).provider(private));
-    let refused = bench.call("com.example.private", cetp::LIST_TOOLS, None).unwrap_err();
+    let private = ProviderSetup::new("com.example.private", ".Private", |_| ProviderReply::Null).private();
+    bench.phone.install(PhoneApp::new("com.example.private", apps::WEATHER_APK).provider(private));
+    let refused = bench.host_call("com.example.private", cetp::LIST_TOOLS, None).unwrap_err();
     assert!(
         matches!(&refused, CallFailure::Security(why) if why.contains("that is not exported from UID 10123")),
         "{refused:?}"
     );
-    assert_eq!(bench.phone.received(), []);
-    assert!(bench.host.way_out().contains("the bridge app on the phone"));
+    assert_eq!(bench.phone.received_calls(), []);
+    assert!(bench.host.permission_hint().contains("the bridge app on the phone"));
 }
 
 #[test]
 fn a_shell_of_root_s_is_let_through() {
-    let bench = Bench::with(Setup { is_root: true, user: 10, ..Setup::default() });
-    let answer = |_: &Received| Reply::success("{\"tools\":[]}");
+    let bench = AdbHostHarness::with_setup(PhoneSetup { is_root: true, user: 10, ..PhoneSetup::default() });
+    let answer = |_: &ReceivedCall| ProviderReply::success("{\"tools\":[]}");
     let guarded = ProviderSetup::new("com.example.guarded", ".P", answer).guarded(cetp::PERMISSION);
-    bench.phone.install(App::new("com.example.guarded", apps::WEATHER_APK).provider(guarded));
-    assert!(bench.call("com.example.guarded", cetp::LIST_TOOLS, None).unwrap().is_some());
-    assert_eq!(bench.phone.received()[0].user, 10, "the apps of whoever is in front");
+    bench.phone.install(PhoneApp::new("com.example.guarded", apps::WEATHER_APK).provider(guarded));
+    assert!(bench.host_call("com.example.guarded", cetp::LIST_TOOLS, None).unwrap().is_some());
+    assert_eq!(bench.phone.received_calls()[0].user, 10, "the apps of whoever is in front");
     let info = bench.host.info().unwrap();
     assert!(info.is_root);
     assert_eq!((info.model.as_str(), info.api_level), ("Fake Phone", Some(35)));
@@ -349,50 +354,49 @@ fn a_shell_of_root_s_is_let_through() {
 
 #[test]
 fn an_mcp_tool_is_read_but_its_map_can_t_be_sent() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     bench.phone.install(apps::weather());
-    let got = bench.call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None).unwrap().unwrap();
+    let got = bench.host_call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None).unwrap().unwrap();
     assert_eq!(got.get("success"), Some(&true.into()));
     assert_eq!(got.get("tool_name"), Some(&"get_weather_forecast".into()));
-    assert_eq!(got.get("tool_input_required"), Some(&Value::Other("java.lang.String[]".to_owned())));
+    assert_eq!(got.get("tool_input_required"), Some(&BundleValue::Other("java.lang.String[]".to_owned())));
     let extras = Bundle::from_iter([
         ("tool_name".to_owned(), "get_weather_forecast".into()),
-        ("tool_arguments".to_owned(), Value::Map(vec![("location".to_owned(), "Bern".to_owned())])),
+        ("tool_arguments".to_owned(), BundleValue::Map(vec![("location".to_owned(), "Bern".to_owned())])),
     ]);
     assert_eq!(
-        bench.call("com.example.weather.mcptool", mcp::EXECUTE_TOOL, Some(extras)),
+        bench.host_call("com.example.weather.mcptool", mcp::EXECUTE_TOOL, Some(extras)),
         Err(CallFailure::Unsupported(
             "tool_arguments is a map, which can't be passed over adb: tools of the MCP dialects can be called from \
              an app only"
                 .to_owned()
         ))
     );
-    assert_eq!(bench.phone.received().len(), 1);
+    assert_eq!(bench.phone.received_calls().len(), 1);
     let info = call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None);
     let refused = bench.host.clone().for_calls().call(&info).unwrap_err();
     assert!(matches!(refused, CallFailure::Unsupported(_)), "{refused:?}");
-    assert_eq!(bench.phone.received().len(), 1, "it is not even asked");
+    assert_eq!(bench.phone.received_calls().len(), 1, "it is not even asked");
 }
 
 #[test]
 fn a_call_that_hangs_ends_with_its_patience() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     bench.host.info().unwrap();
-    bench.answers(Reply::Hangs);
-    let hanging =
-        HostCall { patience: Duration::from_millis(300), ..call(AUTHORITY, cetp::LIST_TOOLS, None) };
-    assert_eq!(bench.host.call(&hanging), Err(CallFailure::Overdue));
-    assert_eq!(bench.phone.received().len(), 1);
+    bench.set_reply(ProviderReply::Hangs);
+    let hanging = HostCall { timeout: Duration::from_millis(300), ..call(AUTHORITY, cetp::LIST_TOOLS, None) };
+    assert_eq!(bench.host.call(&hanging), Err(CallFailure::TimedOut));
+    assert_eq!(bench.phone.received_calls().len(), 1);
 }
 
 #[test]
 fn a_cable_that_is_pulled_in_mid_call_is_told_and_the_phone_comes_back() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     bench.host.info().unwrap();
     let (called, wait) = std::sync::mpsc::sync_channel(1);
     *bench.answer.lock() = Box::new(move |_| {
         called.send(()).unwrap();
-        Reply::Hangs
+        ProviderReply::Hangs
     });
     let host = bench.host.clone();
     let calling = std::thread::spawn(move || host.call(&call(AUTHORITY, cetp::LIST_TOOLS, None)));
@@ -405,19 +409,20 @@ fn a_cable_that_is_pulled_in_mid_call_is_told_and_the_phone_comes_back() {
         }
         other => panic!("{other:?}"),
     }
-    bench.answers(Reply::success("{\"tools\":[]}"));
-    let away = bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap_err();
+    bench.set_reply(ProviderReply::success("{\"tools\":[]}"));
+    let away = bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap_err();
     assert!(matches!(away, CallFailure::Host(_)), "{away:?}");
     bench.phone.plug();
     bench.adb.connect(&bench.phone);
-    assert!(bench.call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().is_some());
+    assert!(bench.host_call(AUTHORITY, cetp::LIST_TOOLS, None).unwrap().is_some());
 }
 
 #[test]
 fn a_phone_that_has_not_allowed_this_computer_says_so() {
-    let (adb, phone) = (Adb::start(), FakePhone::start(Setup { is_authorized: false, ..Setup::default() }));
+    let (adb, phone) =
+        (AdbServer::start(), FakePhone::start(PhoneSetup { is_authorized: false, ..PhoneSetup::default() }));
     adb.connect(&phone);
-    let error = host(&adb, None).info().unwrap_err();
+    let error = adb_host(&adb, None).info().unwrap_err();
     assert!(error.message.contains("has not allowed this computer yet"), "{error}");
     assert_eq!(
         error.hint.as_deref(),
@@ -427,18 +432,21 @@ fn a_phone_that_has_not_allowed_this_computer_says_so() {
 
 #[test]
 fn of_several_phones_one_has_to_be_named() {
-    let (adb, one, other) =
-        (Adb::start(), FakePhone::start(Setup::default()), FakePhone::start(Setup::default()));
-    let nobody = host(&adb, None).info().unwrap_err();
+    let (adb, one, other) = (
+        AdbServer::start(),
+        FakePhone::start(PhoneSetup::default()),
+        FakePhone::start(PhoneSetup::default()),
+    );
+    let nobody = adb_host(&adb, None).info().unwrap_err();
     assert_eq!(nobody.message, "no phone is connected");
     adb.connect(&one);
     adb.connect(&other);
-    let error = host(&adb, None).info().unwrap_err();
+    let error = adb_host(&adb, None).info().unwrap_err();
     assert!(error.message.starts_with("several phones are connected: 127.0.0.1:"), "{error}");
     assert!(error.message.contains(&format!("{} (Fake Phone)", one.serial())), "{error}");
     assert_eq!(error.hint.as_deref(), Some("say which with --serial SERIAL"));
-    assert_eq!(host(&adb, Some(&other.serial())).info().unwrap().serial, other.serial());
-    let wrong = host(&adb, Some("X")).info().unwrap_err();
+    assert_eq!(adb_host(&adb, Some(&other.serial())).info().unwrap().serial, other.serial());
+    let wrong = adb_host(&adb, Some("X")).info().unwrap_err();
     assert!(wrong.message.starts_with("the phone X is not connected; there are: "), "{wrong}");
 }
 
@@ -452,7 +460,7 @@ fn without_the_program_its_absence_is_told() {
 
 #[test]
 fn who_defines_a_permission_is_known() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     assert_eq!(bench.host.permission(cetp::PERMISSION).unwrap(), None);
     bench.phone.install(apps::finance());
     let owner = bench.host.permission(cetp::PERMISSION).unwrap().unwrap();
@@ -460,10 +468,10 @@ fn who_defines_a_permission_is_known() {
 }
 
 #[test]
-fn a5_a_screen_is_opened_in_its_own_app_only() {
-    let bench = Bench::new();
+fn an_authorization_screen_opens_only_in_the_providers_own_app_a5() {
+    let bench = AdbHostHarness::new();
     bench.phone.install(
-        App::new("com.example.evil", apps::WEATHER_APK).activity("com.example.evil.STEAL", ".Steal"),
+        PhoneApp::new("com.example.evil", apps::WEATHER_APK).activity("com.example.evil.STEAL", ".Steal"),
     );
     assert!(bench.host.open_authorization("com.example.notes", "com.example.notes.ALLOW").unwrap());
     assert!(!bench.host.open_authorization("com.example.notes", "com.example.evil.STEAL").unwrap());
@@ -478,16 +486,16 @@ fn a5_a_screen_is_opened_in_its_own_app_only() {
     assert!(!bench.host.launch("com.example.nobody").unwrap());
     assert!(!bench.host.wake(AUTHORITY).unwrap());
     let screen = "com.example.notes/com.example.notes.Allow";
-    assert_eq!(bench.phone.opened(), [screen, screen]);
+    assert_eq!(bench.phone.opened_activities(), [screen, screen]);
 }
 
 #[test]
 fn what_changes_on_the_phone_is_told_by_package() {
-    let bench = Bench::new();
+    let bench = AdbHostHarness::new();
     bench.phone.install(apps::finance());
     let changes = PackageChanges::default();
     bench.host.watch(changes.clone()).unwrap();
-    let heard = |what: &dyn Fn(&Changed) -> bool| {
+    let heard = |what: &dyn Fn(&ChangedPackages) -> bool| {
         for _ in 0..3_000 {
             if let Some(changed) = changes.take()
                 && what(&changed)
@@ -498,11 +506,11 @@ fn what_changes_on_the_phone_is_told_by_package() {
         }
         panic!("it was never told");
     };
-    let names = |package: &'static str| move |changed: &Changed| matches!(changed, Changed::Packages(all) if all.contains(package));
-    let everything = |changed: &Changed| matches!(changed, Changed::Everything);
+    let names = |package: &'static str| move |changed: &ChangedPackages| matches!(changed, ChangedPackages::Packages(all) if all.contains(package));
+    let everything = |changed: &ChangedPackages| matches!(changed, ChangedPackages::Everything);
     // Until its first look is through, a change may be part of what it started with.
     let mut at = 0;
-    while !matches!(changes.take(), Some(Changed::Packages(_))) {
+    while !matches!(changes.take(), Some(ChangedPackages::Packages(_))) {
         bench.phone.install(apps::weather());
         at += 1;
         assert!(at < 3_000);
@@ -515,5 +523,5 @@ fn what_changes_on_the_phone_is_told_by_package() {
     bench.phone.plug();
     bench.adb.connect(&bench.phone);
     heard(&everything);
-    changes.end();
+    changes.close();
 }

@@ -10,36 +10,36 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::process::Command;
-use toolway_fake_phone::{Adb, App, FakePhone, Received, Reply, Setup, apps};
-use toolway_tests::caller::Caller;
-use toolway_tests::process::{Ended, Folder, Program};
-use toolway_tests::{rest, until, within};
+use toolway_fake_phone::{AdbServer, FakePhone, PhoneApp, PhoneSetup, ProviderReply, ReceivedCall, apps};
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::process::{ProgramOutput, RunningProgram, TestFolder};
+use toolway_tests::{poll_until, rest, with_timeout};
 
 const AUTHORITY: &str = apps::NOTES_AUTHORITY;
 
-const LIST: &str = r#"{"tools":[
+const TOOL_LIST: &str = r#"{"tools":[
     {"name":"find","description":"Finds notes\nby their text","parameters":{"type":"object","properties":
         {"text":{"type":"string","description":"What to look for"}},"required":["text"]}},
     {"name":"broken","description":"Broken","parameters":{"type":"nonsense"}}]}"#;
 
-struct Bench {
-    folder: Folder,
-    adb: Adb,
+struct AndroidCliHarness {
+    folder: TestFolder,
+    adb: AdbServer,
     phone: FakePhone,
     /// What `execute_tool` answers.
-    answer: Arc<Mutex<Reply>>,
+    answer: Arc<Mutex<ProviderReply>>,
 }
 
-impl Bench {
+impl AndroidCliHarness {
     /// A phone with an app that anybody may call, one that is guarded, and one of another dialect.
     fn new() -> Self {
-        let (adb, phone) = (Adb::start(), FakePhone::start(Setup::default()));
+        let (adb, phone) = (AdbServer::start(), FakePhone::start(PhoneSetup::default()));
         adb.connect(&phone);
-        let answer = Arc::new(Mutex::new(Reply::success(r#"{"found":["a note"]}"#)));
-        phone.install(notes(Arc::clone(&answer)));
+        let answer = Arc::new(Mutex::new(ProviderReply::success(r#"{"found":["a note"]}"#)));
+        phone.install(notes_app(Arc::clone(&answer)));
         phone.install(apps::finance());
         phone.install(apps::weather());
-        Self { folder: Folder::new(), adb, phone, answer }
+        Self { folder: TestFolder::new(), adb, phone, answer }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -49,10 +49,10 @@ impl Bench {
         command
     }
 
-    async fn run(&self, arguments: &[&str]) -> Ended {
+    async fn run(&self, arguments: &[&str]) -> ProgramOutput {
         let output = self.command(arguments).kill_on_drop(true).output();
-        let output = within("the end of a command", output).await.unwrap();
-        Ended {
+        let output = with_timeout("the end of a command", output).await.unwrap();
+        ProgramOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -60,27 +60,27 @@ impl Bench {
     }
 
     async fn json(&self, arguments: &[&str]) -> Value {
-        self.run(&[&["--json"], arguments].concat()).await.done().json()
+        self.run(&[&["--json"], arguments].concat()).await.expect_success().json()
     }
 }
 
-fn notes(answer: Arc<Mutex<Reply>>) -> App {
-    let answer = move |received: &Received| match received.method.as_str() {
-        "list_tools" => Reply::success(LIST),
+fn notes_app(answer: Arc<Mutex<ProviderReply>>) -> PhoneApp {
+    let answer = move |received: &ReceivedCall| match received.method.as_str() {
+        "list_tools" => ProviderReply::success(TOOL_LIST),
         "execute_tool" => match (received.text("tool_name"), received.text("args")) {
             (Some("find"), Some(args)) if args.contains("\"text\":\"") => answer.lock().clone(),
-            (Some("find"), _) => Reply::error("INVALID_ARGS", "text is required and a string"),
-            (None, _) => Reply::error("INVALID_ARGS", "missing tool_name"),
-            _ => Reply::error("TOOL_NOT_FOUND", "unknown tool"),
+            (Some("find"), _) => ProviderReply::error("INVALID_ARGS", "text is required and a string"),
+            (None, _) => ProviderReply::error("INVALID_ARGS", "missing tool_name"),
+            _ => ProviderReply::error("TOOL_NOT_FOUND", "unknown tool"),
         },
-        _ => Reply::error("TOOL_NOT_FOUND", "unknown method"),
+        _ => ProviderReply::error("TOOL_NOT_FOUND", "unknown method"),
     };
     apps::notes(answer)
 }
 
 #[tokio::test]
 async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
-    let bench = Bench::new();
+    let bench = AndroidCliHarness::new();
     let found = bench.json(&["android", "scan"]).await;
     assert_eq!(found["phone"]["serial"], bench.phone.serial());
     assert_eq!(found["phone"]["model"], "Fake Phone");
@@ -105,7 +105,8 @@ async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
     assert_eq!(rows[2]["dialect"], "mcp-a");
     assert_eq!(rows[2]["tools"][0]["name"], "weather__get_weather_forecast");
 
-    let shown = bench.run(&["android", "scan", "--serial", &bench.phone.serial()]).await.done().stdout;
+    let shown =
+        bench.run(&["android", "scan", "--serial", &bench.phone.serial()]).await.expect_success().stdout;
     for line in [
         "ACCESS_TOOLS  defined by com.example.finance (normal)",
         "the variant that only uses ACCESS_TOOLS fits",
@@ -120,24 +121,27 @@ async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
 
 #[tokio::test]
 async fn without_adb_or_a_phone_the_way_out_is_told() {
-    let bench = Bench::new();
+    let bench = AndroidCliHarness::new();
     let output = bench.folder.run(["android", "scan"]).await;
-    output.failed(1, "there is no program adb on the PATH");
+    output.expect_failure(1, "there is no program adb on the PATH");
     bench
         .run(&["android", "scan", "--serial", "X"])
         .await
-        .failed(1, "the phone X is not connected; there are: ");
+        .expect_failure(1, "the phone X is not connected; there are: ");
     bench.phone.unplug();
     let _ = bench.adb.run(&["disconnect", &bench.phone.serial()]);
-    bench.run(&["android", "scan"]).await.failed(1, "no phone is connected");
+    bench.run(&["android", "scan"]).await.expect_failure(1, "no phone is connected");
 }
 
 #[tokio::test]
 async fn call_checks_arguments_and_prints_the_result() {
-    let bench = Bench::new();
-    let got = bench.run(&["android", "call", AUTHORITY, "find", r#"{"text":"it's: \\ \"x\""}"#]).await.done();
+    let bench = AndroidCliHarness::new();
+    let got = bench
+        .run(&["android", "call", AUTHORITY, "find", r#"{"text":"it's: \\ \"x\""}"#])
+        .await
+        .expect_success();
     assert_eq!(got.stdout.split_whitespace().collect::<String>(), r#"{"found":["anote"]}"#);
-    let sent = bench.phone.received().into_iter().find(|it| it.method == "execute_tool").unwrap();
+    let sent = bench.phone.received_calls().into_iter().find(|it| it.method == "execute_tool").unwrap();
     assert_eq!(sent.text("args"), Some(r#"{"text":"it's: \\ \"x\""}"#));
     assert_eq!(sent.text("request_id").map(str::len), Some(36));
     let refused = bench.run(&["--json", "android", "call", AUTHORITY, "notes__find", "{}"]).await;
@@ -147,9 +151,9 @@ async fn call_checks_arguments_and_prints_the_result() {
         (refused["error_type"].as_str(), refused["code"].as_str()),
         (Some("validation_error"), Some("invalid_arguments"))
     );
-    let calls = bench.phone.received().iter().filter(|it| it.method == "execute_tool").count();
+    let calls = bench.phone.received_calls().iter().filter(|it| it.method == "execute_tool").count();
     assert_eq!(calls, 1, "what is invalid is not sent");
-    *bench.answer.lock() = Reply::error("RATE_LIMITED", "slowly, status=success");
+    *bench.answer.lock() = ProviderReply::error("RATE_LIMITED", "slowly, status=success");
     let limited =
         bench.run(&["--json", "android", "call", AUTHORITY, "find", r#"{"text":"a"}"#]).await.json();
     assert_eq!(
@@ -165,14 +169,20 @@ async fn call_checks_arguments_and_prints_the_result() {
     bench
         .run(&guarded)
         .await
-        .failed(1, "calling it needs the permission com.clawseed.permission.ACCESS_TOOLS");
-    bench.run(&["android", "call", AUTHORITY, "nothing"]).await.failed(1, "Notes has no tool \"nothing\"");
-    bench.run(&["android", "call", "com.example.nobody", "x"]).await.failed(1, "nobody on this phone serves");
+        .expect_failure(1, "calling it needs the permission com.clawseed.permission.ACCESS_TOOLS");
+    bench
+        .run(&["android", "call", AUTHORITY, "nothing"])
+        .await
+        .expect_failure(1, "Notes has no tool \"nothing\"");
+    bench
+        .run(&["android", "call", "com.example.nobody", "x"])
+        .await
+        .expect_failure(1, "nobody on this phone serves");
 }
 
 #[tokio::test]
 async fn check_reads_an_apk_without_a_phone() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let apk =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/android/fixtures/tutorial/tutorial.apk");
     let checked = folder.run(["android", "check", apk.to_str().unwrap()]).await;
@@ -186,12 +196,12 @@ async fn check_reads_an_apk_without_a_phone() {
     ] {
         assert!(checked.stdout.contains(line), "{line}\n{}", checked.stdout);
     }
-    folder.run(["android", "check", "nothing.apk"]).await.failed(1, "cannot read nothing.apk");
+    folder.run(["android", "check", "nothing.apk"]).await.expect_failure(1, "cannot read nothing.apk");
 }
 
 #[tokio::test]
 async fn check_asks_a_provider_on_a_phone() {
-    let bench = Bench::new();
+    let bench = AndroidCliHarness::new();
     let checked = bench.run(&["--json", "android", "check", AUTHORITY]).await;
     let checked = checked.json();
     let findings: Vec<_> = checked["findings"]
@@ -226,8 +236,11 @@ async fn check_asks_a_provider_on_a_phone() {
         bench.run(&["--json", "android", "check", "com.example.finance.clawseed.tools"]).await.json();
     assert_eq!((&guarded["errors"], &guarded["calls"]), (&json!(2), &json!(0)));
     assert!(guarded["skipped"][0].as_str().unwrap().contains("adb's shell"), "{guarded:#}");
-    let acting =
-        bench.run(&["--json", "android", "check", "com.example.weather.mcptool"]).await.done().json();
+    let acting = bench
+        .run(&["--json", "android", "check", "com.example.weather.mcptool"])
+        .await
+        .expect_success()
+        .json();
     assert_eq!(
         acting["skipped"],
         json!(["no tool was called: those of the dialect mcp-a may act; --execute calls them"])
@@ -235,18 +248,18 @@ async fn check_asks_a_provider_on_a_phone() {
     let acting = bench
         .run(&["--json", "android", "check", "--execute", "com.example.weather.mcptool"])
         .await
-        .done()
+        .expect_success()
         .json();
     assert!(acting["skipped"][0].as_str().unwrap().contains("can't be passed over adb"), "{acting:#}");
 }
 
 #[tokio::test]
 async fn a_phone_s_apps_are_a_device_s_tools_while_it_is_plugged_in() {
-    let bench = Bench::new();
+    let bench = AndroidCliHarness::new();
     let gateway = bench.folder.serve(&[]).await;
-    let token = bench.folder.beside("token");
+    let token = bench.folder.sibling_path("token");
     std::fs::write(&token, &gateway.token).unwrap();
-    let home = Folder::new();
+    let home = TestFolder::new();
     let mut command = home.command([
         "--json",
         "device",
@@ -260,24 +273,24 @@ async fn a_phone_s_apps_are_a_device_s_tools_while_it_is_plugged_in() {
     ]);
     let bin = bench.adb.program().parent().unwrap().to_owned();
     command.envs(bench.adb.environment()).env("PATH", bin);
-    let device = Program::start(command);
+    let device = RunningProgram::start(command);
     let client = gateway.address();
     let offered = async |name: &str| {
-        let tools = rest::get(client, &gateway.token, "/api/tools").await;
+        let tools = rest::get_json(client, &gateway.token, "/api/tools").await;
         tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name)
     };
-    until("the app's tool", async || offered("desk__notes__find").await.then_some(())).await;
+    poll_until("the app's tool", async || offered("desk__notes__find").await.then_some(())).await;
     assert!(!offered("desk__weather__get_weather_forecast").await, "it can't be called");
 
-    let caller = Caller::connect(gateway.address(), &gateway.token).await;
+    let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
     let result = caller.call("desk__notes__find", json!({"text": "a:b"})).await;
     assert_eq!(result["result"], json!({"found": ["a note"]}), "{result:#}");
 
     bench.phone.unplug();
-    until("the tools gone", async || (!offered("desk__notes__find").await).then_some(())).await;
+    poll_until("the tools gone", async || (!offered("desk__notes__find").await).then_some(())).await;
     bench.phone.plug();
     bench.adb.connect(&bench.phone);
-    until("the tools back", async || offered("desk__notes__find").await.then_some(())).await;
+    poll_until("the tools back", async || offered("desk__notes__find").await.then_some(())).await;
     let (code, said) = device.stop().await;
     assert_eq!(code, 0, "{said}");
 }

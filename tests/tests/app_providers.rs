@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
-use toolway_android::authorization::{Agreement, AuthorizationPrompt, AuthorizationRequest};
-use toolway_android::bridge::Parts;
-use toolway_android::host::memory::{App, MemoryHost};
-use toolway_android::host::{CallFailure, Entry, HostCall};
-use toolway_android::{Bridge, Bundle, Names, Options};
-use toolway_device::Running;
-use toolway_tests::caller::Caller;
-use toolway_tests::process::{Folder, Gateway};
-use toolway_tests::proxy::Proxy;
-use toolway_tests::{device, mcp, until};
+use toolway_android::authorization::{AuthorizationConsent, AuthorizationPrompt, AuthorizationRequest};
+use toolway_android::bridge::BridgeDeps;
+use toolway_android::host::memory::{MemoryApp, MemoryHost};
+use toolway_android::host::{CallFailure, DeclarationEntry, HostCall};
+use toolway_android::{BridgeOptions, Bundle, ProviderBridge, ProviderNames};
+use toolway_device::RunningDevice;
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::process::{GatewayProcess, TestFolder};
+use toolway_tests::proxy::FaultProxy;
+use toolway_tests::{device, mcp, poll_until};
 
-type Answer = Result<Option<Bundle>, CallFailure>;
+type HostCallResult = Result<Option<Bundle>, CallFailure>;
 
 fn success(data: &str) -> Bundle {
     Bundle::new().with("status", "success").with("data", data)
 }
 
-/// The tutorial's two tools, and an answer to each.
-fn finance(call: &HostCall) -> Answer {
+/// The two tools of ClawSeed's CETP tutorial, and an answer of each.
+fn answer_finance(call: &HostCall) -> HostCallResult {
     Ok(Some(match call.method.as_str() {
         "list_tools" => success(
             r#"{"tools":[
@@ -46,8 +46,8 @@ fn finance(call: &HostCall) -> Answer {
     }))
 }
 
-/// The guide's weather tool, which gives its arguments back.
-fn weather(call: &HostCall) -> Answer {
+/// A weather tool of the dialect `mcp-a`. It returns its arguments.
+fn answer_weather(call: &HostCall) -> HostCallResult {
     let answer = Bundle::new().with("success", true);
     Ok(Some(match call.method.as_str() {
         "get_tool_info" => answer
@@ -63,66 +63,66 @@ fn weather(call: &HostCall) -> Answer {
 
 /// A user who takes their time, and allows.
 #[derive(Default)]
-struct User {
-    thinks: Duration,
-    asked: AtomicUsize,
-    back: Notify,
+struct SlowApprover {
+    answer_delay: Duration,
+    asked_count: AtomicUsize,
+    returned: Notify,
 }
 
 #[async_trait::async_trait]
-impl AuthorizationPrompt for User {
-    async fn agree(&self, _: &AuthorizationRequest) -> Agreement {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(self.thinks).await;
-        Agreement::Agreed
+impl AuthorizationPrompt for SlowApprover {
+    async fn request_consent(&self, _: &AuthorizationRequest) -> AuthorizationConsent {
+        self.asked_count.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(self.answer_delay).await;
+        AuthorizationConsent::Agreed
     }
 
-    async fn returned(&self, _: &AuthorizationRequest) {
-        self.back.notified().await;
+    async fn wait_for_return(&self, _: &AuthorizationRequest) {
+        self.returned.notified().await;
     }
 
-    fn offer(&self, _: &AuthorizationRequest) {}
+    fn notify_authorization_required(&self, _: &AuthorizationRequest) {}
 }
 
 /// A phone at a gateway.
-struct Phone {
-    folder: Folder,
-    gateway: Gateway,
-    way: Proxy,
+struct PhoneHarness {
+    folder: TestFolder,
+    gateway: GatewayProcess,
+    proxy: FaultProxy,
     host: MemoryHost,
-    _device: Running,
-    _bridge: Bridge,
-    caller: Caller,
+    _device: RunningDevice,
+    _bridge: ProviderBridge,
+    caller: ChatCaller,
 }
 
-impl Phone {
-    async fn with(apps: Vec<App>, user: Arc<User>) -> Self {
-        let folder = Folder::new();
+impl PhoneHarness {
+    async fn with_apps(apps: Vec<MemoryApp>, user: Arc<SlowApprover>) -> Self {
+        let folder = TestFolder::new();
         let gateway = folder.serve(&[]).await;
         let host = MemoryHost::new();
         for app in apps {
             host.install(app);
         }
-        let way = Proxy::to(gateway.address()).await;
+        let way = FaultProxy::start(gateway.address()).await;
         let url = format!("http://{}", way.address());
         let device = device::start(device::builder(&url, &gateway.token, "phone")).await;
-        let bridge = Bridge::start(Parts {
+        let bridge = ProviderBridge::start(BridgeDeps {
             host: Arc::new(host.clone()),
             device: device.handle().clone(),
-            others: Vec::new(),
+            other_tools: Vec::new(),
             prompt: user,
-            names: Names::default(),
-            keep_names: Box::new(|_| Ok(())),
-            options: Options::default(),
+            names: ProviderNames::default(),
+            save_names: Box::new(|_| Ok(())),
+            options: BridgeOptions::default(),
         });
-        let caller = Caller::connect(gateway.address(), &gateway.token).await;
-        Self { folder, gateway, way, host, _device: device, _bridge: bridge, caller }
+        let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
+        Self { folder, gateway, proxy: way, host, _device: device, _bridge: bridge, caller }
     }
 
     /// Waits until the gateway lists these tools.
-    async fn lists(&self, names: &[impl AsRef<str>]) {
-        until("the list", async || {
-            let tools = self.folder.json(&["tools", "list"]).await;
+    async fn wait_until_listed(&self, names: &[impl AsRef<str>]) {
+        poll_until("the list", async || {
+            let tools = self.folder.run_json(&["tools", "list"]).await;
             let of_phone = tools["tools"].as_array().unwrap().iter().filter(|tool| tool["source"] == "phone");
             let listed: Vec<String> =
                 of_phone.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
@@ -134,20 +134,21 @@ impl Phone {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn apps_are_listed_shown_called_replaced_and_removed() {
-    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let entry = DeclarationEntry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
     let apps = vec![
-        App::cetp("com.example.finance", finance).label("Finance"),
-        App::new("com.example.weather", "com.example.weather.mcptool", entry, weather).label("Weather"),
+        MemoryApp::cetp("com.example.finance", answer_finance).label("Finance"),
+        MemoryApp::new("com.example.weather", "com.example.weather.mcptool", entry, answer_weather)
+            .label("Weather"),
     ];
-    let phone = Phone::with(apps, Arc::default()).await;
+    let phone = PhoneHarness::with_apps(apps, Arc::default()).await;
     phone
-        .lists(&[
+        .wait_until_listed(&[
             "phone__finance__get_portfolio_holdings",
             "phone__finance__get_transactions",
             "phone__weather__get_weather_forecast",
         ])
         .await;
-    let tool = phone.folder.json(&["tools", "show", "phone__finance__get_portfolio_holdings"]).await;
+    let tool = phone.folder.run_json(&["tools", "show", "phone__finance__get_portfolio_holdings"]).await;
     assert_eq!(tool["id"], "phone/finance__get_portfolio_holdings", "{tool}");
 
     let called =
@@ -163,7 +164,7 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
         .await;
     assert_eq!(said["result"], r#"Map([("days", "3"), ("location", "Ulm")])"#, "{said}");
 
-    let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+    let shown = phone.folder.run_json(&["devices", "show", "phone"]).await;
     let rows = shown["app_provider_report"]["providers"].as_array().unwrap_or_else(|| panic!("{shown}"));
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["package"], &rows[0]["state"]), (&json!("com.example.finance"), &json!("ready")));
@@ -173,35 +174,39 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
         (&json!("refused"), &json!("broken"))
     );
     assert_eq!(rows[1]["dialect"], "mcp-a");
-    let text = phone.folder.run(["devices", "show", "phone"]).await.done().stdout;
+    let text = phone.folder.run(["devices", "show", "phone"]).await.expect_success().stdout;
     assert!(text.contains("MyFinance") && text.contains("broken"), "{text}");
 
-    phone.host.install(App::cetp("com.example.finance", |call| match call.method.as_str() {
+    phone.host.install(MemoryApp::cetp("com.example.finance", |call| match call.method.as_str() {
         "list_tools" => Ok(Some(success(r#"{"tools":[{"name":"get_rates","description":"Gets rates"}]}"#))),
-        _ => finance(call),
+        _ => answer_finance(call),
     }));
-    phone.lists(&["phone__finance__get_rates", "phone__weather__get_weather_forecast"]).await;
+    phone.wait_until_listed(&["phone__finance__get_rates", "phone__weather__get_weather_forecast"]).await;
     phone.host.remove("com.example.weather");
-    phone.lists(&["phone__finance__get_rates"]).await;
+    phone.wait_until_listed(&["phone__finance__get_rates"]).await;
 }
 
 /// To an MCP client of either era an app's tools are tools like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn apps_are_listed_to_mcp_clients_and_called_by_them() {
-    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let entry = DeclarationEntry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
     let apps = vec![
-        App::cetp("com.example.finance", finance).label("Finance"),
-        App::new("com.example.weather", "com.example.weather.mcptool", entry, weather).label("Weather"),
+        MemoryApp::cetp("com.example.finance", answer_finance).label("Finance"),
+        MemoryApp::new("com.example.weather", "com.example.weather.mcptool", entry, answer_weather)
+            .label("Weather"),
     ];
-    let phone = Phone::with(apps, Arc::default()).await;
+    let phone = PhoneHarness::with_apps(apps, Arc::default()).await;
     let names =
         ["finance__get_portfolio_holdings", "finance__get_transactions", "weather__get_weather_forecast"];
-    phone.lists(&names.map(|name| format!("phone__{name}"))).await;
-    for version in [mcp::MODERN, mcp::LEGACY[2]] {
+    phone.wait_until_listed(&names.map(|name| format!("phone__{name}"))).await;
+    for version in [mcp::MODERN_VERSION, mcp::LEGACY_VERSIONS[2]] {
         for (path, prefix) in [("mcp", "phone__"), ("mcp/sources/phone", "")] {
             let url = format!("http://{}/{path}", phone.gateway.address());
-            let (mut client, _) =
-                mcp::Client::connect(mcp::Place::of(&url, Some(&phone.gateway.token)), version).await;
+            let (mut client, _) = mcp::McpTestClient::connect(
+                mcp::McpServerAddress::from_url(&url, Some(&phone.gateway.token)),
+                version,
+            )
+            .await;
             let listed = client.list("tools/list", "tools").await;
             let listed: Vec<Json> = listed.iter().map(|tool| serde_json::from_str(tool).unwrap()).collect();
             let of_phone: Vec<&str> = listed
@@ -236,12 +241,12 @@ async fn what_the_gateway_does_not_take_is_told_on_the_apps_row() {
             r##"{"tools":[{"name":"good","description":"d"},{"name":"ring","description":"d","parameters":{"type":"object",
             "$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}}]}"##,
         ))),
-        _ => finance(call),
+        _ => answer_finance(call),
     };
-    let phone = Phone::with(vec![App::cetp("com.ring", ring)], Arc::default()).await;
-    phone.lists(&["phone__ring__good"]).await;
-    let (note, tools) = until("its row", async || {
-        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+    let phone = PhoneHarness::with_apps(vec![MemoryApp::cetp("com.ring", ring)], Arc::default()).await;
+    phone.wait_until_listed(&["phone__ring__good"]).await;
+    let (note, tools) = poll_until("its row", async || {
+        let shown = phone.folder.run_json(&["devices", "show", "phone"]).await;
         let row = &shown["app_provider_report"]["providers"][0];
         let note = row["notes"].as_array()?.iter().find(|note| note["tool"] == "ring")?.clone();
         Some((note, row["tools"].clone()))
@@ -253,12 +258,12 @@ async fn what_the_gateway_does_not_take_is_told_on_the_apps_row() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
+async fn waiting_for_the_user_does_not_count_against_the_deadline_a6() {
     let allowed = Arc::new(AtomicBool::new(false));
     let granted = Arc::clone(&allowed);
     let guarded = move |call: &HostCall| {
         if call.method != "execute_tool" || granted.load(Ordering::SeqCst) {
-            return finance(call);
+            return answer_finance(call);
         }
         let refusal = Bundle::new()
             .with("status", "error")
@@ -268,9 +273,10 @@ async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
         Ok(Some(refusal))
     };
     // Longer than the whole call may take.
-    let user = Arc::new(User { thinks: Duration::from_millis(2_500), ..User::default() });
-    let apps = vec![App::cetp("com.example.finance", guarded).label("Finance")];
-    let phone = Phone::with(apps, Arc::clone(&user)).await;
+    let user =
+        Arc::new(SlowApprover { answer_delay: Duration::from_millis(2_500), ..SlowApprover::default() });
+    let apps = vec![MemoryApp::cetp("com.example.finance", guarded).label("Finance")];
+    let phone = PhoneHarness::with_apps(apps, Arc::clone(&user)).await;
     let opened = Arc::clone(&user);
     phone.host.on_open(move |package, action| {
         assert_eq!(
@@ -278,15 +284,17 @@ async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
             ("com.example.finance", Some("com.example.finance.ACTION_AUTHORIZE_CLAWSEED"))
         );
         allowed.store(true, Ordering::SeqCst);
-        opened.back.notify_one();
+        opened.returned.notify_one();
         true
     });
-    phone.lists(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"]).await;
+    phone
+        .wait_until_listed(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"])
+        .await;
     let call = ["tools", "call", "phone__finance__get_portfolio_holdings", "{}", "--timeout", "2"];
-    let called: Json = phone.folder.json(&call).await;
+    let called: Json = phone.folder.run_json(&call).await;
     assert_eq!(called["status"], "success", "{called}");
     assert_eq!(called["result"][0]["symbol"], "VWCE");
-    assert_eq!(user.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(user.asked_count.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -295,24 +303,29 @@ async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection(
     let shows = Arc::clone(&there);
     let late = move |call: &HostCall| {
         if shows.load(Ordering::SeqCst) {
-            return finance(call);
+            return answer_finance(call);
         }
         Err(CallFailure::UnknownAuthority("Unknown authority com.example.finance.clawseed.tools".into()))
     };
-    let phone =
-        Phone::with(vec![App::cetp("com.example.finance", late).label("Finance")], Arc::default()).await;
-    until("its row", async || {
-        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+    let phone = PhoneHarness::with_apps(
+        vec![MemoryApp::cetp("com.example.finance", late).label("Finance")],
+        Arc::default(),
+    )
+    .await;
+    poll_until("its row", async || {
+        let shown = phone.folder.run_json(&["devices", "show", "phone"]).await;
         let row = &shown["app_provider_report"]["providers"][0];
         (row["state"] == "unavailable")
             .then(|| assert!(row["reason"].as_str().unwrap().contains("Unknown authority")))
     })
     .await;
-    phone.lists(&[] as &[&str]).await;
+    phone.wait_until_listed(&[] as &[&str]).await;
     there.store(true, Ordering::SeqCst);
-    phone.way.cut();
-    phone.way.heal();
-    phone.lists(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"]).await;
+    phone.proxy.cut();
+    phone.proxy.heal();
+    phone
+        .wait_until_listed(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -321,7 +334,7 @@ async fn an_app_that_was_allowed_meanwhile_is_asked_again_at_the_next_connection
     let granted = Arc::clone(&allowed);
     let shy = move |call: &HostCall| {
         if granted.load(Ordering::SeqCst) {
-            return finance(call);
+            return answer_finance(call);
         }
         let refusal = Bundle::new().with("status", "error").with("error_code", "AUTH_REQUIRED");
         Ok(Some(refusal.with("error_message", "Sign in first")))
@@ -329,28 +342,28 @@ async fn an_app_that_was_allowed_meanwhile_is_asked_again_at_the_next_connection
     let denied = Arc::clone(&allowed);
     let strict = move |call: &HostCall| {
         if denied.load(Ordering::SeqCst) {
-            weather(call)
+            answer_weather(call)
         } else {
             Err(CallFailure::Security("no permission".into()))
         }
     };
-    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let entry = DeclarationEntry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
     let apps = vec![
-        App::cetp("com.example.finance", shy).label("Finance"),
-        App::new("com.example.weather", "com.example.weather.mcptool", entry, strict).label("Weather"),
+        MemoryApp::cetp("com.example.finance", shy).label("Finance"),
+        MemoryApp::new("com.example.weather", "com.example.weather.mcptool", entry, strict).label("Weather"),
     ];
-    let phone = Phone::with(apps, Arc::default()).await;
-    until("their rows", async || {
-        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+    let phone = PhoneHarness::with_apps(apps, Arc::default()).await;
+    poll_until("their rows", async || {
+        let shown = phone.folder.run_json(&["devices", "show", "phone"]).await;
         let rows = &shown["app_provider_report"]["providers"];
         (rows[0]["state"] == "authorization_required" && rows[1]["state"] == "refused").then_some(())
     })
     .await;
     allowed.store(true, Ordering::SeqCst);
-    phone.way.cut();
-    phone.way.heal();
+    phone.proxy.cut();
+    phone.proxy.heal();
     phone
-        .lists(&[
+        .wait_until_listed(&[
             "phone__finance__get_portfolio_holdings",
             "phone__finance__get_transactions",
             "phone__weather__get_weather_forecast",

@@ -5,16 +5,18 @@
 
 use serde_json::{Value, json};
 use toolway_device::{
-    AppProvider, Code, NoArguments, RawJson, Running, SpecDocument, Status, Tool, ToolError, dialect,
+    AppProvider, Code, ConnectionStatus, NoArguments, RawJson, RunningDevice, SpecDocument, Tool, ToolError,
+    dialect,
 };
-use toolway_tests::process::{Folder, Gateway};
-use toolway_tests::{device, rest, until, within};
+use toolway_tests::process::{GatewayProcess, TestFolder};
+use toolway_tests::{device, poll_until, rest, with_timeout};
 
 /// The outcome of a call over REST.
-async fn outcome(gateway: &Gateway, name: &str, args: Value) -> Value {
+async fn call_outcome(gateway: &GatewayProcess, name: &str, args: Value) -> Value {
     let path = format!("/api/tools/{name}/call");
     let body = Some(json!({"args": args}));
-    let (status, mut outcome) = rest::ask(gateway.address(), &gateway.token, "POST", &path, body).await;
+    let (status, mut outcome) =
+        rest::send_request(gateway.address(), &gateway.token, "POST", &path, body).await;
     assert_eq!(status, 200, "{outcome}");
     for around in ["call_id", "duration_ms"] {
         assert!(outcome.as_object_mut().unwrap().remove(around).is_some(), "{outcome}");
@@ -23,7 +25,7 @@ async fn outcome(gateway: &Gateway, name: &str, args: Value) -> Value {
 }
 
 /// A tool that fails in this way.
-fn fails(name: &str, error: ToolError) -> Tool {
+fn failing_tool(name: &str, error: ToolError) -> Tool {
     Tool::typed(name, "Fails", move |_: NoArguments, _| {
         let error = error.clone();
         async move { Err::<(), _>(error) }
@@ -32,7 +34,7 @@ fn fails(name: &str, error: ToolError) -> Tool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_of_an_app_arrives_with_all_that_it_says() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let intent = r#"{ "action":"com.example.AUTHORIZE" , "extras":{"n":1.0} }"#;
     let sign_in = ToolError {
@@ -45,14 +47,14 @@ async fn an_error_of_an_app_arrives_with_all_that_it_says() {
     let wrong =
         ToolError::new(Code::InvalidArguments, "/days: 400 is more than 365").with_hint("at most 365");
     let builder = device::builder(&gateway.url(), &gateway.token, "phone").tools([
-        fails("sign_in", sign_in),
-        fails("busy", busy),
-        fails("never", never),
-        fails("wrong", wrong),
+        failing_tool("sign_in", sign_in),
+        failing_tool("busy", busy),
+        failing_tool("never", never),
+        failing_tool("wrong", wrong),
     ]);
     let _phone = device::start(builder).await;
     assert_eq!(
-        outcome(&gateway, "phone__sign_in", json!({})).await,
+        call_outcome(&gateway, "phone__sign_in", json!({})).await,
         json!({
             "status": "error", "error_type": "permission_denied", "code": "auth_required",
             "message": "the app wants to be asked first", "hint": "open Finance",
@@ -61,21 +63,21 @@ async fn an_error_of_an_app_arrives_with_all_that_it_says() {
         })
     );
     assert_eq!(
-        outcome(&gateway, "phone__busy", json!({})).await,
+        call_outcome(&gateway, "phone__busy", json!({})).await,
         json!({
             "status": "error", "error_type": "execution_error", "code": "rate_limited",
             "message": "ten calls a minute", "hint": "wait a minute", "dispatched": true, "retryable": true,
         })
     );
     assert_eq!(
-        outcome(&gateway, "phone__never", json!({})).await,
+        call_outcome(&gateway, "phone__never", json!({})).await,
         json!({
             "status": "error", "error_type": "execution_error", "code": "rate_limited",
             "message": "no more today", "dispatched": true, "retryable": false,
         })
     );
     assert_eq!(
-        outcome(&gateway, "phone__wrong", json!({})).await,
+        call_outcome(&gateway, "phone__wrong", json!({})).await,
         json!({
             "status": "error", "error_type": "validation_error", "code": "invalid_arguments",
             "message": "/days: 400 is more than 365", "hint": "at most 365", "dispatched": true, "retryable": false,
@@ -84,17 +86,17 @@ async fn an_error_of_an_app_arrives_with_all_that_it_says() {
 }
 
 /// The names that the gateway refused, and how many tools it lists.
-async fn refused(phone: &Running, live: usize) -> Vec<String> {
+async fn refused_names(phone: &RunningDevice, live: usize) -> Vec<String> {
     let mut states = phone.handle().status();
-    let known = |status: &Status| matches!(status, Status::Connected(now) if now.tools.as_ref().is_some_and(|tools| tools.live == live));
-    let status = within("the gateway's answer", states.wait_for(known)).await.unwrap().clone();
-    let Status::Connected(now) = status else { unreachable!("it is connected") };
+    let known = |status: &ConnectionStatus| matches!(status, ConnectionStatus::Connected(now) if now.tools.as_ref().is_some_and(|tools| tools.live == live));
+    let status = with_timeout("the gateway's answer", states.wait_for(known)).await.unwrap().clone();
+    let ConnectionStatus::Connected(now) = status else { unreachable!("it is connected") };
     now.tools.unwrap().rejected.iter().map(|rejected| rejected.name.clone()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_five_thousand_tools_those_beyond_the_limit_are_refused_by_name() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let phone = device::start(device::builder(&gateway.url(), &gateway.token, "phone")).await;
     let names: Vec<String> = (0..5000).map(|number| format!("app__tool_{number:04}")).collect();
@@ -103,19 +105,19 @@ async fn of_five_thousand_tools_those_beyond_the_limit_are_refused_by_name() {
         Tool::new(SpecDocument::named(&name), move |_, cx| async move { Ok(cx.tool_name().to_owned()) })
     };
     phone.handle().set_tools(names.iter().map(tool).collect()).unwrap();
-    assert_eq!(refused(&phone, 4096).await, names[4096..]);
-    assert_eq!(outcome(&gateway, "phone__app__tool_4095", json!({})).await["result"], "app__tool_4095");
-    let beyond = outcome(&gateway, "phone__app__tool_4096", json!({})).await;
+    assert_eq!(refused_names(&phone, 4096).await, names[4096..]);
+    assert_eq!(call_outcome(&gateway, "phone__app__tool_4095", json!({})).await["result"], "app__tool_4095");
+    let beyond = call_outcome(&gateway, "phone__app__tool_4096", json!({})).await;
     assert_eq!(beyond["code"], "tool_not_available");
     // A list that fits is taken whole again.
     phone.handle().set_tools(names[4096..].iter().map(tool).collect()).unwrap();
-    assert_eq!(refused(&phone, 904).await, Vec::<String>::new());
-    assert_eq!(outcome(&gateway, "phone__app__tool_4999", json!({})).await["result"], "app__tool_4999");
+    assert_eq!(refused_names(&phone, 904).await, Vec::<String>::new());
+    assert_eq!(call_outcome(&gateway, "phone__app__tool_4999", json!({})).await["result"], "app__tool_4999");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_that_comes_back_is_told_of_the_apps_again() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
     let (address, token) = (gateway.address(), gateway.token.clone());
     let phone = device::start(device::builder(&gateway.url(), &token, "phone")).await;
@@ -127,8 +129,8 @@ async fn a_gateway_that_comes_back_is_told_of_the_apps_again() {
         ..AppProvider::default()
     }]);
     let shown = async || {
-        until("the gateway knows the app", async || {
-            let device = rest::get(address, &token, "/api/devices/phone").await;
+        poll_until("the gateway knows the app", async || {
+            let device = rest::get_json(address, &token, "/api/devices/phone").await;
             device.get("app_provider_report").cloned()
         })
         .await

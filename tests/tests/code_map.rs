@@ -34,12 +34,12 @@ fn root() -> PathBuf {
 
 /// A package of the workspace: its folder, its direct dependencies, and those of them that are ours.
 #[derive(Debug)]
-struct Package {
+struct WorkspacePackage {
     folder: String,
     dependencies: BTreeSet<String>,
 }
 
-fn packages() -> BTreeMap<String, Package> {
+fn packages() -> BTreeMap<String, WorkspacePackage> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
         .current_dir(root())
@@ -51,7 +51,7 @@ fn packages() -> BTreeMap<String, Package> {
     let package = |package: &Value| {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         let dependencies = package["dependencies"].as_array().unwrap().iter();
-        Package {
+        WorkspacePackage {
             folder: folder.strip_prefix(&workspace).unwrap().to_string_lossy().replace('\\', "/"),
             // Tests may use more; what is built into the product may not.
             dependencies: dependencies
@@ -65,13 +65,13 @@ fn packages() -> BTreeMap<String, Package> {
 }
 
 /// A row of the code map: folder, package, what it may depend on.
-struct Row {
+struct CodeMapRow {
     folder: String,
     package: String,
     allowed: BTreeSet<String>,
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<CodeMapRow> {
     let document = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let table = document.split("\n## Code map\n").nth(1).expect("a section named Code map");
     let table = table.split("\n## ").next().unwrap();
@@ -81,7 +81,7 @@ fn rows() -> Vec<Row> {
         let cells: Vec<_> = line.trim_matches('|').split('|').collect();
         let [folder, package, _holds, allowed] = cells.as_slice() else { panic!("not four cells: {line}") };
         let allowed = allowed.split(',').map(plain).filter(|name| !name.is_empty() && name != "none");
-        Row { folder: plain(folder), package: plain(package), allowed: allowed.collect() }
+        CodeMapRow { folder: plain(folder), package: plain(package), allowed: allowed.collect() }
     });
     rows.collect()
 }

@@ -56,7 +56,7 @@ fn quoted(cell: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn is_a_message(text: &str) {
+fn assert_is_message(text: &str) {
     let text = text.replace("{…}", "{}").replace("[…]", "[]");
     let read = ClientMessage::decode(&text).map(|_| ()).or_else(|client| {
         GatewayMessage::decode(&text).map(|_| ()).map_err(|gateway| format!("{client}; {gateway}"))
@@ -70,7 +70,7 @@ fn messages_in_the_protocol_document_are_messages() {
     let messages: Vec<_> =
         examples(&document, "json").into_iter().filter(|text| text.contains(r#""type":"#)).collect();
     assert!(messages.len() >= 12, "{}", messages.len());
-    messages.iter().for_each(|text| is_a_message(text));
+    messages.iter().for_each(|text| assert_is_message(text));
     let sessions = examples(&document, "text").join("\n");
     let sent: Vec<_> = sessions.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     let received: Vec<_> = sessions.lines().filter_map(|line| line.strip_prefix("< ")).collect();
@@ -172,13 +172,13 @@ fn command_tools_in_the_documents_can_be_loaded() {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         }
     }
-    let surroundings = toolway_host::commands::Surroundings {
+    let env = toolway_host::commands::CommandEnv {
         environment: HashMap::from([("PATH".into(), folder.path().into())]),
-        folder: folder.path().to_owned(),
+        base_dir: folder.path().to_owned(),
     };
     assert!(!examples.is_empty());
     for text in examples {
-        let tools = toolway_host::commands::load(&text, &surroundings);
+        let tools = toolway_host::commands::load(&text, &env);
         assert!(tools.as_ref().is_ok_and(|tools| !tools.is_empty()), "{text}: {:?}", tools.err());
     }
 }

@@ -5,112 +5,114 @@
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
-use toolway_device::{Progress, Running, Tool};
-use toolway_tests::caller::Caller;
-use toolway_tests::device::{self, Number};
-use toolway_tests::process::{Folder, Gateway};
-use toolway_tests::runs::Runs;
-use toolway_tests::{socket, within};
+use toolway_device::{ProgressReport, RunningDevice, Tool};
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::device::{self, NumberArgs};
+use toolway_tests::process::{GatewayProcess, TestFolder};
+use toolway_tests::runs::RunLog;
+use toolway_tests::{socket, with_timeout};
 
-struct Bench {
-    _folder: Folder,
-    gateway: Gateway,
-    _good: Running,
-    caller: Caller,
+struct IsolationHarness {
+    _folder: TestFolder,
+    gateway: GatewayProcess,
+    _good: RunningDevice,
+    caller: ChatCaller,
 }
 
-impl Bench {
+impl IsolationHarness {
     async fn new(flags: &[&str]) -> Self {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
         let gateway = folder.serve(flags).await;
         let builder = device::builder(&gateway.url(), &gateway.token, "good");
-        let good = device::start(builder.tool(device::echo(&Runs::default()))).await;
-        let caller = Caller::connect(gateway.address(), &gateway.token).await;
+        let good = device::start(builder.tool(device::echo_tool(&RunLog::default()))).await;
+        let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
         Self { _folder: folder, gateway, _good: good, caller }
     }
 
     /// Calls to the good device come and go.
-    async fn nobody_is_delayed(&self, caller: &Caller) {
+    async fn assert_no_delay(&self, caller: &ChatCaller) {
         for n in 0..50 {
             let echo = caller.call("good__echo", json!({"n": n})).await;
             assert_eq!(echo["result"], json!({"n": n}), "{echo}");
         }
     }
 
-    async fn second_caller(&self) -> Caller {
-        Caller::connect(self.gateway.address(), &self.gateway.token).await
+    async fn connect_second_caller(&self) -> ChatCaller {
+        ChatCaller::connect(self.gateway.address(), &self.gateway.token).await
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_never_answers() {
-    let bench = Bench::new(&[]).await;
-    let held = Runs::default();
+    let bench = IsolationHarness::new(&[]).await;
+    let held = RunLog::default();
     let builder = device::builder(&bench.gateway.url(), &bench.gateway.token, "slow");
-    let _slow = device::start(builder.tool(device::hold(&held))).await;
+    let _slow = device::start(builder.tool(device::hanging_tool(&held))).await;
     for n in 0..256 {
-        bench.caller.start("slow__hold", json!({"n": n})).await;
+        bench.caller.send_call("slow__hold", json!({"n": n})).await;
     }
-    held.reach(256).await;
+    held.wait_for_count(256).await;
     // Also on the connection that waits for all of those.
-    bench.nobody_is_delayed(&bench.caller).await;
-    bench.nobody_is_delayed(&bench.second_caller().await).await;
+    bench.assert_no_delay(&bench.caller).await;
+    bench.assert_no_delay(&bench.connect_second_caller().await).await;
     let one_more = bench.caller.call("slow__hold", json!({"n": 256})).await;
     assert_eq!(one_more["code"], "overloaded", "{one_more}");
-    assert_eq!(bench.caller.answered(), 51, "none of the slow ones has ended meanwhile");
+    assert_eq!(bench.caller.answer_count(), 51, "none of the slow ones has ended meanwhile");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_stops_reading() {
-    let bench = Bench::new(&["--set", "timeouts.write_s=6"]).await;
+    let bench = IsolationHarness::new(&["--set", "timeouts.write_s=6"]).await;
     let (address, token) = (bench.gateway.address(), &bench.gateway.token);
-    let mut deaf = socket::open_narrow(address, "/ws/device?name=deaf", token, None).await;
+    let mut deaf = socket::open_socket_with_small_buffers(address, "/ws/device?name=deaf", token, None).await;
     let tools = json!([{"name": "swallow", "description": "Takes much"}]);
-    socket::say(&mut deaf, &json!({"type": "register_tools", "tools": tools})).await;
-    assert_eq!(socket::hear(&mut deaf).await.unwrap()["registered"], 1);
+    socket::send_json(&mut deaf, &json!({"type": "register_tools", "tools": tools})).await;
+    assert_eq!(socket::receive_json(&mut deaf).await.unwrap()["registered"], 1);
     // More than the system holds for one connection.
     let much = "x".repeat(64 << 10);
     let mut calls = Vec::new();
     for _ in 0..100 {
-        calls.push(bench.caller.start("deaf__swallow", json!({"text": much})).await);
+        calls.push(bench.caller.send_call("deaf__swallow", json!({"text": much})).await);
     }
-    bench.nobody_is_delayed(&bench.caller).await;
-    bench.nobody_is_delayed(&bench.second_caller().await).await;
-    assert_eq!(bench.caller.answered(), 50, "all of it went on beside what waits");
+    bench.assert_no_delay(&bench.caller).await;
+    bench.assert_no_delay(&bench.connect_second_caller().await).await;
+    assert_eq!(bench.caller.answer_count(), 50, "all of it went on beside what waits");
     // It is given up, and each of its calls ends.
     for id in &calls {
-        let answer = bench.caller.answer(id).await.unwrap();
+        let answer = bench.caller.wait_for_answer(id).await.unwrap();
         assert_eq!(answer["code"], "device_disconnected", "{answer}");
     }
-    assert_eq!(bench.caller.answered(), 50 + calls.len());
+    assert_eq!(bench.caller.answer_count(), 50 + calls.len());
     drop(deaf);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_stops_reading() {
     // It is not given up before this test is over.
-    let bench = Bench::new(&["--set", "timeouts.write_s=600"]).await;
+    let bench = IsolationHarness::new(&["--set", "timeouts.write_s=600"]).await;
     let (address, token) = (bench.gateway.address(), &bench.gateway.token);
-    let runs = Runs::default();
+    let runs = RunLog::default();
     let noted = runs.clone();
-    let much = Tool::typed("much", "Gives a lot", move |args: Number, cx| {
-        noted.note(cx.call_id(), args.n);
+    let much = Tool::typed("much", "Gives a lot", move |args: NumberArgs, cx| {
+        noted.record_run(cx.call_id(), args.n);
         async move {
             for step in 0..10 {
-                cx.progress(Progress::at(f64::from(step)).saying("x".repeat(8 << 10))).await;
+                cx.report_progress(ProgressReport::new(f64::from(step)).with_message("x".repeat(8 << 10)))
+                    .await;
             }
             Ok("x".repeat(64 << 10))
         }
     });
     let builder = device::builder(&bench.gateway.url(), token, "rich");
-    let _rich = device::start(builder.tools([much, device::echo(&Runs::default())])).await;
-    let mut deaf = socket::open_narrow(address, "/ws/chat", token, Some("toolway.v2")).await;
+    let _rich = device::start(builder.tools([much, device::echo_tool(&RunLog::default())])).await;
+    let mut deaf =
+        socket::open_socket_with_small_buffers(address, "/ws/chat", token, Some("toolway.v2")).await;
     for n in 0..100 {
         let call = json!({"type": "call_tool", "id": n.to_string(), "name": "rich__much", "args": {"n": n}});
-        socket::say(&mut deaf, &call).await;
+        socket::send_json(&mut deaf, &call).await;
     }
-    runs.reach(100).await;
-    bench.nobody_is_delayed(&bench.caller).await;
+    runs.wait_for_count(100).await;
+    bench.assert_no_delay(&bench.caller).await;
     // Nor is the device that had so much to say to it.
     for n in 0..10 {
         let echo = bench.caller.call("rich__echo", json!({"n": n})).await;
@@ -121,7 +123,7 @@ async fn a_caller_that_stops_reading() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_follower_of_the_record_that_stops_reading() {
-    let bench = Bench::new(&["--set", "timeouts.write_s=600"]).await;
+    let bench = IsolationHarness::new(&["--set", "timeouts.write_s=600"]).await;
     let address = bench.gateway.address();
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -139,16 +141,16 @@ async fn a_follower_of_the_record_that_stops_reading() {
     for _ in 0..30 {
         let mut calls = Vec::new();
         for _ in 0..100 {
-            calls.push(bench.caller.start(&name, json!({})).await);
+            calls.push(bench.caller.send_call(&name, json!({})).await);
         }
         for id in calls {
-            assert_eq!(bench.caller.answer(&id).await.unwrap()["code"], "tool_not_available");
+            assert_eq!(bench.caller.wait_for_answer(&id).await.unwrap()["code"], "tool_not_available");
         }
     }
-    bench.nobody_is_delayed(&bench.caller).await;
+    bench.assert_no_delay(&bench.caller).await;
     // It missed some: the gateway waited for it, but nobody else did, and not with more than it can hold.
     let mut told = Vec::new();
-    within("what it was told", async {
+    with_timeout("what it was told", async {
         while !told.ends_with(b"\n\n\r\n") || !String::from_utf8_lossy(&told).contains("event: missed") {
             assert_ne!(deaf.read_buf(&mut told).await.unwrap(), 0, "it was not sent away: {}", told.len());
         }

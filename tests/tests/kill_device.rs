@@ -11,71 +11,71 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::Instant;
-use toolway_tests::caller::Caller;
-use toolway_tests::process::{Folder, Gateway, Program};
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::process::{GatewayProcess, RunningProgram, TestFolder};
 use toolway_tests::rest;
 
 /// Calls in flight.
 const CALLS: u64 = 20;
 
-struct Bench {
-    _folder: Folder,
-    gateway: Gateway,
-    caller: Caller,
+struct KillDeviceHarness {
+    _folder: TestFolder,
+    gateway: GatewayProcess,
+    caller: ChatCaller,
     runs: PathBuf,
     mode: &'static str,
 }
 
-impl Bench {
+impl KillDeviceHarness {
     async fn new(mode: &'static str, grace_s: &str) -> Self {
-        Self::with(mode, &[&format!("timeouts.resume_grace_s={grace_s}")]).await
+        Self::with_settings(mode, &[&format!("timeouts.resume_grace_s={grace_s}")]).await
     }
 
-    async fn with(mode: &'static str, settings: &[&str]) -> Self {
-        let folder = Folder::new();
+    async fn with_settings(mode: &'static str, settings: &[&str]) -> Self {
+        let folder = TestFolder::new();
         let flags: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
         let gateway = folder.serve(&flags).await;
-        let caller = Caller::connect(gateway.address(), &gateway.token).await;
-        let runs = folder.beside("runs");
+        let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
+        let runs = folder.sibling_path("runs");
         Self { _folder: folder, gateway, caller, runs, mode }
     }
 
-    async fn device(&self) -> Program {
+    async fn start_device(&self) -> RunningProgram {
         let mut command = Command::new(env!("CARGO_BIN_EXE_killable-device"));
         command.args([&self.gateway.url(), &self.gateway.token]).arg(&self.runs).arg(self.mode);
-        let mut device = Program::start(command);
-        device.event("ready").await;
+        let mut device = RunningProgram::start(command);
+        device.wait_for_event("ready").await;
         device
     }
 
     /// Calls that all run on the device.
-    async fn in_flight(&self, device: &mut Program) -> Vec<String> {
+    async fn start_calls(&self, device: &mut RunningProgram) -> Vec<String> {
         let mut calls = Vec::new();
         for n in 0..CALLS {
-            calls.push(self.caller.start("box__hold", json!({"n": n})).await);
+            calls.push(self.caller.send_call("box__hold", json!({"n": n})).await);
         }
         for _ in 0..CALLS {
-            device.event("run").await;
+            device.wait_for_event("run").await;
         }
-        assert_eq!(self.caller.answered(), 0);
+        assert_eq!(self.caller.answer_count(), 0);
         calls
     }
 
     /// Waits until the gateway has noticed that the device is not there.
-    async fn noticed(&self) {
-        let status = toolway_tests::until("the gateway has noticed", async || {
-            let devices = rest::get(self.gateway.address(), &self.gateway.token, "/api/devices").await;
+    async fn wait_until_noticed(&self) {
+        let status = toolway_tests::poll_until("the gateway has noticed", async || {
+            let devices = rest::get_json(self.gateway.address(), &self.gateway.token, "/api/devices").await;
             let status = devices["devices"][0]["status"].clone();
             (status != "online").then_some(status)
         })
         .await;
         assert_eq!(status, "reconnecting", "for all that it knows, the device may go on");
-        assert_eq!(self.caller.answered(), 0);
+        assert_eq!(self.caller.answer_count(), 0);
     }
 
-    async fn all_ended(&self, calls: &[String]) {
+    async fn assert_all_ended(&self, calls: &[String]) {
         for id in calls {
-            let answer = self.caller.answer(id).await.unwrap();
+            let answer = self.caller.wait_for_answer(id).await.unwrap();
             let found = [&answer["status"], &answer["error_type"], &answer["code"], &answer["dispatched"]];
             let expected =
                 [json!("error"), json!("execution_error"), json!("device_disconnected"), json!(true)];
@@ -84,11 +84,11 @@ impl Bench {
     }
 
     /// The device that came back gets what is new, and nothing again.
-    async fn nothing_runs_again(&self, device: &mut Program) {
+    async fn assert_nothing_runs_again(&self, device: &mut RunningProgram) {
         let echo = self.caller.call("box__echo", json!({"n": CALLS})).await;
         assert_eq!(echo["status"], "success", "{echo}");
         assert_eq!(
-            device.event("run").await["n"],
+            device.wait_for_event("run").await["n"],
             CALLS,
             "requests come in the order in which they are sent"
         );
@@ -100,7 +100,7 @@ impl Bench {
         let answers = self.caller.answers();
         assert!(answers.values().all(|answers| answers.len() == 1), "{answers:?}");
 
-        let record = rest::all_calls(self.gateway.address(), &self.gateway.token).await;
+        let record = rest::fetch_all_calls(self.gateway.address(), &self.gateway.token).await;
         assert_eq!(record.len(), written.lines().count());
         for line in written.lines() {
             let (id, n) = line.split_once(' ').unwrap();
@@ -114,59 +114,63 @@ impl Bench {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_first_version_device_end_at_once() {
     // A time that nobody here would live to see.
-    let bench = Bench::new("v1", "3000").await;
-    let mut device = bench.device().await;
-    let calls = bench.in_flight(&mut device).await;
+    let bench = KillDeviceHarness::new("v1", "3000").await;
+    let mut device = bench.start_device().await;
+    let calls = bench.start_calls(&mut device).await;
     device.kill().await;
-    bench.all_ended(&calls).await;
+    bench.assert_all_ended(&calls).await;
     let gone = bench.caller.call("box__echo", json!({"n": 0})).await;
     assert_eq!((&gone["code"], &gone["dispatched"]), (&json!("tool_not_available"), &json!(false)), "{gone}");
 
-    let mut device = bench.device().await;
+    let mut device = bench.start_device().await;
     let echo = bench.caller.call("box__echo", json!({"n": CALLS})).await;
     assert_eq!(echo["result"], "{\"n\":20}", "text stays text: {echo}");
-    assert_eq!(device.event("run").await["n"], CALLS);
+    assert_eq!(device.wait_for_event("run").await["n"], CALLS);
     assert_eq!(std::fs::read_to_string(&bench.runs).unwrap().lines().count(), 21);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_resuming_device_end_after_the_grace() {
-    let bench = Bench::new("resume", "1").await;
-    let mut device = bench.device().await;
-    let calls = bench.in_flight(&mut device).await;
+    let bench = KillDeviceHarness::new("resume", "1").await;
+    let mut device = bench.start_device().await;
+    let calls = bench.start_calls(&mut device).await;
     let killed = Instant::now();
     device.kill().await;
-    bench.all_ended(&calls).await;
+    bench.assert_all_ended(&calls).await;
     let waited = killed.elapsed();
     assert!(waited >= Duration::from_secs(1), "they had a second to be resumed: {waited:?}");
-    bench.nothing_runs_again(&mut bench.device().await).await;
+    bench.assert_nothing_runs_again(&mut bench.start_device().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_resuming_device_end_when_it_is_started_again() {
-    let bench = Bench::new("resume", "3000").await;
-    let mut device = bench.device().await;
-    let calls = bench.in_flight(&mut device).await;
+    let bench = KillDeviceHarness::new("resume", "3000").await;
+    let mut device = bench.start_device().await;
+    let calls = bench.start_calls(&mut device).await;
     device.kill().await;
-    bench.noticed().await;
-    let mut device = bench.device().await;
-    bench.all_ended(&calls).await;
-    bench.nothing_runs_again(&mut device).await;
+    bench.wait_until_noticed().await;
+    let mut device = bench.start_device().await;
+    bench.assert_all_ended(&calls).await;
+    bench.assert_nothing_runs_again(&mut device).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_that_falls_asleep_goes_on_where_it_was() {
-    let bench = Bench::with("resume", &["timeouts.resume_grace_s=3000", "timeouts.heartbeat_s=0.3"]).await;
-    let mut device = bench.device().await;
-    bench.in_flight(&mut device).await;
+    let bench = KillDeviceHarness::with_settings(
+        "resume",
+        &["timeouts.resume_grace_s=3000", "timeouts.heartbeat_s=0.3"],
+    )
+    .await;
+    let mut device = bench.start_device().await;
+    bench.start_calls(&mut device).await;
     // Its connection stays open; it just does not answer any more.
     device.signal(Signal::STOP);
-    bench.noticed().await;
-    let echo = bench.caller.start("box__echo", json!({"n": CALLS})).await;
+    bench.wait_until_noticed().await;
+    let echo = bench.caller.send_call("box__echo", json!({"n": CALLS})).await;
     device.signal(Signal::CONT);
-    let echo = bench.caller.answer(&echo).await.unwrap();
+    let echo = bench.caller.wait_for_answer(&echo).await.unwrap();
     assert_eq!(echo["result"], json!({"n": CALLS}), "{echo}");
-    assert_eq!(bench.caller.answered(), 1, "the others still run");
+    assert_eq!(bench.caller.answer_count(), 1, "the others still run");
     let written = std::fs::read_to_string(&bench.runs).unwrap();
     assert_eq!(written.lines().count(), 21, "and none runs twice: {written}");
 }

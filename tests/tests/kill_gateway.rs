@@ -14,12 +14,12 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use toolway_tests::caller::Caller;
+use toolway_tests::caller::ChatCaller;
 use toolway_tests::device;
-use toolway_tests::process::Folder;
-use toolway_tests::proxy::Proxy;
+use toolway_tests::process::TestFolder;
+use toolway_tests::proxy::FaultProxy;
 use toolway_tests::rest;
-use toolway_tests::runs::Runs;
+use toolway_tests::runs::RunLog;
 
 /// Devices, and callers.
 const DEVICES: u64 = 4;
@@ -32,36 +32,37 @@ const MARGIN: Duration = Duration::from_millis(50);
 
 /// What must stand in the record, at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Durability {
-    Each,
-    Batch,
+enum RecordDurability {
+    EachRecord,
+    Batched,
 }
 
-async fn killed_in_the_middle(durability: Durability) {
-    let folder = Folder::new();
-    let word = if durability == Durability::Each { "each" } else { "batch" };
+async fn kill_gateway_mid_call(durability: RecordDurability) {
+    let folder = TestFolder::new();
+    let word = if durability == RecordDurability::EachRecord { "each" } else { "batch" };
     let durable = format!("calls.durability={word}");
     let flags = ["--set", &durable, "--set", "limits.calls_in_flight_per_device=300"];
     let gateway = folder.serve(&flags).await;
-    let proxy = Proxy::to(gateway.address()).await;
+    let proxy = FaultProxy::start(gateway.address()).await;
     let url = format!("http://{}", proxy.address());
-    let (held, echoed) = (Runs::default(), Runs::default());
+    let (held, echoed) = (RunLog::default(), RunLog::default());
     let mut devices = Vec::new();
     for i in 0..DEVICES {
-        let tools = [device::hold(&held), device::echo(&echoed)];
+        let tools = [device::hanging_tool(&held), device::echo_tool(&echoed)];
         let builder = device::builder(&url, &gateway.token, &format!("box-{i}")).tools(tools);
         devices.push(device::start(builder).await);
     }
-    let callers = join_all((0..DEVICES).map(|_| Caller::connect(gateway.address(), &gateway.token))).await;
+    let callers =
+        join_all((0..DEVICES).map(|_| ChatCaller::connect(gateway.address(), &gateway.token))).await;
     join_all(callers.iter().zip(0..).map(async |(caller, i)| {
         for n in 0..HELD {
             // Each caller's calls go to all devices.
             let name = format!("box-{}__hold", n % DEVICES);
-            caller.start(&name, json!({"n": i * HELD + n})).await;
+            caller.send_call(&name, json!({"n": i * HELD + n})).await;
         }
     }))
     .await;
-    held.reach(usize::try_from(DEVICES * HELD).unwrap()).await;
+    held.wait_for_count(usize::try_from(DEVICES * HELD).unwrap()).await;
 
     // Others come and go beside them, until the very end.
     let begun = Instant::now();
@@ -71,11 +72,11 @@ async fn killed_in_the_middle(durability: Durability) {
         loop {
             let mut batch = Vec::new();
             for _ in 0..8 {
-                batch.push(caller.start(&name, json!({"n": n})).await);
+                batch.push(caller.send_call(&name, json!({"n": n})).await);
                 n += 1;
             }
             for id in batch {
-                if caller.answer(&id).await.is_none() {
+                if caller.wait_for_answer(&id).await.is_none() {
                     return;
                 }
             }
@@ -88,7 +89,7 @@ async fn killed_in_the_middle(durability: Durability) {
         at
     };
     let (_, killed) = tokio::join!(churn, killing);
-    join_all(callers.iter().map(Caller::lost)).await;
+    join_all(callers.iter().map(ChatCaller::wait_closed)).await;
 
     // One answer at most; none to what was held.
     let mut answered = HashMap::new();
@@ -104,10 +105,10 @@ async fn killed_in_the_middle(durability: Durability) {
     assert!(answered.len() >= 8, "calls came and went: {}", answered.len());
 
     let gateway = folder.serve(&flags).await;
-    let record = rest::all_calls(gateway.address(), &gateway.token).await;
-    let counts = |at: Instant| durability == Durability::Each || at + MARGIN < killed;
+    let record = rest::fetch_all_calls(gateway.address(), &gateway.token).await;
+    let counts = |at: Instant| durability == RecordDurability::EachRecord || at + MARGIN < killed;
     let mut must = 0;
-    for run in held.all().iter().filter(|run| counts(run.at)) {
+    for run in held.recorded_runs().iter().filter(|run| counts(run.at)) {
         must += 1;
         let call = record.get(&run.call_id).unwrap_or_else(|| panic!("a call is not recorded: {run:?}"));
         assert_eq!(
@@ -117,7 +118,7 @@ async fn killed_in_the_middle(durability: Durability) {
         );
     }
     assert_eq!(must, DEVICES * HELD, "all that were held are old enough");
-    for run in echoed.all().iter().filter(|run| counts(run.at)) {
+    for run in echoed.recorded_runs().iter().filter(|run| counts(run.at)) {
         assert!(record.contains_key(&run.call_id), "a call is not recorded: {run:?}");
     }
     for (id, at) in &answered {
@@ -128,23 +129,27 @@ async fn killed_in_the_middle(durability: Durability) {
     for call in record.values() {
         let ended = call["status"] == "success" || call["code"] == "gateway_restarted";
         assert!(ended, "one of the two: {call}");
-        let ran = held.all().iter().chain(&echoed.all()).any(|run| call["call_id"] == *run.call_id);
+        let ran = held
+            .recorded_runs()
+            .iter()
+            .chain(&echoed.recorded_runs())
+            .any(|run| call["call_id"] == *run.call_id);
         assert!(ran || call["code"] == "gateway_restarted", "an outcome out of nothing: {call}");
     }
 
     // The devices come back by themselves, and nothing runs again.
     proxy.heal_to(gateway.address());
-    let ran_before = (held.arguments(), echoed.all().len());
-    let caller = Caller::connect(gateway.address(), &gateway.token).await;
+    let ran_before = (held.arguments(), echoed.recorded_runs().len());
+    let caller = ChatCaller::connect(gateway.address(), &gateway.token).await;
     for (device, i) in devices.iter().zip(0..) {
-        comes_back(&caller, device, i).await;
+        assert_reconnects(&caller, device, i).await;
     }
     assert_eq!(held.arguments(), (0..DEVICES * HELD).collect::<Vec<_>>(), "each ran once");
-    assert_eq!((held.arguments(), echoed.all().len() - devices.len()), ran_before);
+    assert_eq!((held.arguments(), echoed.recorded_runs().len() - devices.len()), ran_before);
 }
 
-async fn comes_back(caller: &Caller, device: &toolway_device::Running, i: usize) {
-    device::online(device).await;
+async fn assert_reconnects(caller: &ChatCaller, device: &toolway_device::RunningDevice, i: usize) {
+    device::wait_online(device).await;
     let name = format!("box-{i}__echo");
     let echo: Value = caller.call(&name, json!({"n": 7})).await;
     assert_eq!(echo["result"], json!({"n": 7}), "{echo}");
@@ -152,10 +157,10 @@ async fn comes_back(caller: &Caller, device: &toolway_device::Running, i: usize)
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_each_durability_all_that_anyone_saw_is_recorded() {
-    killed_in_the_middle(Durability::Each).await;
+    kill_gateway_mid_call(RecordDurability::EachRecord).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn by_default_all_but_the_latest_is_recorded() {
-    killed_in_the_middle(Durability::Batch).await;
+    kill_gateway_mid_call(RecordDurability::Batched).await;
 }

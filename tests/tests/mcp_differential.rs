@@ -1,74 +1,81 @@
 //! The same client against an MCP server and against the gateway in front of it, in every version of the protocol: what
 //! it is told must be the same, byte for byte where a server's bytes are to come through. What may differ is listed in
-//! `mcp_differential/allowed.rs`, and nothing else may.
+//! `mcp_differential/allowed_differences.rs`, and nothing else may.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests fail by panicking")]
 
-#[path = "mcp_differential/allowed.rs"]
-mod allowed;
+#[path = "mcp_differential/allowed_differences.rs"]
+mod allowed_differences;
 #[path = "mcp_differential/script.rs"]
 mod script;
 
 use serde_json::{Value, json};
-use toolway_fake_mcp::{FakeMcp, Options};
-use toolway_tests::mcp::{LEGACY, MODERN, Place};
-use toolway_tests::process::{Folder, Gateway};
-use toolway_tests::{rest, until};
+use toolway_fake_mcp::{FakeMcp, FakeMcpOptions};
+use toolway_tests::mcp::{LEGACY_VERSIONS, MODERN_VERSION, McpServerAddress};
+use toolway_tests::process::{GatewayProcess, TestFolder};
+use toolway_tests::{poll_until, rest};
 
-use allowed::Between;
-use script::Record;
+use allowed_differences::VersionPair;
+use script::ObservedResults;
 
 /// How many entries a page of the server's lists has, so that every list has several.
 const PAGE: usize = 7;
 
 /// A gateway in front of servers that are alike but for the versions that they speak: `any`, `old` and `new`.
-struct Through {
-    gateway: Gateway,
+struct DifferentialHarness {
+    gateway: GatewayProcess,
     /// A client's token.
     token: String,
-    _folder: Folder,
+    _folder: TestFolder,
     _servers: Vec<FakeMcp>,
 }
 
-async fn through() -> Through {
-    let folder = Folder::new();
-    std::fs::create_dir_all(folder.path()).unwrap();
+async fn start_harness() -> DifferentialHarness {
+    let folder = TestFolder::new();
+    std::fs::create_dir_all(folder.data_path()).unwrap();
     let (mut servers, mut definitions) = (Vec::new(), String::new());
-    for (name, versions) in [("any", &[][..]), ("old", &LEGACY[1..2]), ("new", &[MODERN][..])] {
-        let server = server(versions).await;
+    for (name, versions) in
+        [("any", &[][..]), ("old", &LEGACY_VERSIONS[1..2]), ("new", &[MODERN_VERSION][..])]
+    {
+        let server = start_server(versions).await;
         let url = server.url();
         definitions += &format!("[servers.{name}]\nurl = \"{url}\"\nsampling = true\nroots = true\n");
         servers.push(server);
     }
-    std::fs::write(folder.path().join("mcp.toml"), definitions).unwrap();
+    std::fs::write(folder.data_path().join("mcp.toml"), definitions).unwrap();
     let gateway = folder.serve(&[]).await;
-    until("all servers are connected", async || {
-        let listed = rest::get(gateway.address(), &gateway.token, "/api/mcp/servers").await;
+    poll_until("all servers are connected", async || {
+        let listed = rest::get_json(gateway.address(), &gateway.token, "/api/mcp/servers").await;
         let connected = |row: &Value| row["status"]["state"] == "connected";
         let rows = listed["servers"].as_array().unwrap();
         (rows.len() == servers.len() && rows.iter().all(connected)).then_some(())
     })
     .await;
     let asked = Some(json!({"role": "client", "label": "differential"}));
-    let (status, made) = rest::ask(gateway.address(), &gateway.token, "POST", "/api/tokens", asked).await;
+    let (status, made) =
+        rest::send_request(gateway.address(), &gateway.token, "POST", "/api/tokens", asked).await;
     assert_eq!(status, 201, "{made}");
     let token = made["token"].as_str().unwrap().to_owned();
-    Through { gateway, token, _folder: folder, _servers: servers }
+    DifferentialHarness { gateway, token, _folder: folder, _servers: servers }
 }
 
-async fn server(versions: &[&str]) -> FakeMcp {
-    FakeMcp::start(Options { page_size: Some(PAGE), ..Options::speaking(versions) }).await
+async fn start_server(versions: &[&str]) -> FakeMcp {
+    FakeMcp::start(FakeMcpOptions { page_size: Some(PAGE), ..FakeMcpOptions::with_versions(versions) }).await
 }
 
-impl Through {
-    fn source(&self, name: &str) -> Place {
+impl DifferentialHarness {
+    fn source_address(&self, name: &str) -> McpServerAddress {
         let url = format!("{}/mcp/sources/{name}", self.gateway.url());
-        Place::of(&url, Some(&self.token))
+        McpServerAddress::from_url(&url, Some(&self.token))
     }
 }
 
 /// All that differs, with what the server says first and what the gateway says second.
-fn differences(direct: &Record, through: &Record, between: &Between<'_>) -> Vec<String> {
+fn find_differences(
+    direct: &ObservedResults,
+    through: &ObservedResults,
+    between: &VersionPair<'_>,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut names: Vec<&String> = direct.keys().chain(through.keys()).collect();
     names.sort();
@@ -86,14 +93,14 @@ fn differences(direct: &Record, through: &Record, between: &Between<'_>) -> Vec<
 }
 
 async fn compare(upstream: &str) {
-    let through = through().await;
+    let through = start_harness().await;
     let mut found = Vec::new();
-    for version in LEGACY.into_iter().chain([MODERN]) {
-        let alone = server(&[]).await;
-        let direct = script::record(Place::of(&alone.url(), None), version).await;
-        let passed = script::record(through.source(upstream), version).await;
-        let between = Between { client: version, upstream };
-        let differing = differences(&direct, &passed, &between);
+    for version in LEGACY_VERSIONS.into_iter().chain([MODERN_VERSION]) {
+        let alone = start_server(&[]).await;
+        let direct = script::record_all(McpServerAddress::from_url(&alone.url(), None), version).await;
+        let passed = script::record_all(through.source_address(upstream), version).await;
+        let between = VersionPair { client: version, upstream };
+        let differing = find_differences(&direct, &passed, &between);
         found.extend(differing.into_iter().map(|it| format!("  {version}, {upstream}: {it}")));
     }
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders that are built or fetched, not written.
-const NOT_OURS: &[&str] =
+const EXCLUDED_FOLDERS: &[&str] =
     &[".git", "target", "node_modules", "__pycache__", ".venv", ".pytest_cache", "artifacts"];
 
 fn root() -> PathBuf {
@@ -19,7 +19,7 @@ fn files() -> Vec<(String, PathBuf)> {
         for entry in fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();
             let kind = entry.file_type().unwrap();
-            if kind.is_dir() && !NOT_OURS.contains(&entry.file_name().to_string_lossy().as_ref()) {
+            if kind.is_dir() && !EXCLUDED_FOLDERS.contains(&entry.file_name().to_string_lossy().as_ref()) {
                 walk(&entry.path(), found);
             } else if kind.is_file() {
                 found.push(entry.path());

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toolway_gateway::settings::describe;
 
-const START: &str = "<!-- table -->\n";
-const END: &str = "<!-- end of table -->\n";
+const TABLE_START: &str = "<!-- table -->\n";
+const TABLE_END: &str = "<!-- end of table -->\n";
 
 fn document() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md")
@@ -38,9 +38,9 @@ fn table() -> String {
 #[test]
 fn the_table_of_settings_is_current() {
     let text = fs::read_to_string(document()).unwrap();
-    let (before, rest) = text.split_once(START).expect("the start of the table");
-    let (_, after) = rest.split_once(END).expect("the end of the table");
-    let current = format!("{before}{START}{}{END}{after}", table());
+    let (before, rest) = text.split_once(TABLE_START).expect("the start of the table");
+    let (_, after) = rest.split_once(TABLE_END).expect("the end of the table");
+    let current = format!("{before}{TABLE_START}{}{TABLE_END}{after}", table());
     if std::env::var_os("UPDATE_SETTINGS").is_some() {
         fs::write(document(), current).unwrap();
         return;

@@ -1,4 +1,4 @@
-//! `docs/tool-system-coverage.md` is whole and true: every demand of the tool system's specification has a row, and
+//! Checks `docs/tool-system-coverage.md`: no requirement is missing, and
 //! each row names tests that exist, or the part of the product where the demand belongs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How many demands of each kind the specification has.
+/// Number of requirements in each section of the document.
 const DEMANDS: &[(&str, usize)] = &[
     ("Typical scenarios", 5),
     ("Tool definition format", 5),

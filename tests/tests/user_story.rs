@@ -10,237 +10,243 @@
 )]
 
 use serde_json::{Value, json};
-use toolway_tests::process::{Folder, Gateway, Program};
-use toolway_tests::proxy::Proxy;
-use toolway_tests::until;
+use toolway_tests::poll_until;
+use toolway_tests::process::{GatewayProcess, RunningProgram, TestFolder};
+use toolway_tests::proxy::FaultProxy;
 
 /// A gateway here, another machine there, and the way between them, which outlives the gateway.
-struct Story {
-    here: Folder,
-    there: Folder,
-    way: Proxy,
+struct UserStoryHarness {
+    gateway_folder: TestFolder,
+    device_folder: TestFolder,
+    proxy: FaultProxy,
 }
 
-const NO_TOOLS: &[&str] = &["--no-local-device"];
+const NO_LOCAL_DEVICE: &[&str] = &["--no-local-device"];
 
-impl Story {
+impl UserStoryHarness {
     /// A gateway that others can reach, so that it encrypts by itself.
-    async fn begin() -> (Self, Gateway) {
-        let here = Folder::new();
-        let gateway = here.serve_on("0.0.0.0:0", NO_TOOLS).await;
+    async fn start() -> (Self, GatewayProcess) {
+        let here = TestFolder::new();
+        let gateway = here.serve_on("0.0.0.0:0", NO_LOCAL_DEVICE).await;
         assert!(gateway.url().starts_with("https://127.0.0.1:"), "{}", gateway.url());
-        let way = Proxy::to(gateway.address()).await;
-        (Self { here, there: Folder::new(), way }, gateway)
+        let way = FaultProxy::start(gateway.address()).await;
+        (Self { gateway_folder: here, device_folder: TestFolder::new(), proxy: way }, gateway)
     }
 
     /// The gateway starts again; it is reached at the same address.
-    async fn again(&self) -> Gateway {
-        let gateway = self.here.serve_on("0.0.0.0:0", NO_TOOLS).await;
-        self.way.heal_to(gateway.address());
+    async fn restart_gateway(&self) -> GatewayProcess {
+        let gateway = self.gateway_folder.serve_on("0.0.0.0:0", NO_LOCAL_DEVICE).await;
+        self.proxy.heal_to(gateway.address());
         gateway
     }
 
     fn url(&self) -> String {
-        format!("https://{}", self.way.address())
+        format!("https://{}", self.proxy.address())
     }
 
-    async fn code(&self) -> String {
-        self.here.json(&["pair"]).await["code"].as_str().unwrap().to_owned()
+    async fn pairing_code(&self) -> String {
+        self.gateway_folder.run_json(&["pair"]).await["code"].as_str().unwrap().to_owned()
     }
 
     /// The device, paired and connected.
-    async fn paired(&self) -> Program {
-        let mut device = self.pairing().await;
-        device.event("paired").await;
-        assert_eq!(device.event("connected").await["source"], "lap-top");
+    async fn pair_device(&self) -> RunningProgram {
+        let mut device = self.start_pairing().await;
+        device.wait_for_event("paired").await;
+        assert_eq!(device.wait_for_event("connected").await["source"], "lap-top");
         device
     }
 
     /// What `toolway pair` says to type at the other machine.
-    async fn pairing(&self) -> Program {
-        let (url, code) = (self.url(), self.code().await);
-        self.there.start(&["device", "--gateway", &url, "--pair", &code, "--name", "Lap Top"])
+    async fn start_pairing(&self) -> RunningProgram {
+        let (url, code) = (self.url(), self.pairing_code().await);
+        self.device_folder.start(&["device", "--gateway", &url, "--pair", &code, "--name", "Lap Top"])
     }
 
     /// The device once more, without a code.
-    async fn connected(&self) -> Program {
-        let mut device = self.there.start(&["device"]);
-        assert_eq!(device.event("connected").await["source"], "lap-top");
+    async fn reconnect_device(&self) -> RunningProgram {
+        let mut device = self.device_folder.start(&["device"]);
+        assert_eq!(device.wait_for_event("connected").await["source"], "lap-top");
         device
     }
 
-    async fn tools(&self) -> Vec<String> {
-        names(&self.here).await
+    async fn list_tools(&self) -> Vec<String> {
+        device_tool_names(&self.gateway_folder).await
     }
 
-    async fn status(&self) -> String {
-        self.here.json(&["devices", "list"]).await["devices"][0]["status"].as_str().unwrap().to_owned()
+    async fn gateway_status(&self) -> String {
+        self.gateway_folder.run_json(&["devices", "list"]).await["devices"][0]["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }
 
 /// The tools of devices.
-async fn names(folder: &Folder) -> Vec<String> {
-    let tools = folder.json(&["tools", "list"]).await;
+async fn device_tool_names(folder: &TestFolder) -> Vec<String> {
+    let tools = folder.run_json(&["tools", "list"]).await;
     let of_devices = tools["tools"].as_array().unwrap().iter().filter(|it| it["source"] != "builtin");
     of_devices.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The error that a command printed for programs.
-fn error(said: &str) -> Value {
+fn parse_error(said: &str) -> Value {
     let line = said.lines().last().unwrap_or_default();
     serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {said}"))["error"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_device_is_paired_once_comes_and_goes() {
-    let (story, gateway) = Story::begin().await;
-    assert_eq!(story.tools().await, [""; 0]);
-    let device = story.paired().await;
-    let tools = story.tools().await;
+    let (story, gateway) = UserStoryHarness::start().await;
+    assert_eq!(story.list_tools().await, [""; 0]);
+    let device = story.pair_device().await;
+    let tools = story.list_tools().await;
     for tool in ["device_info", "disk_usage", "processes", "network_interfaces"] {
         let name = format!("lap-top__{tool}");
         assert!(tools.contains(&name), "{name} is not in {tools:?}");
     }
-    let called = story.here.json(&["tools", "call", "lap-top__device_info", "{}"]).await;
+    let called = story.gateway_folder.run_json(&["tools", "call", "lap-top__device_info", "{}"]).await;
     assert_eq!(called["status"], "success", "{called}");
     assert!(called["result"]["kernel"].is_string(), "{called}");
-    let calls = story.here.json(&["calls", "list"]).await;
+    let calls = story.gateway_folder.run_json(&["calls", "list"]).await;
     let call = &calls["calls"][0];
     assert_eq!((&call["call_id"], &call["status"]), (&called["call_id"], &json!("success")), "{calls}");
     assert_eq!(call["tool"], "lap-top/device_info", "{call}");
     assert!(call["duration_ms"].as_f64().unwrap() > 0.0, "{call}");
-    let list = story.here.run(["calls", "list"]).await.done().stdout;
+    let list = story.gateway_folder.run(["calls", "list"]).await.expect_success().stdout;
     assert!(list.contains("lap-top__device_info") || list.contains("lap-top/device_info"), "{list}");
 
     let (code, said) = device.stop().await;
     assert_eq!(code, 0, "{said}");
-    until("its tools vanish", async || story.tools().await.is_empty().then_some(())).await;
-    assert_eq!(story.status().await, "offline");
+    poll_until("its tools vanish", async || story.list_tools().await.is_empty().then_some(())).await;
+    assert_eq!(story.gateway_status().await, "offline");
 
     // It comes back without pairing.
-    let mut device = story.connected().await;
-    assert_eq!(story.tools().await, tools);
-    assert_eq!(story.status().await, "online");
+    let mut device = story.reconnect_device().await;
+    assert_eq!(story.list_tools().await, tools);
+    assert_eq!(story.gateway_status().await, "online");
 
     // And by itself where the gateway was gone.
     let (code, said) = gateway.program.stop().await;
     assert_eq!(code, 0, "{said}");
-    let _gateway = story.again().await;
-    device.event("connected").await;
-    assert_eq!(story.tools().await, tools);
+    let _gateway = story.restart_gateway().await;
+    device.wait_for_event("connected").await;
+    assert_eq!(story.list_tools().await, tools);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_names_another_key_is_not_sent() {
-    let (story, _gateway) = Story::begin().await;
-    let (url, code) = (story.url(), story.code().await);
+    let (story, _gateway) = UserStoryHarness::start().await;
+    let (url, code) = (story.url(), story.pairing_code().await);
     assert_eq!(code.len(), 24, "with three groups of the gateway's key: {code}");
     let last = if code.ends_with('0') { '1' } else { '0' };
     let other = format!("{}{last}", &code[..code.len() - 1]);
-    let tried = story.there.run(["device", "--gateway", &url, "--pair", &other]).await;
-    let tried = tried.failed(1, "the gateway's key is");
+    let tried = story.device_folder.run(["device", "--gateway", &url, "--pair", &other]).await;
+    let tried = tried.expect_failure(1, "the gateway's key is");
     assert!(tried.stderr.contains("the code was not sent"), "{tried:#?}");
     // Had it been sent, it would be spent now.
-    let mut device = story.there.start(&["device", "--gateway", &url, "--pair", &code]);
-    device.event("connected").await;
-    let elsewhere = Folder::new();
+    let mut device = story.device_folder.start(&["device", "--gateway", &url, "--pair", &code]);
+    device.wait_for_event("connected").await;
+    let elsewhere = TestFolder::new();
     let spent = elsewhere.run(["device", "--gateway", &url, "--pair", &code]).await;
-    spent.failed(1, "the gateway did not take the code");
+    spent.expect_failure(1, "the gateway did not take the code");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_with_another_key_is_not_trusted() {
-    let (story, gateway) = Story::begin().await;
-    let device = story.paired().await;
+    let (story, gateway) = UserStoryHarness::start().await;
+    let device = story.pair_device().await;
     gateway.program.stop().await;
-    std::fs::remove_dir_all(story.here.path().join("tls")).unwrap();
-    let _gateway = story.again().await;
-    let (code, said) = device.end().await;
+    std::fs::remove_dir_all(story.gateway_folder.data_path().join("tls")).unwrap();
+    let _gateway = story.restart_gateway().await;
+    let (code, said) = device.wait_for_exit().await;
     assert_eq!(code, 1, "{said}");
-    let error = error(&said);
+    let error = parse_error(&said);
     assert_eq!(error["code"], "key_changed", "{said}");
     assert!(error["message"].as_str().unwrap().contains("set up anew"), "{said}");
     assert!(error["hint"].as_str().unwrap().contains("pair again"), "{said}");
     // For people too, and whenever it is tried.
-    story.there.run(["device"]).await.failed(1, "was paired with");
+    story.device_folder.run(["device"]).await.expect_failure(1, "was paired with");
     // What the explanation advises helps.
-    story.pairing().await.event("connected").await;
+    story.start_pairing().await.wait_for_event("connected").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r17_a_revoked_device_stops_and_says_why() {
-    let (story, _gateway) = Story::begin().await;
-    let device = story.paired().await;
-    story.here.run(["devices", "revoke", "lap-top"]).await.done();
-    let (code, said) = device.end().await;
+async fn a_revoked_device_stops_and_reports_why_r17() {
+    let (story, _gateway) = UserStoryHarness::start().await;
+    let device = story.pair_device().await;
+    story.gateway_folder.run(["devices", "revoke", "lap-top"]).await.expect_success();
+    let (code, said) = device.wait_for_exit().await;
     assert_eq!(code, 1, "{said}");
-    let error = error(&said);
+    let error = parse_error(&said);
     assert_eq!(error["code"], "token_revoked", "{said}");
     assert!(error["hint"].as_str().unwrap().contains("pair again"), "{said}");
-    assert_eq!(story.tools().await, [""; 0]);
-    story.there.run(["device"]).await.failed(1, "revoked");
+    assert_eq!(story.list_tools().await, [""; 0]);
+    story.device_folder.run(["device"]).await.expect_failure(1, "revoked");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_gateway_on_one_folder_names_the_first() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let first = folder.serve(&[]).await;
     let second =
-        folder.run(["serve", "--listen", "127.0.0.1:0"]).await.failed(1, "a gateway already runs on");
+        folder.run(["serve", "--listen", "127.0.0.1:0"]).await.expect_failure(1, "a gateway already runs on");
     let named = format!("process {}, at {}", first.program.pid(), first.url());
     assert!(second.stderr.contains(&named), "{second:#?}");
-    assert_eq!(names(&folder).await, [""; 0], "the first goes on");
+    assert_eq!(device_tool_names(&folder).await, [""; 0], "the first goes on");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_brings_back_what_was_while_everything_runs() {
-    let here = Folder::new();
+    let here = TestFolder::new();
     // This computer's own tools are offered too.
     let gateway = here.serve_on("127.0.0.1:0", &[]).await;
-    let local = async |folder: &Folder| {
-        let found = names(folder).await.into_iter().find(|name| name.ends_with("__device_info"));
+    let local = async |folder: &TestFolder| {
+        let found = device_tool_names(folder).await.into_iter().find(|name| name.ends_with("__device_info"));
         Some(found?.split_once("__")?.0.to_owned())
     };
-    let local = until("this computer's tools", async || local(&here).await).await;
+    let local = poll_until("this computer's tools", async || local(&here).await).await;
     let own_tool = format!("{local}__device_info");
-    let there = Folder::new();
-    let code = here.json(&["pair"]).await["code"].as_str().unwrap().to_owned();
+    let there = TestFolder::new();
+    let code = here.run_json(&["pair"]).await["code"].as_str().unwrap().to_owned();
     let pairing = ["device", "--gateway", &gateway.url(), "--pair", &code, "--name", "Lap Top"];
     let mut device = there.start(&pairing);
-    device.event("connected").await;
+    device.wait_for_event("connected").await;
 
-    let backup = here.beside("backup.tar");
+    let backup = here.sibling_path("backup.tar");
     let backup = backup.to_str().unwrap();
-    here.run(["backup", backup]).await.done();
+    here.run(["backup", backup]).await.expect_success();
     // Everything that can change changes.
-    here.run(["devices", "rename", &local, "Somewhere else"]).await.done();
-    here.run(["tokens", "create", "--label", "later"]).await.done();
-    here.run(["devices", "revoke", "lap-top"]).await.done();
-    let (code, said) = device.end().await;
+    here.run(["devices", "rename", &local, "Somewhere else"]).await.expect_success();
+    here.run(["tokens", "create", "--label", "later"]).await.expect_success();
+    here.run(["devices", "revoke", "lap-top"]).await.expect_success();
+    let (code, said) = device.wait_for_exit().await;
     assert_eq!(code, 1, "{said}");
 
-    here.run(["restore", backup]).await.failed(2, "--yes");
-    here.run(["restore", backup, "--yes"]).await.done();
-    let devices = here.json(&["devices", "list"]).await;
+    here.run(["restore", backup]).await.expect_failure(2, "--yes");
+    here.run(["restore", backup, "--yes"]).await.expect_success();
+    let devices = here.run_json(&["devices", "list"]).await;
     let find = |id: &str| devices["devices"].as_array().unwrap().iter().find(|it| it["id"] == id).cloned();
     let own = find(&local).unwrap();
     assert_ne!(own["name"], "Somewhere else", "{devices}");
-    let tokens = here.json(&["tokens", "list"]).await;
+    let tokens = here.run_json(&["tokens", "list"]).await;
     assert!(tokens["tokens"].as_array().unwrap().iter().all(|it| it["label"] != "later"), "{tokens}");
     // Who was revoked later is let in again.
     let mut device = there.start(&["device"]);
-    assert_eq!(device.event("connected").await["source"], "lap-top");
-    here.run(["tools", "call", "lap-top__disk_usage"]).await.done();
+    assert_eq!(device.wait_for_event("connected").await["source"], "lap-top");
+    here.run(["tools", "call", "lap-top__disk_usage"]).await.expect_success();
     // And what was live goes on.
     assert_eq!(own["status"], "online", "{devices}");
-    here.run(["tools", "call", &own_tool]).await.done();
+    here.run(["tools", "call", &own_tool]).await.expect_success();
 
     // Also where the gateway has been started anew since the backup.
     gateway.program.stop().await;
     let gateway = here.serve_on("127.0.0.1:0", &[]).await;
-    until("this computer's tools", async || names(&here).await.contains(&own_tool).then_some(())).await;
-    here.run(["restore", backup, "--yes"]).await.done();
-    until("this computer's tools after the restore", async || {
+    poll_until("this computer's tools", async || {
+        device_tool_names(&here).await.contains(&own_tool).then_some(())
+    })
+    .await;
+    here.run(["restore", backup, "--yes"]).await.expect_success();
+    poll_until("this computer's tools after the restore", async || {
         (here.run(["tools", "call", &own_tool]).await.code == 0).then_some(())
     })
     .await;
@@ -250,44 +256,44 @@ async fn a_backup_brings_back_what_was_while_everything_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_secret_goes_over_plain_http_to_another_computer() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
-    let code = folder.json(&["pair"]).await["code"].as_str().unwrap().to_owned();
+    let code = folder.run_json(&["pair"]).await["code"].as_str().unwrap().to_owned();
     // An address for documentation, where nobody is; it is refused before anything is sent.
     let other = "http://192.0.2.1:7717";
-    let pairing = Folder::new().run(["device", "--gateway", other, "--pair", &code]).await;
-    let pairing = pairing.failed(1, "not reached over TLS");
+    let pairing = TestFolder::new().run(["device", "--gateway", other, "--pair", &code]).await;
+    let pairing = pairing.expect_failure(1, "not reached over TLS");
     assert!(pairing.stderr.contains("--insecure"), "{pairing:#?}");
-    let token = folder.path().join("owner.token");
+    let token = folder.data_path().join("owner.token");
     let token = token.to_str().unwrap();
     let asking = folder.run(["tools", "list", "--gateway", other, "--token-file", token]).await;
-    let asking = asking.failed(1, "not reached over TLS");
+    let asking = asking.expect_failure(1, "not reached over TLS");
     assert!(asking.stderr.contains("--insecure"), "{asking:#?}");
-    let offering = Folder::new().run(["device", "--gateway", other, "--token-file", token]).await;
-    offering.failed(1, "not reached over TLS");
+    let offering = TestFolder::new().run(["device", "--gateway", other, "--token-file", token]).await;
+    offering.expect_failure(1, "not reached over TLS");
     // To this computer it is fine.
     let url = gateway.url();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-    let mut device = Folder::new().start(&["device", "--gateway", &url, "--pair", &code]);
-    device.event("connected").await;
+    let mut device = TestFolder::new().start(&["device", "--gateway", &url, "--pair", &code]);
+    device.wait_for_event("connected").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_can_tell_how_a_command_went() {
-    let folder = Folder::new();
-    folder.run(["tools", "call", "anything"]).await.failed(1, "no gateway is running on");
+    let folder = TestFolder::new();
+    folder.run(["tools", "call", "anything"]).await.expect_failure(1, "no gateway is running on");
     let gateway = folder.serve_on("127.0.0.1:0", &[]).await;
-    let own = until("this computer's tools", async || {
-        names(&folder).await.into_iter().find(|name| name.ends_with("__device_info"))
+    let own = poll_until("this computer's tools", async || {
+        device_tool_names(&folder).await.into_iter().find(|name| name.ends_with("__device_info"))
     })
     .await;
 
-    let done = folder.run(["tools", "call", &own, "{}"]).await.done();
+    let done = folder.run(["tools", "call", &own, "{}"]).await.expect_success();
     assert!(done.json()["kernel"].is_string(), "the result and nothing else: {done:#?}");
-    folder.run(["tools", "call", &own, "{\"surprise\":1}"]).await.failed(1, "(invalid_arguments)");
-    folder.run(["tools", "call", "no__such_tool"]).await.failed(1, "(tool_not_available)");
-    folder.run(["tools", "call", &own, "{"]).await.failed(2, "not JSON");
-    folder.run(["tools", "call", &own, "[]"]).await.failed(2, "not an object");
+    folder.run(["tools", "call", &own, "{\"surprise\":1}"]).await.expect_failure(1, "(invalid_arguments)");
+    folder.run(["tools", "call", "no__such_tool"]).await.expect_failure(1, "(tool_not_available)");
+    folder.run(["tools", "call", &own, "{"]).await.expect_failure(2, "not JSON");
+    folder.run(["tools", "call", &own, "[]"]).await.expect_failure(2, "not an object");
     let usage = folder.run(["tools", "call"]).await;
     assert_eq!(usage.code, 2, "{usage:#?}");
     // For programs a failed call is data, and the code says that it failed.
@@ -302,13 +308,13 @@ async fn programs_can_tell_how_a_command_went() {
         (&["tokens", "list"], "tokens"),
     ];
     for (command, field) in lists {
-        let listed = folder.json(command).await;
+        let listed = folder.run_json(command).await;
         assert!(!listed[field].as_array().unwrap().is_empty(), "{command:?}: {listed}");
-        let shown = folder.run(command).await.done();
+        let shown = folder.run(command).await.expect_success();
         assert!(!shown.stdout.trim().is_empty() && !shown.stdout.contains('\u{1b}'), "{shown:#?}");
     }
     for command in [&["config", "show"][..], &["doctor"], &["version"], &["tools", "show", &own]] {
-        let said = folder.json(command).await;
+        let said = folder.run_json(command).await;
         assert!(said.is_object() || said.is_array(), "{command:?}: {said}");
     }
     let (code, said) = gateway.program.stop().await;
@@ -316,14 +322,15 @@ async fn programs_can_tell_how_a_command_went() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn r17_another_gateway_does_not_know_the_token() {
-    let (folder, another) = (Folder::new(), Folder::new());
+async fn a_token_of_another_gateway_is_unknown_r17() {
+    let (folder, another) = (TestFolder::new(), TestFolder::new());
     let (_gateway, stranger) = tokio::join!(folder.serve(&[]), another.serve(&[]));
-    let token = folder.beside("token");
-    let made = folder.run(["tokens", "create", "--role", "device"]).await.done();
+    let token = folder.sibling_path("token");
+    let made = folder.run(["tokens", "create", "--role", "device"]).await.expect_success();
     std::fs::write(&token, made.stdout).unwrap();
     let arguments =
         ["--json", "device", "--gateway", &stranger.url(), "--token-file", token.to_str().unwrap()];
-    let device = Folder::new().run(arguments).await.failed(1, "does not know this device's token");
-    assert_eq!(error(&device.stderr)["code"], "token_unknown", "{device:#?}");
+    let device =
+        TestFolder::new().run(arguments).await.expect_failure(1, "does not know this device's token");
+    assert_eq!(parse_error(&device.stderr)["code"], "token_unknown", "{device:#?}");
 }

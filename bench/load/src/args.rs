@@ -16,10 +16,10 @@ pub(crate) const PAYLOAD: usize = 64;
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
 #[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "table", "self_check"])))]
-pub(crate) struct Args {
+pub(crate) struct LoadBenchArgs {
     /// A part that the harness runs in a process of its own.
     #[command(subcommand)]
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<HelperCommand>,
 
     /// How many devices, with five tools each [default: 8; with --idle 2000].
     #[arg(long)]
@@ -88,7 +88,7 @@ pub(crate) struct Args {
 
 /// What runs in a process of its own. Not for people.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Part {
+pub(crate) enum HelperCommand {
     /// The bare relay.
     #[command(hide = true)]
     Relay {
@@ -119,14 +119,14 @@ mod tests {
 
     #[test]
     fn the_arguments_are_well_formed() {
-        Args::command().debug_assert();
+        LoadBenchArgs::command().debug_assert();
     }
 
     #[test]
     fn only_one_mode_at_a_time() {
-        assert!(Args::try_parse_from(["toolway-load", "--idle", "--start"]).is_err());
-        assert!(Args::try_parse_from(["toolway-load", "--turns", "--table"]).is_err());
-        assert!(Args::try_parse_from(["toolway-load", "--mcp", "--table"]).is_err());
-        assert!(Args::try_parse_from(["toolway-load", "--table", "--quick", "--json"]).is_ok());
+        assert!(LoadBenchArgs::try_parse_from(["toolway-load", "--idle", "--start"]).is_err());
+        assert!(LoadBenchArgs::try_parse_from(["toolway-load", "--turns", "--table"]).is_err());
+        assert!(LoadBenchArgs::try_parse_from(["toolway-load", "--mcp", "--table"]).is_err());
+        assert!(LoadBenchArgs::try_parse_from(["toolway-load", "--table", "--quick", "--json"]).is_ok());
     }
 }

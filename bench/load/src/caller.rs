@@ -10,17 +10,17 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use crate::socket::Socket;
-use crate::stats::Latencies;
+use crate::socket::BenchSocket;
+use crate::stats::LatencySamples;
 
 /// What may be called: frames made ready but for their id, and the answer that is right.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct CallTemplate {
     tails: Vec<String>,
     expected: String,
 }
 
-impl Calls {
+impl CallTemplate {
     /// Calls of these full names, each with `payload` bytes to be given back.
     pub(crate) fn new(names: &[String], payload: usize) -> Self {
         let text: String =
@@ -42,10 +42,10 @@ impl Calls {
     }
 
     /// What a frame says of a call; nothing where it is not an answer.
-    pub(crate) fn read(&self, text: &str) -> Option<Answered> {
-        let answer = match serde_json::from_str::<Answer<'_>>(text) {
+    pub(crate) fn parse_reply(&self, text: &str) -> Option<CallReply> {
+        let answer = match serde_json::from_str::<CallReplyFrame<'_>>(text) {
             Ok(answer) => answer,
-            Err(error) => return Some(Answered { id: None, refusal: Some(format!("unreadable: {error}")) }),
+            Err(error) => return Some(CallReply { id: None, refusal: Some(format!("unreadable: {error}")) }),
         };
         let given = match answer.kind {
             "call_result" => answer.result,
@@ -59,13 +59,13 @@ impl Calls {
             (None, Some(_)) => "wrong result".to_owned(),
             (None, None) => answer.kind.to_owned(),
         });
-        Some(Answered { id: answer.id.and_then(|id| id.parse().ok()), refusal })
+        Some(CallReply { id: answer.id.and_then(|id| id.parse().ok()), refusal })
     }
 }
 
 /// What a frame said of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct CallReply {
     /// Which.
     pub(crate) id: Option<u64>,
     /// Why it is not the right answer, where it is not.
@@ -74,7 +74,7 @@ pub(crate) struct Answered {
 
 /// What of a frame a caller must know, from the gateway or, through the relay, from the device.
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct CallReplyFrame<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     id: Option<&'a str>,
@@ -87,16 +87,16 @@ struct Answer<'a> {
 
 /// What came of some calls.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct CallTally {
     /// Of those answered rightly.
-    pub(crate) latencies: Latencies,
+    pub(crate) latencies: LatencySamples,
     /// The others, by what went wrong.
     pub(crate) errors: BTreeMap<String, u64>,
 }
 
-impl Tally {
+impl CallTally {
     /// Counts one that went wrong.
-    pub(crate) fn error(&mut self, kind: impl Into<String>) {
+    pub(crate) fn count_error(&mut self, kind: impl Into<String>) {
         *self.errors.entry(kind.into()).or_default() += 1;
     }
 
@@ -116,34 +116,34 @@ impl Tally {
 
 /// One caller's connection.
 #[derive(Debug)]
-pub(crate) struct Caller {
-    pub(crate) socket: Socket,
-    pub(crate) calls: Arc<Calls>,
-    next: u64,
+pub(crate) struct BenchCaller {
+    pub(crate) socket: BenchSocket,
+    pub(crate) calls: Arc<CallTemplate>,
+    next_id: u64,
     random: u64,
     /// Whether the connection can still be used.
-    pub(crate) lost: bool,
+    pub(crate) is_lost: bool,
 }
 
-impl Caller {
+impl BenchCaller {
     /// A caller on an open socket. Which tools it calls, and in which order, depends on `number` alone.
-    pub(crate) fn new(socket: Socket, calls: Arc<Calls>, number: usize) -> Self {
+    pub(crate) fn new(socket: BenchSocket, calls: Arc<CallTemplate>, number: usize) -> Self {
         let random = u64::try_from(number).unwrap_or(0).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        Self { socket, calls, next: 0, random, lost: false }
+        Self { socket, calls, next_id: 0, random, is_lost: false }
     }
 
     /// The next call's number and frame.
     pub(crate) fn next_frame(&mut self) -> (u64, Message) {
-        self.next += 1;
+        self.next_id += 1;
         // xorshift: plain, quick, the same in each run.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        (self.next, Message::Text(self.calls.frame(self.next, self.random >> 16)))
+        (self.next_id, Message::Text(self.calls.frame(self.next_id, self.random >> 16)))
     }
 
     /// Calls one after the other until `until`. The caller of this bounds the wait.
-    pub(crate) async fn closed_loop(&mut self, until: Instant, tally: &mut Tally) {
+    pub(crate) async fn closed_loop(&mut self, until: Instant, tally: &mut CallTally) {
         loop {
             let (id, frame) = self.next_frame();
             let sent = Instant::now();
@@ -162,16 +162,16 @@ impl Caller {
                     None => return self.give_up("the connection ended", tally),
                 };
                 let received = Instant::now();
-                match self.calls.read(&text) {
+                match self.calls.parse_reply(&text) {
                     Some(answered) if answered.id == Some(id) => break (received, answered.refusal),
-                    Some(Answered { id: None, refusal }) => break (received, refusal),
-                    Some(_) => tally.error("answer to another call"),
+                    Some(CallReply { id: None, refusal }) => break (received, refusal),
+                    Some(_) => tally.count_error("answer to another call"),
                     None => {}
                 }
             };
             match refusal {
                 None => tally.latencies.record(received - sent),
-                Some(kind) => tally.error(kind),
+                Some(kind) => tally.count_error(kind),
             }
             if received >= until {
                 return;
@@ -180,9 +180,9 @@ impl Caller {
     }
 
     /// Counts the call in flight as failed and uses the connection no more.
-    pub(crate) fn give_up(&mut self, why: impl Into<String>, tally: &mut Tally) {
-        self.lost = true;
-        tally.error(why);
+    pub(crate) fn give_up(&mut self, why: impl Into<String>, tally: &mut CallTally) {
+        self.is_lost = true;
+        tally.count_error(why);
     }
 }
 

@@ -3,16 +3,16 @@
 //! model's time and the device's are taken off; what is left is the gateway's.
 
 mod client;
-mod crowd;
-mod lamp;
-mod setup;
-mod turns;
+mod concurrent_chats;
+mod lamp_device;
+mod testbed;
+mod turn_timings;
 
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::figures::Lengths;
-use crate::gateway::Settings;
+use crate::gateway::GatewayLaunchOptions;
+use crate::suite::SuiteLengths;
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -50,14 +50,14 @@ pub(crate) struct ChatReport {
 }
 
 /// Measures all of it, on one gateway for the turns and another for the crowd.
-pub(crate) async fn measure(settings: &Settings, lengths: Lengths) -> Result<ChatReport> {
-    let turns = turns::measure(settings, lengths.turns()).await?;
-    let crowd = crowd::measure(settings, lengths.chat_seconds()).await?;
+pub(crate) async fn measure(settings: &GatewayLaunchOptions, lengths: SuiteLengths) -> Result<ChatReport> {
+    let turns = turn_timings::measure(settings, lengths.turns()).await?;
+    let crowd = concurrent_chats::measure(settings, lengths.chat_seconds()).await?;
     let mut errors = turns.errors;
     errors.extend(crowd.errors);
     errors.sort_unstable();
     errors.dedup();
-    let (single, own, whole) = (turns.call_to_frame, turns.own, turns.whole);
+    let (single, own, whole) = (turns.call_to_frame, turns.gateway_time, turns.total_time);
     Ok(ChatReport {
         single_turns: single.count,
         call_to_frame_p50_us: single.p50_us,
@@ -67,8 +67,8 @@ pub(crate) async fn measure(settings: &Settings, lengths: Lengths) -> Result<Cha
         own_ms_p50: own.p50_us / 1e3,
         own_ms_p90: own.p90_us / 1e3,
         turn_ms_p50: whole.p50_us / 1e3,
-        sessions: crowd::SESSIONS,
-        tokens_per_s: crowd::TOKENS_PER_S,
+        sessions: concurrent_chats::SESSIONS,
+        tokens_per_s: concurrent_chats::TOKENS_PER_S,
         seconds: crowd.seconds,
         cpu_cores: crowd.cpu_cores,
         rss_bytes: crowd.rss_bytes,

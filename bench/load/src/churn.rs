@@ -9,38 +9,38 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::caller::Tally;
-use crate::device::{Device, Identity};
+use crate::caller::CallTally;
+use crate::device::{BenchDevice, BenchDeviceIdentity};
 use crate::error::Result;
-use crate::gateway::{Gateway, SOURCES_PER_TOKEN};
+use crate::gateway::{BenchGateway, SOURCES_PER_TOKEN};
 
 /// How many different devices there are; each comes again when all have had their turn.
 const DEVICES: usize = 64;
 /// How long one stays.
-const STAY: Duration = Duration::from_millis(50);
+const CONNECTED_FOR: Duration = Duration::from_millis(50);
 
 /// The coming and going.
 #[derive(Debug)]
-pub(crate) struct Churn {
+pub(crate) struct DeviceChurn {
     authority: String,
-    identities: Vec<Identity>,
+    identities: Vec<BenchDeviceIdentity>,
     per_s: f64,
     frame: Utf8Bytes,
-    came: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<CallTally>>,
 }
 
-impl Churn {
+impl DeviceChurn {
     /// `per_s` devices a second come to `gateway`, each with the tools of `frame`.
-    pub(crate) async fn new(gateway: &Gateway, per_s: f64, frame: Utf8Bytes) -> Result<Self> {
-        let tokens = gateway.device_tokens(DEVICES).await?;
+    pub(crate) async fn new(gateway: &BenchGateway, per_s: f64, frame: Utf8Bytes) -> Result<Self> {
+        let tokens = gateway.create_device_tokens(DEVICES).await?;
         let identities = (0..DEVICES)
             .filter_map(|number| {
                 let token = tokens.get(number / SOURCES_PER_TOKEN)?.clone();
-                Some(Identity { token, id: format!("churn-{number}") })
+                Some(BenchDeviceIdentity { token, id: format!("churn-{number}") })
             })
             .collect();
         let authority = gateway.authority.clone();
-        Ok(Self { authority, identities, per_s, frame, came: Arc::default() })
+        Ok(Self { authority, identities, per_s, frame, tally: Arc::default() })
     }
 
     /// Lets them come until `until`, and waits until the last has left.
@@ -54,19 +54,19 @@ impl Churn {
                 break;
             }
             let (authority, identity) = (self.authority.clone(), identity.clone());
-            let (frame, came) = (self.frame.clone(), self.came.clone());
+            let (frame, came) = (self.frame.clone(), self.tally.clone());
             present.spawn(async move {
                 let arrived = Instant::now();
                 let visit = async {
-                    let device = Device::join(&authority, &identity, frame).await?;
+                    let device = BenchDevice::join(&authority, &identity, frame).await?;
                     let joined = arrived.elapsed();
-                    sleep(STAY).await;
+                    sleep(CONNECTED_FOR).await;
                     device.leave().await?;
                     Result::Ok(joined)
                 };
                 match visit.await {
                     Ok(joined) => came.lock().latencies.record(joined),
-                    Err(failure) => came.lock().error(format!("reconnecting: {failure}")),
+                    Err(failure) => came.lock().count_error(format!("reconnecting: {failure}")),
                 }
             });
         }
@@ -74,7 +74,7 @@ impl Churn {
     }
 
     /// Time from connecting to registered, and what went wrong.
-    pub(crate) fn outcome(&self) -> Tally {
-        std::mem::take(&mut *self.came.lock())
+    pub(crate) fn take_tally(&self) -> CallTally {
+        std::mem::take(&mut *self.tally.lock())
     }
 }

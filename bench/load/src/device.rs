@@ -7,18 +7,18 @@ use std::time::Duration;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
-use toolway_wire::from_client::Connect;
-use toolway_wire::from_gateway::{Connected, ToolsRegistered};
+use toolway_wire::client_message::Connect;
+use toolway_wire::gateway_message::{Connected, ToolsRegistered};
 use toolway_wire::{ClientMessage, GatewayMessage, capability};
 
-use crate::error::{During, Result, unexpected, within};
-use crate::socket::{self, Socket};
+use crate::error::{ErrorContext, Result, unexpected, with_timeout};
+use crate::socket::{self, BenchSocket};
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Who a device is.
 #[derive(Debug, Clone)]
-pub(crate) struct Identity {
+pub(crate) struct BenchDeviceIdentity {
     /// Its token.
     pub(crate) token: String,
     /// Its id, which is its name too.
@@ -27,15 +27,15 @@ pub(crate) struct Identity {
 
 /// A joined device.
 #[derive(Debug)]
-pub(crate) struct Device {
-    socket: Socket,
+pub(crate) struct BenchDevice {
+    socket: BenchSocket,
     /// The slug it was given.
     pub(crate) source: String,
 }
 
-impl Device {
+impl BenchDevice {
     /// Connects and waits for `connected`.
-    pub(crate) async fn connect(authority: &str, identity: &Identity) -> Result<Self> {
+    pub(crate) async fn connect(authority: &str, identity: &BenchDeviceIdentity) -> Result<Self> {
         let mut socket = socket::open(authority, "/ws/device", Some(&identity.token)).await?;
         let connect = ClientMessage::from(Connect {
             v: Some(toolway_wire::VERSION),
@@ -48,8 +48,8 @@ impl Device {
                 .to_vec(),
             ..Connect::default()
         });
-        let connected = ask(&mut socket, connect.encode().into(), "connected").await?;
-        let connected: Connected = serde_json::from_str(&connected).during("reading `connected`")?;
+        let connected = send_and_wait(&mut socket, connect.encode().into(), "connected").await?;
+        let connected: Connected = serde_json::from_str(&connected).context("reading `connected`")?;
         match connected.source {
             Some(source) => Ok(Self { socket, source }),
             None => unexpected("`connected` names no source"),
@@ -58,8 +58,8 @@ impl Device {
 
     /// Sends a registration and waits until all of its tools stand.
     pub(crate) async fn register(&mut self, frame: Utf8Bytes) -> Result<ToolsRegistered> {
-        let answer = ask(&mut self.socket, frame, "tools_registered").await?;
-        let answer: ToolsRegistered = serde_json::from_str(&answer).during("reading `tools_registered`")?;
+        let answer = send_and_wait(&mut self.socket, frame, "tools_registered").await?;
+        let answer: ToolsRegistered = serde_json::from_str(&answer).context("reading `tools_registered`")?;
         if !answer.rejected.is_empty() || answer.registered == 0 {
             return unexpected(format!("the gateway did not take the tools: {answer:?}"));
         }
@@ -67,7 +67,11 @@ impl Device {
     }
 
     /// Connects and registers.
-    pub(crate) async fn join(authority: &str, identity: &Identity, frame: Utf8Bytes) -> Result<Self> {
+    pub(crate) async fn join(
+        authority: &str,
+        identity: &BenchDeviceIdentity,
+        frame: Utf8Bytes,
+    ) -> Result<Self> {
         let mut device = Self::connect(authority, identity).await?;
         device.register(frame).await?;
         Ok(device)
@@ -75,30 +79,30 @@ impl Device {
 
     /// Answers requests until the connection ends; says why it did.
     pub(crate) async fn serve(self) -> String {
-        answer_all(self.socket).await
+        echo_frames(self.socket).await
     }
 
     /// Its connection, for whoever answers in another way.
-    pub(crate) fn into_socket(self) -> Socket {
+    pub(crate) fn into_socket(self) -> BenchSocket {
         self.socket
     }
 
     /// Leaves.
     pub(crate) async fn leave(mut self) -> Result<()> {
-        within(ANSWER_LIMIT, "closing a device's socket", async {
-            self.socket.close(None).await.during("closing a device's socket")
+        with_timeout(ANSWER_LIMIT, "closing a device's socket", async {
+            self.socket.close(None).await.context("closing a device's socket")
         })
         .await
     }
 }
 
 /// Sends a frame and waits for the one of type `wanted`; an `error` ends the wait.
-async fn ask(socket: &mut Socket, frame: Utf8Bytes, wanted: &str) -> Result<Utf8Bytes> {
+async fn send_and_wait(socket: &mut BenchSocket, frame: Utf8Bytes, wanted: &str) -> Result<Utf8Bytes> {
     let what = "waiting for the gateway's answer to a device";
-    within(ANSWER_LIMIT, what, async {
-        socket.send(Message::Text(frame)).await.during(what)?;
+    with_timeout(ANSWER_LIMIT, what, async {
+        socket.send(Message::Text(frame)).await.context(what)?;
         while let Some(frame) = socket.next().await {
-            let Message::Text(text) = frame.during(what)? else { continue };
+            let Message::Text(text) = frame.context(what)? else { continue };
             match GatewayMessage::decode(&text) {
                 Ok(message) if message.kind() == wanted => return Ok(text),
                 Ok(GatewayMessage::Error(error)) => {
@@ -114,23 +118,23 @@ async fn ask(socket: &mut Socket, frame: Utf8Bytes, wanted: &str) -> Result<Utf8
 
 /// What of a frame a device must know. On the relay it sees `call_tool` as the caller wrote it.
 #[derive(Deserialize)]
-struct Request<'a> {
+struct DeviceRequestFrame<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     #[serde(default)]
     id: &'a str,
     #[serde(borrow)]
-    args: Option<Args<'a>>,
+    args: Option<EchoArgs<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Args<'a> {
+struct EchoArgs<'a> {
     text: &'a str,
 }
 
 /// The answer to a frame, where it wants one.
-fn answer(text: &str) -> Option<String> {
-    let request = serde_json::from_str::<Request<'_>>(text).ok()?;
+fn answer_frame(text: &str) -> Option<String> {
+    let request = serde_json::from_str::<DeviceRequestFrame<'_>>(text).ok()?;
     if !matches!(request.kind, "tool_call_request" | "call_tool") {
         return None;
     }
@@ -139,7 +143,7 @@ fn answer(text: &str) -> Option<String> {
 }
 
 /// Gives back what arrives, until the connection ends.
-pub(crate) async fn answer_all(mut socket: Socket) -> String {
+pub(crate) async fn echo_frames(mut socket: BenchSocket) -> String {
     loop {
         let mut arrived = match socket.next().await {
             Some(frame) => frame,
@@ -149,7 +153,7 @@ pub(crate) async fn answer_all(mut socket: Socket) -> String {
         loop {
             match arrived {
                 Ok(Message::Text(text)) => {
-                    if let Some(answer) = answer(&text) {
+                    if let Some(answer) = answer_frame(&text) {
                         answered = true;
                         if let Err(error) = socket.feed(Message::text(answer)).await {
                             return error.to_string();

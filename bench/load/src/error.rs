@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite;
 
 /// Why a run was given up.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum LoadBenchError {
     /// The operating system refused something.
     #[error("{what}: {source}")]
     Io {
@@ -26,7 +26,7 @@ pub(crate) enum Failure {
     },
     /// Something took longer than it may.
     #[error("{what}: not done within {} s", limit.as_secs_f64())]
-    Late {
+    TimedOut {
         /// What was being done.
         what: String,
         /// How long it was waited for.
@@ -38,45 +38,45 @@ pub(crate) enum Failure {
 }
 
 /// A result of the harness.
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+pub(crate) type Result<T> = std::result::Result<T, LoadBenchError>;
 
 /// Shorthand for [`Failure::Unexpected`].
 pub(crate) fn unexpected<T>(what: impl Into<String>) -> Result<T> {
-    Err(Failure::Unexpected(what.into()))
+    Err(LoadBenchError::Unexpected(what.into()))
 }
 
 /// Says what was being done when a lower layer failed.
-pub(crate) trait During<T> {
+pub(crate) trait ErrorContext<T> {
     /// Adds it.
-    fn during(self, what: impl Into<String>) -> Result<T>;
+    fn context(self, what: impl Into<String>) -> Result<T>;
 }
 
-impl<T> During<T> for std::io::Result<T> {
-    fn during(self, what: impl Into<String>) -> Result<T> {
-        self.map_err(|source| Failure::Io { what: what.into(), source })
+impl<T> ErrorContext<T> for std::io::Result<T> {
+    fn context(self, what: impl Into<String>) -> Result<T> {
+        self.map_err(|source| LoadBenchError::Io { what: what.into(), source })
     }
 }
 
-impl<T> During<T> for std::result::Result<T, tungstenite::Error> {
-    fn during(self, what: impl Into<String>) -> Result<T> {
-        self.map_err(|source| Failure::Socket { what: what.into(), source: Box::new(source) })
+impl<T> ErrorContext<T> for std::result::Result<T, tungstenite::Error> {
+    fn context(self, what: impl Into<String>) -> Result<T> {
+        self.map_err(|source| LoadBenchError::Socket { what: what.into(), source: Box::new(source) })
     }
 }
 
-impl<T> During<T> for serde_json::Result<T> {
-    fn during(self, what: impl Into<String>) -> Result<T> {
-        self.map_err(|source| Failure::Unexpected(format!("{}: {source}", what.into())))
+impl<T> ErrorContext<T> for serde_json::Result<T> {
+    fn context(self, what: impl Into<String>) -> Result<T> {
+        self.map_err(|source| LoadBenchError::Unexpected(format!("{}: {source}", what.into())))
     }
 }
 
 /// Waits for something, but not for ever.
-pub(crate) async fn within<T>(
+pub(crate) async fn with_timeout<T>(
     limit: Duration,
     what: &str,
     work: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,
-        Err(_) => Err(Failure::Late { what: what.to_owned(), limit }),
+        Err(_) => Err(LoadBenchError::TimedOut { what: what.to_owned(), limit }),
     }
 }

@@ -9,9 +9,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::error::{During, Result, unexpected};
+use crate::error::{ErrorContext, Result, unexpected};
 use crate::http::request;
-use crate::process::{Process, Program};
+use crate::process::{ChildProcess, ChildProgram};
 
 /// How many sources one token may hold, by the gateway's default.
 pub(crate) const SOURCES_PER_TOKEN: usize = 8;
@@ -21,7 +21,7 @@ const TOKENS_AT_ONCE: usize = 8;
 
 /// How gateways are started.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub(crate) struct GatewayLaunchOptions {
     /// The executable.
     pub(crate) path: PathBuf,
     /// Runtime workers; the gateway's own rule where absent.
@@ -30,7 +30,7 @@ pub(crate) struct Settings {
     pub(crate) open_files: u64,
 }
 
-impl Settings {
+impl GatewayLaunchOptions {
     /// The gateway at `path`, or the one built beside this harness.
     pub(crate) fn new(path: Option<&Path>, workers: Option<usize>) -> Result<Self> {
         let name = format!("toolway{}", std::env::consts::EXE_SUFFIX);
@@ -51,7 +51,7 @@ impl Settings {
     }
 
     /// The same, for a gateway that holds many connections.
-    pub(crate) fn holding(&self, connections: usize) -> Self {
+    pub(crate) fn with_connections(&self, connections: usize) -> Self {
         let open_files = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(1000);
         Self { open_files: open_files.max(self.open_files), ..self.clone() }
     }
@@ -59,14 +59,14 @@ impl Settings {
 
 /// What a process says when it answers.
 #[derive(Debug, Deserialize)]
-struct Ready {
+struct ReadyEvent {
     event: String,
     url: String,
 }
 
 /// Waits until a process says that it answers; gives its `host:port`.
-pub(crate) async fn authority_when_ready(process: &mut Process) -> Result<String> {
-    let ready: Ready = process.event(READY_LIMIT).await?;
+pub(crate) async fn wait_for_authority(process: &mut ChildProcess) -> Result<String> {
+    let ready: ReadyEvent = process.next_event(READY_LIMIT).await?;
     match (ready.event.as_str(), ready.url.strip_prefix("http://")) {
         ("ready", Some(rest)) => Ok(rest.trim_end_matches('/').to_owned()),
         _ => unexpected(format!("expected a ready event with an http URL, not {ready:?}")),
@@ -75,29 +75,29 @@ pub(crate) async fn authority_when_ready(process: &mut Process) -> Result<String
 
 /// A running gateway. Its folder goes with it.
 #[derive(Debug)]
-pub(crate) struct Gateway {
+pub(crate) struct BenchGateway {
     /// `host:port`.
     pub(crate) authority: String,
     /// The owner's token.
-    pub(crate) owner: String,
+    pub(crate) owner_token: String,
     /// From starting the process to the first answer on `/health`.
-    pub(crate) start_took: Duration,
+    pub(crate) start_duration: Duration,
     // The process is dropped, and so killed, before its folder is removed.
-    process: Process,
+    process: ChildProcess,
     folder: TempDir,
 }
 
-impl Gateway {
+impl BenchGateway {
     /// Starts one on a new data folder.
-    pub(crate) async fn start(settings: &Settings) -> Result<Self> {
-        Self::start_in(settings, data_folder()?).await
+    pub(crate) async fn start(settings: &GatewayLaunchOptions) -> Result<Self> {
+        Self::start_in(settings, create_data_folder()?).await
     }
 
     /// Starts one on a data folder that may have been used before.
-    pub(crate) async fn start_in(settings: &Settings, folder: TempDir) -> Result<Self> {
+    pub(crate) async fn start_in(settings: &GatewayLaunchOptions, folder: TempDir) -> Result<Self> {
         let data = folder.path().join("data");
         let args = ["serve", "--listen", "127.0.0.1:0", "--no-local-device", "--json", "--data-dir"];
-        let program = Program {
+        let program = ChildProgram {
             name: "gateway",
             path: settings.path.clone(),
             args: args.into_iter().map(str::to_owned).chain([data.display().to_string()]).collect(),
@@ -110,8 +110,8 @@ impl Gateway {
             open_files: settings.open_files,
         };
         let started = Instant::now();
-        let mut process = Process::start(&program)?;
-        let authority = authority_when_ready(&mut process).await?;
+        let mut process = ChildProcess::start(&program)?;
+        let authority = wait_for_authority(&mut process).await?;
         process.ignore_output();
         let (status, _) = request(&authority, "GET", "/health", None, None).await?;
         let start_took = started.elapsed();
@@ -120,8 +120,14 @@ impl Gateway {
         }
         let owner_file = data.join("owner.token");
         let owner =
-            std::fs::read_to_string(&owner_file).during(format!("reading {}", owner_file.display()))?;
-        Ok(Self { authority, owner: owner.trim().to_owned(), start_took, process, folder })
+            std::fs::read_to_string(&owner_file).context(format!("reading {}", owner_file.display()))?;
+        Ok(Self {
+            authority,
+            owner_token: owner.trim().to_owned(),
+            start_duration: start_took,
+            process,
+            folder,
+        })
     }
 
     /// Its process id.
@@ -132,36 +138,38 @@ impl Gateway {
     /// How many runtime workers it has, where it says so in `/api/status`.
     pub(crate) async fn workers(&self) -> Option<usize> {
         #[derive(Deserialize)]
-        struct Status {
+        struct ReportedStatus {
             workers: Option<usize>,
         }
-        let asked = request(&self.authority, "GET", "/api/status", Some(&self.owner), None).await;
+        let asked = request(&self.authority, "GET", "/api/status", Some(&self.owner_token), None).await;
         let (_, body) = asked.ok()?;
-        serde_json::from_str::<Status>(&body).ok()?.workers
+        serde_json::from_str::<ReportedStatus>(&body).ok()?.workers
     }
 
     /// Makes tokens of the role `device`, enough for that many sources. The token of source `n` is at
     /// `n / SOURCES_PER_TOKEN`.
-    pub(crate) async fn device_tokens(&self, sources: usize) -> Result<Vec<String>> {
+    pub(crate) async fn create_device_tokens(&self, sources: usize) -> Result<Vec<String>> {
         let count = sources.div_ceil(SOURCES_PER_TOKEN);
-        let making =
-            (0..count).map(|number| async move { self.token("device", &format!("load {number}")).await });
+        let making = (0..count)
+            .map(|number| async move { self.create_token("device", &format!("load {number}")).await });
         stream::iter(making).buffered(TOKENS_AT_ONCE).try_collect().await
     }
 
     /// Makes a token of this role.
-    pub(crate) async fn token(&self, role: &str, label: &str) -> Result<String> {
+    pub(crate) async fn create_token(&self, role: &str, label: &str) -> Result<String> {
         #[derive(Deserialize)]
-        struct Made {
+        struct CreatedToken {
             token: String,
         }
         let body = json!({"role": role, "label": label}).to_string();
         let (status, answer) =
-            request(&self.authority, "POST", "/api/tokens", Some(&self.owner), Some(&body)).await?;
+            request(&self.authority, "POST", "/api/tokens", Some(&self.owner_token), Some(&body)).await?;
         if !(200..300).contains(&status) {
             return unexpected(format!("POST /api/tokens answered {status}: {answer}"));
         }
-        Ok(serde_json::from_str::<Made>(&answer).during("reading the answer of POST /api/tokens")?.token)
+        Ok(serde_json::from_str::<CreatedToken>(&answer)
+            .context("reading the answer of POST /api/tokens")?
+            .token)
     }
 
     /// Ends it at once; its folder is removed.
@@ -177,6 +185,6 @@ impl Gateway {
 }
 
 /// A new folder for one gateway, or for logs.
-pub(crate) fn data_folder() -> Result<TempDir> {
-    tempfile::Builder::new().prefix("toolway-load-").tempdir().during("making a folder")
+pub(crate) fn create_data_folder() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("toolway-load-").tempdir().context("making a folder")
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::error::{During, Result, unexpected, within};
+use crate::error::{ErrorContext, Result, unexpected, with_timeout};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -27,12 +27,12 @@ pub(crate) async fn request(
         "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n{authorization}{content}\r\n{}",
         body.unwrap_or_default()
     );
-    let answer = within(LIMIT, &what, async {
-        let mut stream = TcpStream::connect(authority).await.during(&what)?;
-        stream.set_nodelay(true).during(&what)?;
-        stream.write_all(request.as_bytes()).await.during(&what)?;
+    let answer = with_timeout(LIMIT, &what, async {
+        let mut stream = TcpStream::connect(authority).await.context(&what)?;
+        stream.set_nodelay(true).context(&what)?;
+        stream.write_all(request.as_bytes()).await.context(&what)?;
         let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.during(&what)?;
+        stream.read_to_end(&mut answer).await.context(&what)?;
         Ok(answer)
     })
     .await?;

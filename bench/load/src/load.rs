@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::caller::{Calls, Tally};
-use crate::churn::Churn;
+use crate::caller::{CallTally, CallTemplate};
+use crate::churn::DeviceChurn;
+use crate::connections::{DeviceTasks, full_name, join_devices, open_callers, open_pairs};
 use crate::error::{Result, unexpected};
-use crate::gateway::{Gateway, Settings};
-use crate::procfs::{Memory, open_file_limit};
-use crate::relay::Relay;
-use crate::side::{Figures, Side};
-use crate::specs::app_frame;
-use crate::stage::{Devices, full_name, join_devices, open_callers, open_pairs};
+use crate::gateway::{BenchGateway, GatewayLaunchOptions};
+use crate::procfs::{ProcessMemory, open_file_limit};
+use crate::relay::RelayProcess;
+use crate::rounds::{RoundRatios, alternate, range};
 use crate::stats::{ratio, rounded};
-use crate::turns::{Round, alternate, range};
+use crate::target_measurement::{TargetMeasurement, TargetMetrics};
+use crate::tool_specs::app_frame;
 
 /// Sockets of the harness that are neither devices nor callers: churn, children, `/proc`.
 const OTHER_FILES: usize = 200;
 
 /// What to measure.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct LoadPlan {
     /// The gateway; absent to measure the relay against itself, which shows how far the figures can be trusted.
-    pub(crate) gateway: Option<Settings>,
+    pub(crate) gateway: Option<GatewayLaunchOptions>,
     /// Runtime workers of the relay where the gateway does not say how many it has.
     pub(crate) workers: Option<usize>,
     /// How many devices, with five tools each.
@@ -88,7 +88,7 @@ pub(crate) struct LoadReport {
     pub(crate) reconnect_p99_us: f64,
     /// Runtime workers of the relay, and why so many.
     pub(crate) workers: usize,
-    pub(crate) workers_from: WorkersFrom,
+    pub(crate) workers_from: WorkerCountSource,
     pub(crate) error_kinds: BTreeMap<String, u64>,
     pub(crate) relay_error_kinds: BTreeMap<String, u64>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct LoadReport {
 /// Who said how many runtime workers the relay is to have, so that it has as many as the gateway.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum WorkersFrom {
+pub(crate) enum WorkerCountSource {
     /// The gateway, in its status.
     Gateway,
     /// Whoever started the harness; the gateway was told the same.
@@ -105,9 +105,9 @@ pub(crate) enum WorkersFrom {
     Default,
 }
 
-impl WorkersFrom {
+impl WorkerCountSource {
     /// For people.
-    pub(crate) fn text(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Gateway => "as the gateway has",
             Self::Argument => "as the gateway was told",
@@ -117,21 +117,21 @@ impl WorkersFrom {
 }
 
 /// What is measured against the relay.
-enum Subject {
-    Gateway(Gateway),
-    Relay(Relay),
+enum LoadTarget {
+    Gateway(BenchGateway),
+    Relay(RelayProcess),
 }
 
-impl Subject {
-    async fn start(plan: &Plan) -> Result<Self> {
+impl LoadTarget {
+    async fn start(plan: &LoadPlan) -> Result<Self> {
         match &plan.gateway {
             Some(settings) => {
-                let settings = settings.holding(plan.devices + plan.callers);
-                Gateway::start(&settings).await.map(Self::Gateway)
+                let settings = settings.with_connections(plan.devices + plan.callers);
+                BenchGateway::start(&settings).await.map(Self::Gateway)
             }
             None => {
                 let workers = plan.workers.unwrap_or_else(default_workers);
-                Relay::start(workers, plan.callers).await.map(Self::Relay)
+                RelayProcess::start(workers, plan.callers).await.map(Self::Relay)
             }
         }
     }
@@ -143,19 +143,19 @@ impl Subject {
         }
     }
 
-    async fn workers(&self, plan: &Plan) -> (usize, WorkersFrom) {
+    async fn workers(&self, plan: &LoadPlan) -> (usize, WorkerCountSource) {
         let said = match self {
             Self::Gateway(gateway) => gateway.workers().await,
             Self::Relay(_) => None,
         };
         match (said, plan.workers) {
-            (Some(said), _) => (said, WorkersFrom::Gateway),
-            (None, Some(told)) => (told, WorkersFrom::Argument),
-            (None, None) => (default_workers(), WorkersFrom::Default),
+            (Some(said), _) => (said, WorkerCountSource::Gateway),
+            (None, Some(told)) => (told, WorkerCountSource::Argument),
+            (None, None) => (default_workers(), WorkerCountSource::Default),
         }
     }
 
-    async fn tool_names(&self, plan: &Plan, devices: &mut Devices) -> Result<Vec<String>> {
+    async fn tool_names(&self, plan: &LoadPlan, devices: &mut DeviceTasks) -> Result<Vec<String>> {
         match self {
             Self::Gateway(gateway) => {
                 join_devices(gateway, "load", plan.devices, plan.distinct_specs, devices).await
@@ -164,18 +164,23 @@ impl Subject {
         }
     }
 
-    async fn side(&self, plan: &Plan, calls: &Arc<Calls>, devices: &mut Devices) -> Result<Side> {
+    async fn open_measurement(
+        &self,
+        plan: &LoadPlan,
+        calls: &Arc<CallTemplate>,
+        devices: &mut DeviceTasks,
+    ) -> Result<TargetMeasurement> {
         let callers = match self {
             Self::Gateway(gateway) => open_callers(gateway, plan.callers, calls).await?,
             Self::Relay(relay) => open_pairs(relay, plan.callers, calls, devices).await?,
         };
-        Ok(Side::new(self.pid(), callers))
+        Ok(TargetMeasurement::new(self.pid(), callers))
     }
 
-    async fn churn(&self, plan: &Plan) -> Result<Option<Churn>> {
+    async fn start_churn(&self, plan: &LoadPlan) -> Result<Option<DeviceChurn>> {
         match (self, plan.churn) {
             (Self::Gateway(gateway), Some(per_s)) => {
-                Churn::new(gateway, per_s, app_frame(None).into()).await.map(Some)
+                DeviceChurn::new(gateway, per_s, app_frame(None).into()).await.map(Some)
             }
             _ => Ok(None),
         }
@@ -195,38 +200,38 @@ pub(crate) fn default_workers() -> usize {
 }
 
 /// Measures.
-pub(crate) async fn measure(plan: &Plan) -> Result<LoadReport> {
-    check(plan)?;
-    let mut devices = Devices::new();
-    let subject = Subject::start(plan).await?;
+pub(crate) async fn measure(plan: &LoadPlan) -> Result<LoadReport> {
+    validate_plan(plan)?;
+    let mut devices = DeviceTasks::new();
+    let subject = LoadTarget::start(plan).await?;
     let workers = subject.workers(plan).await;
-    let relay = Relay::start(workers.0, plan.callers).await?;
+    let relay = RelayProcess::start(workers.0, plan.callers).await?;
 
     let names = subject.tool_names(plan, &mut devices).await?;
-    let calls = Arc::new(Calls::new(&names, plan.payload));
-    let mut side = subject.side(plan, &calls, &mut devices).await?;
+    let calls = Arc::new(CallTemplate::new(&names, plan.payload));
+    let mut side = subject.open_measurement(plan, &calls, &mut devices).await?;
     let mut relay_side =
-        Side::new(relay.pid(), open_pairs(&relay, plan.callers, &calls, &mut devices).await?);
-    let churn = subject.churn(plan).await?;
+        TargetMeasurement::new(relay.pid(), open_pairs(&relay, plan.callers, &calls, &mut devices).await?);
+    let churn = subject.start_churn(plan).await?;
 
     let length = Duration::from_secs_f64(plan.seconds);
     let rounds = alternate(&mut side, &mut relay_side, length, plan.rate, churn.as_ref()).await?;
 
-    let memory = [Memory::of(subject.pid())?, Memory::of(relay.pid())?];
-    let mut figures = [side.figures(), relay_side.figures()];
-    let came = churn.map(|churn| churn.outcome()).unwrap_or_default();
+    let memory = [ProcessMemory::read(subject.pid())?, ProcessMemory::read(relay.pid())?];
+    let mut figures = [side.into_metrics(), relay_side.into_metrics()];
+    let came = churn.map(|churn| churn.take_tally()).unwrap_or_default();
     let [measured, _] = &mut figures;
     measured.tally.errors.extend(came.errors.clone());
     while let Some(ended) = devices.try_join_next() {
         let why = ended.unwrap_or_else(|error| error.to_string());
-        measured.tally.error(format!("a device was lost: {why}"));
+        measured.tally.count_error(format!("a device was lost: {why}"));
     }
     subject.kill().await?;
     relay.kill().await?;
-    Ok(report(plan, workers, figures, memory, &rounds, came))
+    Ok(build_report(plan, workers, figures, memory, &rounds, came))
 }
 
-fn check(plan: &Plan) -> Result<()> {
+fn validate_plan(plan: &LoadPlan) -> Result<()> {
     if plan.devices == 0 || plan.callers == 0 || !plan.seconds.is_normal() || plan.seconds < 0.0 {
         return unexpected("nothing to measure: devices, callers and seconds must be more than zero");
     }
@@ -241,16 +246,16 @@ fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn report(
-    plan: &Plan,
-    (workers, workers_from): (usize, WorkersFrom),
-    [gateway, relay]: [Figures; 2],
-    [memory, relay_memory]: [Memory; 2],
-    rounds: &[Round],
-    mut came: Tally,
+fn build_report(
+    plan: &LoadPlan,
+    (workers, workers_from): (usize, WorkerCountSource),
+    [gateway, relay]: [TargetMetrics; 2],
+    [memory, relay_memory]: [ProcessMemory; 2],
+    rounds: &[RoundRatios],
+    mut came: CallTally,
 ) -> LoadReport {
     let reconnects = came.latencies.summary();
-    let rounded_range = |of: fn(&Round) -> f64| range(rounds, of).map(rounded);
+    let rounded_range = |of: fn(&RoundRatios) -> f64| range(rounds, of).map(rounded);
     LoadReport {
         calls: gateway.latency.count,
         errors: gateway.tally.error_count(),

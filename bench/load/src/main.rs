@@ -8,63 +8,65 @@ mod args;
 mod caller;
 mod chat;
 mod churn;
+mod connections;
 mod device;
+mod device_processes;
 mod error;
-mod figures;
 mod gateway;
-mod held;
 mod http;
-mod idle;
+mod idle_devices;
 mod load;
 mod mcp;
-mod open;
 mod process;
 mod procfs;
-mod register;
+mod registration;
 mod relay;
 mod report;
-mod side;
+mod rounds;
+mod schedule;
 mod socket;
-mod specs;
-mod stage;
-mod start;
+mod startup;
 mod stats;
+mod suite;
 mod table;
-mod turns;
+mod target_measurement;
+mod tool_specs;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Part};
-use crate::error::{During, Result, unexpected};
-use crate::figures::Lengths;
-use crate::gateway::Settings;
-use crate::report::{RegisterReports, Report, note, print};
+use crate::args::{HelperCommand, LoadBenchArgs};
+use crate::error::{ErrorContext, Result, unexpected};
+use crate::gateway::GatewayLaunchOptions;
+use crate::report::{BenchReport, RegisterReports, log_progress, print};
+use crate::suite::SuiteLengths;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = LoadBenchArgs::parse();
     let done = match &args.part {
-        Some(Part::Relay { workers }) => relay::serve_process(*workers).map(|()| true),
-        Some(Part::McpServer { workers, tools }) => {
+        Some(HelperCommand::Relay { workers }) => relay::serve_process(*workers).map(|()| true),
+        Some(HelperCommand::McpServer { workers, tools }) => {
             mcp::server::serve_process(*workers, *tools).map(|()| true)
         }
-        Some(Part::Devices) => on_one_thread(held::hold()).map(|()| true),
-        None => on_one_thread(async {
+        Some(HelperCommand::Devices) => {
+            block_on_current_thread(device_processes::run_device_process()).map(|()| true)
+        }
+        None => block_on_current_thread(async {
             tokio::select! {
                 done = run(&args) => done,
-                () = interrupted() => unexpected("interrupted"),
+                () = wait_for_interrupt() => unexpected("interrupted"),
             }
         }),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            note("toolway-load: not a valid measurement: calls failed, or nothing was measured");
+            log_progress("toolway-load: not a valid measurement: calls failed, or nothing was measured");
             ExitCode::FAILURE
         }
         Err(failure) => {
-            note(&format!("toolway-load: {failure}"));
+            log_progress(&format!("toolway-load: {failure}"));
             ExitCode::FAILURE
         }
     }
@@ -72,46 +74,46 @@ fn main() -> ExitCode {
 
 /// Devices and callers share a thread: on two cores, the gateway or the relay then has one for itself, and a call
 /// is not slowed by the load's own threads waking each other.
-fn on_one_thread<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+fn block_on_current_thread<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.during("starting the runtime")?.block_on(work)
+    runtime.context("starting the runtime")?.block_on(work)
 }
 
 /// Measures what was asked for and prints it; says whether it is to be believed.
-async fn run(args: &Args) -> Result<bool> {
-    let settings = || Settings::new(args.gateway.as_deref(), args.workers);
-    let lengths = if args.quick { Lengths::QUICK } else { Lengths::FULL };
+async fn run(args: &LoadBenchArgs) -> Result<bool> {
+    let settings = || GatewayLaunchOptions::new(args.gateway.as_deref(), args.workers);
+    let lengths = if args.quick { SuiteLengths::QUICK } else { SuiteLengths::FULL };
     if args.idle {
-        let plan = idle::Plan {
+        let plan = idle_devices::IdlePlan {
             gateway: settings()?,
             devices: args.devices.unwrap_or(2000),
             seconds: args.seconds,
             distinct_specs: args.distinct_specs,
         };
-        return finish(&idle::measure(&plan).await?, args);
+        return print_report(&idle_devices::measure(&plan).await?, args);
     }
     if args.register {
         let settings = settings()?;
         let reports = RegisterReports {
-            same_schema: register::measure(&settings, false, lengths.rounds()).await?,
-            distinct_schemas: register::measure(&settings, true, lengths.rounds()).await?,
+            same_schema: registration::measure(&settings, false, lengths.rounds()).await?,
+            distinct_schemas: registration::measure(&settings, true, lengths.rounds()).await?,
         };
-        return finish(&reports, args);
+        return print_report(&reports, args);
     }
     if args.start {
-        return finish(&start::measure(&settings()?, lengths.starts()).await?, args);
+        return print_report(&startup::measure(&settings()?, lengths.starts()).await?, args);
     }
     if args.turns {
-        return finish(&chat::measure(&settings()?, lengths).await?, args);
+        return print_report(&chat::measure(&settings()?, lengths).await?, args);
     }
     if args.mcp {
-        return finish(&mcp::measure(&mcp_plan(args, settings()?), lengths).await?, args);
+        return print_report(&mcp::measure(&mcp_plan(args, settings()?), lengths).await?, args);
     }
     if args.table {
         let mcp = mcp_plan(args, settings()?);
-        return finish(&figures::measure(&settings()?, args.workers, lengths, &mcp).await, args);
+        return print_report(&suite::measure(&settings()?, args.workers, lengths, &mcp).await, args);
     }
-    let plan = load::Plan {
+    let plan = load::LoadPlan {
         gateway: if args.self_check { None } else { Some(settings()?) },
         workers: args.workers,
         devices: args.devices.unwrap_or(8),
@@ -122,20 +124,20 @@ async fn run(args: &Args) -> Result<bool> {
         churn: args.churn,
         distinct_specs: args.distinct_specs,
     };
-    finish(&load::measure(&plan).await?, args)
+    print_report(&load::measure(&plan).await?, args)
 }
 
-fn mcp_plan(args: &Args, gateway: Settings) -> mcp::Plan {
-    mcp::Plan { gateway, server: args.mcp_server.clone(), proxy: args.mcp_proxy.clone() }
+fn mcp_plan(args: &LoadBenchArgs, gateway: GatewayLaunchOptions) -> mcp::McpPlan {
+    mcp::McpPlan { gateway, server: args.mcp_server.clone(), proxy: args.mcp_proxy.clone() }
 }
 
-fn finish(report: &impl Report, args: &Args) -> Result<bool> {
+fn print_report(report: &impl BenchReport, args: &LoadBenchArgs) -> Result<bool> {
     print(report, args.json)?;
-    Ok(report.sound())
+    Ok(report.is_valid())
 }
 
 /// Waits until somebody wants us to stop; letting go of everything then ends the children.
-async fn interrupted() {
+async fn wait_for_interrupt() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         tokio::select! {

@@ -9,15 +9,15 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::error::{During, Failure, Result, unexpected, within};
+use crate::error::{ErrorContext, LoadBenchError, Result, unexpected, with_timeout};
 use crate::procfs::open_file_limit;
 
 const END_LIMIT: Duration = Duration::from_secs(20);
-const LOG_SHOWN: usize = 2000;
+const LOG_TAIL_LENGTH: usize = 2000;
 
 /// What to start.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct ChildProgram {
     /// What it is called in messages.
     pub(crate) name: &'static str,
     /// The executable.
@@ -32,12 +32,17 @@ pub(crate) struct Program {
     pub(crate) open_files: u64,
 }
 
-impl Program {
+impl ChildProgram {
     /// This harness itself, as one of its hidden subcommands.
-    pub(crate) fn myself(name: &'static str, args: &[&str], folder: &Path, open_files: u64) -> Result<Self> {
+    pub(crate) fn current_harness(
+        name: &'static str,
+        args: &[&str],
+        folder: &Path,
+        open_files: u64,
+    ) -> Result<Self> {
         Ok(Self {
             name,
-            path: std::env::current_exe().during("finding the harness's own executable")?,
+            path: std::env::current_exe().context("finding the harness's own executable")?,
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env: Vec::new(),
             log: folder.join(format!("{name}.log")),
@@ -48,7 +53,7 @@ impl Program {
 
 /// A running child.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ChildProcess {
     name: &'static str,
     log: PathBuf,
     child: Child,
@@ -58,12 +63,12 @@ pub(crate) struct Process {
     lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts it.
-    pub(crate) fn start(program: &Program) -> Result<Self> {
-        let Program { name, path, args, env, log, open_files } = program;
+    pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
+        let ChildProgram { name, path, args, env, log, open_files } = program;
         let what = format!("starting {name} ({})", path.display());
-        let errors = std::fs::File::options().create(true).append(true).open(log).during(&what)?;
+        let errors = std::fs::File::options().create(true).append(true).open(log).context(&what)?;
         let mut command = command(path, *open_files);
         for (key, _) in std::env::vars_os() {
             if key.to_string_lossy().starts_with("TOOLWAY_") {
@@ -72,7 +77,7 @@ impl Process {
         }
         command.args(args).envs(env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).kill_on_drop(true);
-        let mut child = command.spawn().during(&what)?;
+        let mut child = command.spawn().context(&what)?;
         match (child.id(), child.stdin.take(), child.stdout.take()) {
             (Some(pid), Some(stdin), Some(stdout)) => {
                 let lines = Some(BufReader::new(stdout).lines());
@@ -88,18 +93,18 @@ impl Process {
     }
 
     /// Waits for the next line that has the form of `T`.
-    pub(crate) async fn event<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<T> {
+    pub(crate) async fn next_event<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<T> {
         let what = format!("waiting for {}", self.name);
         let next = async {
             while let Some(lines) = &mut self.lines {
-                let Some(line) = lines.next_line().await.during(&what)? else { break };
+                let Some(line) = lines.next_line().await.context(&what)? else { break };
                 if let Ok(event) = serde_json::from_str(&line) {
                     return Ok(event);
                 }
             }
             unexpected(format!("{what}: it ended"))
         };
-        within(limit, &what, next).await.map_err(|failure| self.with_log(&failure))
+        with_timeout(limit, &what, next).await.map_err(|failure| self.with_log_tail(&failure))
     }
 
     /// Reads on what it prints, so that it never has to wait for us, and looks at none of it.
@@ -110,15 +115,15 @@ impl Process {
     }
 
     /// Sends it a line.
-    pub(crate) async fn tell(&mut self, line: &str) -> Result<()> {
+    pub(crate) async fn send_line(&mut self, line: &str) -> Result<()> {
         let what = format!("telling {} what to do", self.name);
-        self.stdin.write_all(format!("{line}\n").as_bytes()).await.during(&what)
+        self.stdin.write_all(format!("{line}\n").as_bytes()).await.context(&what)
     }
 
     /// Ends it without asking.
     pub(crate) async fn kill(mut self) -> Result<()> {
         let what = format!("ending {}", self.name);
-        within(END_LIMIT, &what, async { self.child.kill().await.during(&what) }).await
+        with_timeout(END_LIMIT, &what, async { self.child.kill().await.context(&what) }).await
     }
 
     /// Asks it to end (SIGTERM) and waits until it has.
@@ -126,18 +131,18 @@ impl Process {
         let what = format!("ending {}", self.name);
         let mut kill = Command::new("sh");
         kill.args(["-c", "kill -TERM \"$0\"", &self.pid.to_string()]);
-        kill.status().await.during(&what)?;
-        within(END_LIMIT, &what, async { self.child.wait().await.during(&what) }).await?;
+        kill.status().await.context(&what)?;
+        with_timeout(END_LIMIT, &what, async { self.child.wait().await.context(&what) }).await?;
         Ok(())
     }
 
     /// A failure together with the last that the process had to say.
-    pub(crate) fn with_log(&self, failure: &Failure) -> Failure {
+    pub(crate) fn with_log_tail(&self, failure: &LoadBenchError) -> LoadBenchError {
         let log = std::fs::read(&self.log).unwrap_or_default();
-        let tail = log.get(log.len().saturating_sub(LOG_SHOWN)..).unwrap_or_default();
+        let tail = log.get(log.len().saturating_sub(LOG_TAIL_LENGTH)..).unwrap_or_default();
         match String::from_utf8_lossy(tail).trim() {
-            "" => Failure::Unexpected(format!("{failure}; it logged nothing")),
-            text => Failure::Unexpected(format!("{failure}; the end of its log:\n{text}")),
+            "" => LoadBenchError::Unexpected(format!("{failure}; it logged nothing")),
+            text => LoadBenchError::Unexpected(format!("{failure}; the end of its log:\n{text}")),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::error::{During, Result, unexpected};
+use crate::error::{ErrorContext, Result, unexpected};
 
 /// `/proc/PID/stat` counts in these; 100 a second on every Linux.
 const TICK: Duration = Duration::from_millis(10);
@@ -26,7 +26,7 @@ pub(crate) enum CpuTime {
 
 impl CpuTime {
     /// Reads it.
-    pub(crate) fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn read(pid: u32) -> Result<Self> {
         match threads(pid) {
             Ok(threads) if threads.values().any(|nanos| *nanos > 0) => Ok(Self::Threads(threads)),
             _ => ticks(pid).map(Self::Ticks),
@@ -52,18 +52,18 @@ impl CpuTime {
 
 /// What a process holds in memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub(crate) struct ProcessMemory {
     /// Resident now (`VmRSS`).
     pub(crate) resident: u64,
     /// The most it ever was (`VmHWM`).
     pub(crate) peak: u64,
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Reads it.
-    pub(crate) fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn read(pid: u32) -> Result<Self> {
         let path = format!("/proc/{pid}/status");
-        let text = std::fs::read_to_string(&path).during(format!("reading {path} (only Linux has it)"))?;
+        let text = std::fs::read_to_string(&path).context(format!("reading {path} (only Linux has it)"))?;
         match (kilobytes(&text, "VmRSS:"), kilobytes(&text, "VmHWM:")) {
             (Some(resident), Some(peak)) => Ok(Self { resident: resident << 10, peak: peak << 10 }),
             _ => unexpected(format!("{path} says nothing of memory; has the process ended?")),
@@ -72,11 +72,11 @@ impl Memory {
 
     /// Waits until it no longer changes, then reads it. The second value is false where it still moved
     /// after 20 s.
-    pub(crate) async fn settled(pid: u32) -> Result<(Self, bool)> {
+    pub(crate) async fn read_settled(pid: u32) -> Result<(Self, bool)> {
         let end = Instant::now() + SETTLE_LIMIT;
         let mut last = Vec::<Self>::with_capacity(SETTLE_READINGS);
         loop {
-            let now = Self::of(pid)?;
+            let now = Self::read(pid)?;
             if last.len() == SETTLE_READINGS {
                 last.remove(0);
             }
@@ -106,7 +106,7 @@ fn soft_limit(text: &str) -> Option<u64> {
     }
 }
 
-fn spread(readings: &[Memory]) -> u64 {
+fn spread(readings: &[ProcessMemory]) -> u64 {
     let residents = readings.iter().map(|memory| memory.resident);
     residents.clone().max().unwrap_or(0) - residents.min().unwrap_or(0)
 }
@@ -133,7 +133,7 @@ fn threads(pid: u32) -> std::io::Result<HashMap<u32, u64>> {
 
 fn ticks(pid: u32) -> Result<u64> {
     let path = format!("/proc/{pid}/stat");
-    let text = std::fs::read_to_string(&path).during(format!("reading {path} (only Linux has it)"))?;
+    let text = std::fs::read_to_string(&path).context(format!("reading {path} (only Linux has it)"))?;
     match user_and_system(&text) {
         Some(ticks) => Ok(ticks),
         None => unexpected(format!("{path} has another form than expected")),

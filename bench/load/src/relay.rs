@@ -20,32 +20,33 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::error::{During, Result};
-use crate::gateway::{authority_when_ready, data_folder};
-use crate::process::{Process, Program};
-use crate::report::say;
+use crate::error::{ErrorContext, Result};
+use crate::gateway::{create_data_folder, wait_for_authority};
+use crate::process::{ChildProcess, ChildProgram};
+use crate::report::print_line;
 use crate::socket::{READ_BUFFER, WRITE_BUFFER};
 
 /// Sockets that wait for their other half.
-type Waiting = Arc<Mutex<HashMap<usize, oneshot::Sender<WebSocket>>>>;
+type WaitingSockets = Arc<Mutex<HashMap<usize, oneshot::Sender<WebSocket>>>>;
 
 /// The relay as a process.
 #[derive(Debug)]
-pub(crate) struct Relay {
+pub(crate) struct RelayProcess {
     /// `host:port`.
     pub(crate) authority: String,
-    process: Process,
+    process: ChildProcess,
     _folder: tempfile::TempDir,
 }
 
-impl Relay {
+impl RelayProcess {
     /// Starts it.
     pub(crate) async fn start(workers: usize, pairs: usize) -> Result<Self> {
-        let folder = data_folder()?;
+        let folder = create_data_folder()?;
         let files = u64::try_from(pairs * 2 + 200).unwrap_or(u64::MAX);
         let args = ["relay", "--workers", &workers.to_string()];
-        let mut process = Process::start(&Program::myself("relay", &args, folder.path(), files)?)?;
-        let authority = authority_when_ready(&mut process).await?;
+        let mut process =
+            ChildProcess::start(&ChildProgram::current_harness("relay", &args, folder.path(), files)?)?;
+        let authority = wait_for_authority(&mut process).await?;
         Ok(Self { authority, process, _folder: folder })
     }
 
@@ -64,15 +65,15 @@ impl Relay {
 pub(crate) fn serve_process(workers: usize) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime =
-        runtime.worker_threads(workers).enable_all().build().during("starting the relay's runtime")?;
+        runtime.worker_threads(workers).enable_all().build().context("starting the relay's runtime")?;
     runtime.block_on(async {
         let (authority, serving) = serve().await?;
-        let mut input = crate::held::input_lines();
-        say(&serde_json::json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
+        let mut input = crate::device_processes::input_lines();
+        print_line(&serde_json::json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
         tokio::select! {
             result = tokio::spawn(serving) => match result {
                 Ok(served) => served,
-                Err(error) => Err(crate::error::Failure::Unexpected(error.to_string())),
+                Err(error) => Err(crate::error::LoadBenchError::Unexpected(error.to_string())),
             },
             () = async { while input.recv().await.is_some() {} } => Ok(()),
         }
@@ -81,32 +82,32 @@ pub(crate) fn serve_process(workers: usize) -> Result<()> {
 
 /// Binds a free port; gives the address and the server to run.
 pub(crate) async fn serve() -> Result<(String, impl Future<Output = Result<()>>)> {
-    let waiting = Waiting::default();
+    let waiting = WaitingSockets::default();
     let router = Router::new()
         .route("/health", get(|| async { "{}" }))
         .route("/caller/{number}", any(upgrade))
         .route("/device/{number}", any(upgrade))
         .with_state(waiting);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.during("listening for the relay")?;
-    let authority = listener.local_addr().during("listening for the relay")?.to_string();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("listening for the relay")?;
+    let authority = listener.local_addr().context("listening for the relay")?.to_string();
     // A socket that can't be set up so is still served; the figures would show it.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-    Ok((authority, async move { axum::serve(listener, router).await.during("serving the relay") }))
+    Ok((authority, async move { axum::serve(listener, router).await.context("serving the relay") }))
 }
 
 async fn upgrade(
     Path(number): Path<usize>,
-    State(waiting): State<Waiting>,
+    State(waiting): State<WaitingSockets>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
-        .on_upgrade(move |socket| meet(number, socket, waiting))
+        .on_upgrade(move |socket| pair_sockets(number, socket, waiting))
 }
 
 /// The first of a pair waits for the second; the second passes frames for both.
-async fn meet(number: usize, socket: WebSocket, waiting: Waiting) {
+async fn pair_sockets(number: usize, socket: WebSocket, waiting: WaitingSockets) {
     let first = waiting.lock().remove(&number);
     match first {
         Some(first) => {
@@ -117,23 +118,23 @@ async fn meet(number: usize, socket: WebSocket, waiting: Waiting) {
             let (sender, receiver) = oneshot::channel();
             waiting.lock().insert(number, sender);
             if let Ok(other) = receiver.await {
-                join(socket, other).await;
+                relay_both_ways(socket, other).await;
             }
         }
     }
 }
 
-async fn join(one: WebSocket, other: WebSocket) {
+async fn relay_both_ways(one: WebSocket, other: WebSocket) {
     let (one_out, one_in) = one.split();
     let (other_out, other_in) = other.split();
     tokio::select! {
-        () = pump(one_in, other_out) => {}
-        () = pump(other_in, one_out) => {}
+        () = forward_frames(one_in, other_out) => {}
+        () = forward_frames(other_in, one_out) => {}
     }
 }
 
 /// Passes frames on; what is there at once goes out in one write.
-async fn pump(mut from: SplitStream<WebSocket>, mut to: SplitSink<WebSocket, Message>) {
+async fn forward_frames(mut from: SplitStream<WebSocket>, mut to: SplitSink<WebSocket, Message>) {
     while let Some(Ok(frame)) = from.next().await {
         let mut next = Some(frame);
         while let Some(frame) = next {

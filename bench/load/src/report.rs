@@ -8,42 +8,45 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use crate::chat::ChatReport;
-use crate::error::{During, Result};
-use crate::idle::IdleReport;
+use crate::error::{ErrorContext, Result};
+use crate::idle_devices::IdleReport;
 use crate::load::LoadReport;
-use crate::register::RegisterReport;
-use crate::start::StartReport;
-use crate::table::Table;
+use crate::registration::RegisterReport;
+use crate::startup::StartReport;
+use crate::table::FigureTable;
 
 /// A result: what a person reads, and whether it can be believed.
-pub(crate) trait Report: Serialize {
+pub(crate) trait BenchReport: Serialize {
     /// For people.
     fn text(&self) -> String;
     /// Whether calls were made and none failed.
-    fn sound(&self) -> bool;
+    fn is_valid(&self) -> bool;
 }
 
 /// Prints a result in the form that was asked for.
-pub(crate) fn print(report: &impl Report, json: bool) -> Result<()> {
-    let text =
-        if json { serde_json::to_string_pretty(report).during("writing the result")? } else { report.text() };
-    say(text.trim_end())
+pub(crate) fn print(report: &impl BenchReport, json: bool) -> Result<()> {
+    let text = if json {
+        serde_json::to_string_pretty(report).context("writing the result")?
+    } else {
+        report.text()
+    };
+    print_line(text.trim_end())
 }
 
 /// Prints a line on standard output.
-pub(crate) fn say(line: &str) -> Result<()> {
+pub(crate) fn print_line(line: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).during("writing to standard output")
+    writeln!(out, "{line}").and_then(|()| out.flush()).context("writing to standard output")
 }
 
 /// Says on standard error what is going on.
-pub(crate) fn note(line: &str) {
+pub(crate) fn log_progress(line: &str) {
     // Where nobody can be told, the measuring goes on.
     drop(writeln!(std::io::stderr().lock(), "{line}"));
 }
 
 /// Bytes as people read them.
-pub(crate) fn size(bytes: f64) -> String {
+pub(crate) fn format_bytes(bytes: f64) -> String {
     match bytes {
         big if big >= 10e6 => format!("{:.1} MB", big / 1e6),
         big if big >= 1e6 => format!("{:.2} MB", big / 1e6),
@@ -51,13 +54,13 @@ pub(crate) fn size(bytes: f64) -> String {
     }
 }
 
-fn errors(text: &mut String, whose: &str, kinds: &BTreeMap<String, u64>) {
+fn append_errors(text: &mut String, whose: &str, kinds: &BTreeMap<String, u64>) {
     for (kind, count) in kinds {
         let _ = writeln!(text, "{whose} error, {count} ×: {kind}");
     }
 }
 
-impl Report for LoadReport {
+impl BenchReport for LoadReport {
     fn text(&self) -> String {
         let pace = self.rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("{rate} calls/s"));
         let churn = self.churn_per_s.map_or_else(String::new, |per_s| format!(", {per_s} reconnects/s"));
@@ -71,7 +74,7 @@ impl Report for LoadReport {
             if self.distinct_specs { ", distinct specs" } else { "" },
             self.seconds,
             self.workers,
-            self.workers_from.text(),
+            self.workers_from.description(),
             "",
             "gateway",
             "relay",
@@ -106,17 +109,17 @@ impl Report for LoadReport {
                 self.reconnects, self.reconnect_p50_us, self.reconnect_p99_us
             );
         }
-        errors(&mut text, "gateway", &self.error_kinds);
-        errors(&mut text, "relay", &self.relay_error_kinds);
+        append_errors(&mut text, "gateway", &self.error_kinds);
+        append_errors(&mut text, "relay", &self.relay_error_kinds);
         text
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.calls > 0 && self.relay_calls > 0 && self.errors == 0 && self.relay_errors == 0
     }
 }
 
-impl Report for IdleReport {
+impl BenchReport for IdleReport {
     fn text(&self) -> String {
         let mut text = format!(
             "{} devices with {} tools each ({}), from {} processes, connected in {:.1} s; {} still held\n\
@@ -129,12 +132,12 @@ impl Report for IdleReport {
             self.processes,
             self.connect_seconds,
             self.held,
-            size(self.rss_before_bytes as f64),
-            size(self.rss_after_bytes as f64),
-            size(self.bytes_per_device),
-            unsettled(self.rss_settled),
-            size(self.gateway_rss_bytes as f64),
-            size(self.gateway_peak_rss_bytes as f64),
+            format_bytes(self.rss_before_bytes as f64),
+            format_bytes(self.rss_after_bytes as f64),
+            format_bytes(self.bytes_per_device),
+            settled_note(self.rss_settled),
+            format_bytes(self.gateway_rss_bytes as f64),
+            format_bytes(self.gateway_peak_rss_bytes as f64),
             self.p50_us,
             self.p99_us,
             self.p50_at_10_us,
@@ -143,16 +146,16 @@ impl Report for IdleReport {
             self.calls,
             self.errors,
         );
-        errors(&mut text, "gateway", &self.error_kinds);
+        append_errors(&mut text, "gateway", &self.error_kinds);
         text
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.calls > 0 && self.errors == 0 && self.held == self.devices
     }
 }
 
-fn unsettled(settled: bool) -> &'static str {
+fn settled_note(settled: bool) -> &'static str {
     if settled { "" } else { " (still moving when read)" }
 }
 
@@ -163,7 +166,7 @@ pub(crate) struct RegisterReports {
     pub(crate) distinct_schemas: RegisterReport,
 }
 
-impl Report for RegisterReports {
+impl BenchReport for RegisterReports {
     fn text(&self) -> String {
         [("the same schema", &self.same_schema), ("all distinct", &self.distinct_schemas)]
             .map(|(kind, report)| {
@@ -171,41 +174,41 @@ impl Report for RegisterReports {
                     "{} tools, {}, {kind}: registered in {:.1} ms, {} more memory{}, {} more at its peak \
                      (median of {})\n",
                     report.tools,
-                    size(report.bytes as f64),
+                    format_bytes(report.bytes as f64),
                     report.register_ms,
-                    size(report.rss_growth_bytes),
-                    unsettled(report.rss_settled),
-                    size(report.peak_growth_bytes),
+                    format_bytes(report.rss_growth_bytes),
+                    settled_note(report.rss_settled),
+                    format_bytes(report.peak_growth_bytes),
                     report.rounds,
                 )
             })
             .concat()
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.same_schema.rounds > 0 && self.distinct_schemas.rounds > 0
     }
 }
 
-impl Report for StartReport {
+impl BenchReport for StartReport {
     fn text(&self) -> String {
         format!(
             "start to first answer {:.1} ms (median of {}; slowest {:.1} ms), idle memory {}{}, binary {}\n",
             self.start_ms,
             self.starts,
             self.slowest_start_ms,
-            size(self.idle_rss_bytes as f64),
-            unsettled(self.rss_settled),
-            size(self.binary_bytes as f64),
+            format_bytes(self.idle_rss_bytes as f64),
+            settled_note(self.rss_settled),
+            format_bytes(self.binary_bytes as f64),
         )
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.starts > 0
     }
 }
 
-impl Report for ChatReport {
+impl BenchReport for ChatReport {
     fn text(&self) -> String {
         let mut text = format!(
             "one call a turn, {} turns: from the last byte of the model's tool call to the device's request frame \
@@ -227,8 +230,8 @@ impl Report for ChatReport {
             self.tokens_per_s,
             self.seconds,
             self.cpu_cores * 100.0,
-            size(self.rss_bytes as f64),
-            size(self.peak_rss_bytes as f64),
+            format_bytes(self.rss_bytes as f64),
+            format_bytes(self.peak_rss_bytes as f64),
             self.tokens,
             self.chunk_p50_us / 1e3,
             self.chunk_p99_us / 1e3,
@@ -240,17 +243,17 @@ impl Report for ChatReport {
         text
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.single_turns > 0 && self.round_turns > 0 && self.tokens > 0 && self.errors.is_empty()
     }
 }
 
-impl Report for Table {
+impl BenchReport for FigureTable {
     fn text(&self) -> String {
         self.drawn()
     }
 
-    fn sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         !self.rows.is_empty() && self.failed.is_empty() && self.rows.iter().all(|row| row.sound)
     }
 }
@@ -261,16 +264,16 @@ mod tests {
 
     #[test]
     fn a_table_with_a_part_missing_is_not_sound() {
-        let mut table = Table::default();
-        assert!(!table.sound(), "nothing was measured");
+        let mut table = FigureTable::default();
+        assert!(!table.is_valid(), "nothing was measured");
         table.failed.push("starting: it ended".to_owned());
-        assert!(!table.sound());
+        assert!(!table.is_valid());
     }
 
     #[test]
     fn sizes_have_few_digits() {
-        assert_eq!(size(18_432.0), "18.4 KB");
-        assert_eq!(size(2_345_678.0), "2.35 MB");
-        assert_eq!(size(123_456_789.0), "123.5 MB");
+        assert_eq!(format_bytes(18_432.0), "18.4 KB");
+        assert_eq!(format_bytes(2_345_678.0), "2.35 MB");
+        assert_eq!(format_bytes(123_456_789.0), "123.5 MB");
     }
 }

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::http::header::{
 };
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::error::{During, Failure, Result, within};
+use crate::error::{ErrorContext, LoadBenchError, Result, with_timeout};
 
 /// The read buffer of every socket here, and of the relay's: the library fills all of it with zeros at each
 /// read.
@@ -24,24 +24,25 @@ pub(crate) const WRITE_BUFFER: usize = 4 << 10;
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// An open connection.
-pub(crate) type Socket = WebSocketStream<TcpStream>;
+pub(crate) type BenchSocket = WebSocketStream<TcpStream>;
 
 /// Opens `ws://authority/path`; with a token, as version 2 of the protocol.
-pub(crate) async fn open(authority: &str, path: &str, token: Option<&str>) -> Result<Socket> {
+pub(crate) async fn open(authority: &str, path: &str, token: Option<&str>) -> Result<BenchSocket> {
     let what = format!("opening ws://{authority}{path}");
-    let mut request = format!("ws://{authority}{path}").into_client_request().during(&what)?;
+    let mut request = format!("ws://{authority}{path}").into_client_request().context(&what)?;
     if let Some(token) = token {
         let bearer = header(&what, &format!("Bearer {token}"))?;
         request.headers_mut().insert(AUTHORIZATION, bearer);
         let version = header(&what, toolway_wire::SUBPROTOCOL_V2)?;
         request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, version);
     }
-    within(LIMIT, &what, async {
-        let stream = TcpStream::connect(authority).await.during(&what)?;
-        stream.set_nodelay(true).during(&what)?;
+    with_timeout(LIMIT, &what, async {
+        let stream = TcpStream::connect(authority).await.context(&what)?;
+        stream.set_nodelay(true).context(&what)?;
         let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
-        let (socket, _) =
-            tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await.during(&what)?;
+        let (socket, _) = tokio_tungstenite::client_async_with_config(request, stream, Some(config))
+            .await
+            .context(&what)?;
         Ok(socket)
     })
     .await
@@ -49,5 +50,5 @@ pub(crate) async fn open(authority: &str, path: &str, token: Option<&str>) -> Re
 
 fn header(what: &str, text: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(text)
-        .map_err(|error: InvalidHeaderValue| Failure::Unexpected(format!("{what}: {error}")))
+        .map_err(|error: InvalidHeaderValue| LoadBenchError::Unexpected(format!("{what}: {error}")))
 }

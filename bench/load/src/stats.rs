@@ -4,11 +4,11 @@ use std::time::Duration;
 
 /// Samples, in tenths of a microsecond.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Latencies(Vec<u32>);
+pub(crate) struct LatencySamples(Vec<u32>);
 
 /// What is said of a set of samples, in microseconds; zeros where there are none.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct Summary {
+pub(crate) struct LatencySummary {
     /// How many.
     pub(crate) count: usize,
     /// Half are no slower.
@@ -21,7 +21,7 @@ pub(crate) struct Summary {
     pub(crate) max_us: f64,
 }
 
-impl Latencies {
+impl LatencySamples {
     /// Keeps one sample; anything over seven minutes counts as seven minutes.
     pub(crate) fn record(&mut self, took: Duration) {
         self.0.push(u32::try_from(took.as_nanos() / 100).unwrap_or(u32::MAX));
@@ -33,9 +33,9 @@ impl Latencies {
     }
 
     /// Sorts the samples and reads the percentiles off (nearest rank).
-    pub(crate) fn summary(&mut self) -> Summary {
+    pub(crate) fn summary(&mut self) -> LatencySummary {
         self.0.sort_unstable();
-        Summary {
+        LatencySummary {
             count: self.0.len(),
             p50_us: self.at_percent(50),
             p90_us: self.at_percent(90),

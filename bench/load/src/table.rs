@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::chat::ChatReport;
-use crate::idle::IdleReport;
+use crate::idle_devices::IdleReport;
 use crate::load::LoadReport;
 use crate::mcp::McpReport;
-use crate::register::RegisterReport;
-use crate::report::size;
-use crate::start::StartReport;
+use crate::registration::RegisterReport;
+use crate::report::format_bytes;
+use crate::startup::StartReport;
 
 /// How a number is written.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Unit {
+pub(crate) enum FigureUnit {
     /// Microseconds.
     Micros,
     /// Milliseconds.
@@ -31,14 +31,14 @@ pub(crate) enum Unit {
     Percent,
 }
 
-impl Unit {
+impl FigureUnit {
     fn write(self, value: f64) -> String {
         match self {
             Self::Micros if value >= 100.0 => format!("{value:.0} µs"),
             Self::Micros => format!("{value:.1} µs"),
             Self::Millis => format!("{value:.1} ms"),
             Self::PerSecond => format!("{value:.0}/s"),
-            Self::Bytes => size(value),
+            Self::Bytes => format_bytes(value),
             Self::Devices => format!("{value:.0}"),
             Self::Percent => format!("{value:.0} %"),
         }
@@ -48,7 +48,7 @@ impl Unit {
 /// What must hold of a row.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Goal {
+pub(crate) enum FigureGoal {
     /// The measured value.
     AtMost(f64),
     /// The measured value.
@@ -61,26 +61,26 @@ pub(crate) enum Goal {
 
 /// One figure.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct FigureRow {
     /// What was measured, under which load.
     pub(crate) what: String,
     pub(crate) measured: f64,
-    pub(crate) unit: Unit,
+    pub(crate) unit: FigureUnit,
     /// The relay's value, or that of the gateway with ten devices.
     pub(crate) beside: Option<f64>,
     /// Measured ÷ beside.
     pub(crate) ratio: Option<f64>,
     /// None: reported only.
-    pub(crate) goals: Vec<Goal>,
+    pub(crate) goals: Vec<FigureGoal>,
     pub(crate) reached: bool,
     /// Whether the run behind it had calls and no errors.
     pub(crate) sound: bool,
     pub(crate) verdict: String,
 }
 
-impl Row {
+impl FigureRow {
     /// A figure that is reported only.
-    pub(crate) fn new(what: &str, measured: f64, unit: Unit) -> Self {
+    pub(crate) fn new(what: &str, measured: f64, unit: FigureUnit) -> Self {
         Self {
             what: what.to_owned(),
             measured,
@@ -101,7 +101,7 @@ impl Row {
     }
 
     /// Judges the row; goals come after everything that they judge.
-    pub(crate) fn goals(mut self, goals: &[Goal]) -> Self {
+    pub(crate) fn goals(mut self, goals: &[FigureGoal]) -> Self {
         self.goals = goals.to_vec();
         let misses: Vec<_> = goals.iter().filter_map(|goal| self.miss(*goal)).collect();
         self.reached = misses.is_empty();
@@ -121,13 +121,13 @@ impl Row {
     }
 
     /// By how much a goal is missed.
-    fn miss(&self, goal: Goal) -> Option<String> {
+    fn miss(&self, goal: FigureGoal) -> Option<String> {
         let ratio = self.ratio.unwrap_or(0.0);
         let (value, limit, at_most, name) = match goal {
-            Goal::AtMost(limit) => (self.measured, limit, true, ""),
-            Goal::AtLeast(limit) => (self.measured, limit, false, ""),
-            Goal::RatioAtMost(limit) => (ratio, limit, true, "ratio "),
-            Goal::RatioAtLeast(limit) => (ratio, limit, false, "ratio "),
+            FigureGoal::AtMost(limit) => (self.measured, limit, true, ""),
+            FigureGoal::AtLeast(limit) => (self.measured, limit, false, ""),
+            FigureGoal::RatioAtMost(limit) => (ratio, limit, true, "ratio "),
+            FigureGoal::RatioAtLeast(limit) => (ratio, limit, false, "ratio "),
         };
         let reached = if at_most { value <= limit } else { value >= limit };
         let percent = (value / limit - 1.0) * 100.0;
@@ -136,10 +136,10 @@ impl Row {
 
     fn goal_text(&self) -> String {
         let texts = self.goals.iter().map(|goal| match goal {
-            Goal::AtMost(limit) => format!("≤ {}", self.unit.write(*limit)),
-            Goal::AtLeast(limit) => format!("≥ {}", self.unit.write(*limit)),
-            Goal::RatioAtMost(limit) => format!("≤ {limit} ×"),
-            Goal::RatioAtLeast(limit) => format!("≥ {limit} ×"),
+            FigureGoal::AtMost(limit) => format!("≤ {}", self.unit.write(*limit)),
+            FigureGoal::AtLeast(limit) => format!("≥ {}", self.unit.write(*limit)),
+            FigureGoal::RatioAtMost(limit) => format!("≤ {limit} ×"),
+            FigureGoal::RatioAtLeast(limit) => format!("≥ {limit} ×"),
         });
         texts.collect::<Vec<_>>().join(", ")
     }
@@ -147,8 +147,8 @@ impl Row {
 
 /// All figures of one run, and the runs behind them.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Table {
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct FigureTable {
+    pub(crate) rows: Vec<FigureRow>,
     pub(crate) loads: Vec<LoadReport>,
     pub(crate) idles: Vec<IdleReport>,
     pub(crate) registers: Vec<RegisterReport>,
@@ -159,9 +159,9 @@ pub(crate) struct Table {
     pub(crate) failed: Vec<String>,
 }
 
-impl Table {
+impl FigureTable {
     /// Rows as text, and how many goals they reach. `beside` is what the column of what is beside is called.
-    pub(crate) fn drawn_rows(rows: &[Row], beside: &str) -> String {
+    pub(crate) fn drawn_rows(rows: &[FigureRow], beside: &str) -> String {
         let head = ["what", "measured", beside, "ratio", "goal", ""].map(str::to_owned);
         let body = rows.iter().map(|row| {
             [
@@ -210,7 +210,7 @@ impl Table {
                 "gateway and relay measured in turns, in the same run; runtime workers of the relay: {} ({}); \
                  load from one thread, on the same machine",
                 load.workers,
-                load.workers_from.text(),
+                load.workers_from.description(),
             );
         }
         text

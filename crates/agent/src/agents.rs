@@ -1,9 +1,9 @@
 //! The agents that there are: `default`, those of the database, and those of files in the folder `agents`. All are
 //! checked before they count, and the engine is told what tools each may use.
 
-mod check;
 mod error;
 mod file;
+mod validation;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,16 +17,16 @@ use toolway_store::{AgentRecord, Store, StoreError};
 use toolway_types::{Clock, RawJson};
 
 use crate::definition::AgentDefinition;
-use crate::files::{FileProblem, Mark, mark};
-use crate::models::{Models, NoModel};
-use crate::names;
+use crate::files::{FileProblem, FileStamps, file_stamps};
+use crate::models::{ModelCatalog, ModelLookupError};
+use crate::name_suggestions;
 use file::AgentFile;
 
 pub use error::{AgentError, AgentProblem, NoSuchAgent};
 pub use file::check;
 
 /// The agent that is there from the start.
-pub const DEFAULT: &str = "default";
+pub const DEFAULT_AGENT: &str = "default";
 /// What it is told where nobody says otherwise.
 const DEFAULT_PROMPT: &str = "You are a helpful assistant. Your tools run on the devices, apps and servers of the \
      person you talk to. Use them where they help, and say plainly when one of them failed. Never say that something \
@@ -37,7 +37,7 @@ pub(crate) const FIND_TOOLS: &str = "builtin/find_tools";
 const MAX_AGENTS: usize = 1000;
 
 /// What the list of agents is made of.
-pub struct AgentsParts {
+pub struct AgentCatalogDeps {
     /// Is told what tools each agent may use.
     pub engine: Arc<Engine>,
     /// Keeps those that are made over the network.
@@ -45,7 +45,7 @@ pub struct AgentsParts {
     /// The folder whose `*.toml` files are agents; it need not exist.
     pub folder: PathBuf,
     /// The models that they may name.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelCatalog>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
 }
@@ -85,47 +85,47 @@ pub(crate) struct Agent {
     /// The tools that its patterns name, as they were written.
     pub(crate) scope: AgentScope,
     /// Those of its patterns that stand for one tool, in their order.
-    pub(crate) named: Vec<String>,
+    pub(crate) named_tools: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-struct Standing {
+struct AgentEntry {
     agent: Arc<Agent>,
     origin: AgentOrigin,
     /// Why it is not what its file says now.
-    outdated: Option<String>,
+    stale_reason: Option<String>,
 }
 
 /// The agents that there are.
-pub struct Agents {
-    parts: AgentsParts,
+pub struct AgentCatalog {
+    deps: AgentCatalogDeps,
     /// Held while agents change, so that changes come one after the other.
-    changing: tokio::sync::Mutex<()>,
+    change_lock: tokio::sync::Mutex<()>,
     /// The files as they were when they were last read.
-    seen: Mutex<Mark>,
-    standing: ArcSwap<BTreeMap<String, Standing>>,
+    last_read: Mutex<FileStamps>,
+    entries: ArcSwap<BTreeMap<String, AgentEntry>>,
     problems: ArcSwap<Vec<FileProblem>>,
 }
 
-impl std::fmt::Debug for Agents {
+impl std::fmt::Debug for AgentCatalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = self.standing.load().keys().cloned().collect();
+        let names: Vec<_> = self.entries.load().keys().cloned().collect();
         f.debug_struct("Agents").field("names", &names).finish_non_exhaustive()
     }
 }
 
-impl Agents {
+impl AgentCatalog {
     /// Reads the agents and tells the engine of them. What is wrong with a file or a stored agent is kept in
     /// [`Agents::problems`].
     ///
     /// # Errors
     /// Where the store can't be read.
-    pub async fn open(parts: AgentsParts) -> Result<Arc<Self>, StoreError> {
+    pub async fn open(parts: AgentCatalogDeps) -> Result<Arc<Self>, StoreError> {
         let agents = Self {
-            parts,
-            changing: tokio::sync::Mutex::new(()),
-            seen: Mutex::default(),
-            standing: ArcSwap::default(),
+            deps: parts,
+            change_lock: tokio::sync::Mutex::new(()),
+            last_read: Mutex::default(),
+            entries: ArcSwap::default(),
             problems: ArcSwap::default(),
         };
         agents.reload().await?;
@@ -135,7 +135,7 @@ impl Agents {
     /// All agents, by name.
     #[must_use]
     pub fn list(&self) -> Vec<AgentView> {
-        self.standing.load().values().map(|standing| self.shown(standing)).collect()
+        self.entries.load().values().map(|standing| self.view_of(standing)).collect()
     }
 
     /// One agent with where it stands.
@@ -143,9 +143,9 @@ impl Agents {
     /// # Errors
     /// [`NoSuchAgent`].
     pub fn view(&self, name: &str) -> Result<AgentView, NoSuchAgent> {
-        let standing = self.standing.load();
-        let found = standing.get(name).ok_or_else(|| none_such(name, &standing))?;
-        Ok(self.shown(found))
+        let standing = self.entries.load();
+        let found = standing.get(name).ok_or_else(|| no_such_agent(name, &standing))?;
+        Ok(self.view_of(found))
     }
 
     /// What an agent is.
@@ -157,8 +157,8 @@ impl Agents {
     }
 
     pub(crate) fn agent(&self, name: &str) -> Result<Arc<Agent>, NoSuchAgent> {
-        let standing = self.standing.load();
-        let found = standing.get(name).ok_or_else(|| none_such(name, &standing))?;
+        let standing = self.entries.load();
+        let found = standing.get(name).ok_or_else(|| no_such_agent(name, &standing))?;
         Ok(Arc::clone(&found.agent))
     }
 
@@ -169,18 +169,18 @@ impl Agents {
     pub async fn put(&self, definition: AgentDefinition) -> Result<bool, AgentError> {
         let agent = Agent::new(definition).map_err(AgentError::Invalid)?;
         let name = agent.definition.name.clone();
-        let _changing = self.changing.lock().await;
-        self.not_in_a_file(&name)?;
-        let standing = self.standing.load();
+        let _changing = self.change_lock.lock().await;
+        self.check_not_in_file(&name)?;
+        let standing = self.entries.load();
         if standing.len() >= MAX_AGENTS && !standing.contains_key(&name) {
             return Err(AgentError::TooMany(MAX_AGENTS));
         }
         let body = RawJson::from_value(&agent.definition).unwrap_or_default();
-        self.parts.store.agents().put(&name, &body, self.parts.clock.now_ms()).await?;
+        self.deps.store.agents().put(&name, &body, self.deps.clock.now_ms()).await?;
         let mut next = standing.as_ref().clone();
-        let placed = Standing { agent: Arc::new(agent), origin: AgentOrigin::Database, outdated: None };
+        let placed = AgentEntry { agent: Arc::new(agent), origin: AgentOrigin::Database, stale_reason: None };
         let is_new = next.insert(name, placed).is_none();
-        self.put_in_force(next);
+        self.activate(next);
         Ok(is_new)
     }
 
@@ -189,18 +189,18 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn remove(&self, name: &str) -> Result<(), AgentError> {
-        let changing = self.changing.lock().await;
-        self.not_in_a_file(name)?;
-        if name == DEFAULT {
-            return Err(AgentError::DefaultStays);
+        let changing = self.change_lock.lock().await;
+        self.check_not_in_file(name)?;
+        if name == DEFAULT_AGENT {
+            return Err(AgentError::CannotRemoveDefault);
         }
-        let standing = self.standing.load();
-        if !self.parts.store.agents().remove(name).await? && !standing.contains_key(name) {
-            return Err(none_such(name, &standing).into());
+        let standing = self.entries.load();
+        if !self.deps.store.agents().remove(name).await? && !standing.contains_key(name) {
+            return Err(no_such_agent(name, &standing).into());
         }
         let mut next = standing.as_ref().clone();
         next.remove(name);
-        self.put_in_force(next);
+        self.activate(next);
         drop(changing);
         // A file of its name that could not stand beside it does now.
         Ok(self.reload().await?)
@@ -211,49 +211,51 @@ impl Agents {
     /// # Errors
     /// Where the store can't be read; then nothing has changed.
     pub async fn reload(&self) -> Result<(), StoreError> {
-        let _changing = self.changing.lock().await;
-        let stored = self.parts.store.agents().list().await?;
-        let folder = self.parts.folder.clone();
+        let _changing = self.change_lock.lock().await;
+        let stored = self.deps.store.agents().list().await?;
+        let folder = self.deps.folder.clone();
         let read = tokio::task::spawn_blocking(move || {
             let files = file::files(&folder);
             // Before they are read: what changes meanwhile is read again.
-            let seen = mark(files.iter().flatten().cloned());
+            let seen = file_stamps(files.iter().flatten().cloned());
             (seen, files.map(|files| files.iter().map(|path| file::read(path)).collect::<Vec<_>>()))
         });
         let Ok((seen, files)) = read.await else { return Ok(()) };
-        *self.seen.lock() = seen;
-        let mut next = BTreeMap::from([(DEFAULT.to_owned(), built_in())]);
+        *self.last_read.lock() = seen;
+        let mut next = BTreeMap::from([(DEFAULT_AGENT.to_owned(), built_in())]);
         let mut problems = Vec::new();
         for record in stored {
-            match of_record(&record) {
+            match entry_from_record(&record) {
                 Ok(standing) => drop(next.insert(record.name, standing)),
                 Err(why) => problems.push(FileProblem::new(
-                    self.parts.store.path(),
+                    self.deps.store.path(),
                     1,
                     format!("the stored agent {:?} can't be used: {why}", record.name),
                 )),
             }
         }
         match files {
-            Ok(files) => files.into_iter().for_each(|file| self.take(file, &mut next, &mut problems)),
+            Ok(files) => files.into_iter().for_each(|file| self.apply_file(file, &mut next, &mut problems)),
             Err(problem) => {
                 problems.push(problem);
-                self.keep_all_of_files(&mut next);
+                self.retain_file_agents(&mut next);
             }
         }
         for problem in &problems {
             tracing::error!("an agent was not taken: {problem}");
         }
         self.problems.store(Arc::new(problems));
-        self.put_in_force(next);
+        self.activate(next);
         Ok(())
     }
 
     /// Whether a file has changed since they were read. Looks at files, so it is a little work.
     pub async fn has_changed(&self) -> bool {
-        let folder = self.parts.folder.clone();
-        let now = tokio::task::spawn_blocking(move || mark(file::files(&folder).into_iter().flatten())).await;
-        now.is_ok_and(|now| *self.seen.lock() != now)
+        let folder = self.deps.folder.clone();
+        let now =
+            tokio::task::spawn_blocking(move || file_stamps(file::files(&folder).into_iter().flatten()))
+                .await;
+        now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
     /// What does not count, and why.
@@ -263,10 +265,10 @@ impl Agents {
     }
 
     /// Takes what a file says; where it can't stand, what it said before stands.
-    fn take(
+    fn apply_file(
         &self,
-        file: Result<AgentFile, file::BadFile>,
-        next: &mut BTreeMap<String, Standing>,
+        file: Result<AgentFile, file::InvalidAgentFile>,
+        next: &mut BTreeMap<String, AgentEntry>,
         problems: &mut Vec<FileProblem>,
     ) {
         let (name, path) = match &file {
@@ -293,15 +295,15 @@ impl Agents {
             Ok(AgentFile { agent, path, line }) => {
                 let origin = AgentOrigin::File { path, line };
                 let name = agent.definition.name.clone();
-                next.insert(name, Standing { agent: Arc::new(agent), origin, outdated: None });
+                next.insert(name, AgentEntry { agent: Arc::new(agent), origin, stale_reason: None });
             }
             Err(bad) => {
-                let before = self.standing.load();
-                if let Some(standing) = before.get(&bad.name).filter(|it| it.is_of(&bad.path)) {
+                let before = self.entries.load();
+                if let Some(standing) = before.get(&bad.name).filter(|it| it.is_from_file(&bad.path)) {
                     let outdated = bad.problems.first().map(|problem| {
                         format!("its file is not what stands here, since it can't be used: {problem}")
                     });
-                    next.insert(bad.name, Standing { outdated, ..standing.clone() });
+                    next.insert(bad.name, AgentEntry { stale_reason: outdated, ..standing.clone() });
                 }
                 problems.extend(bad.problems);
             }
@@ -309,8 +311,8 @@ impl Agents {
     }
 
     /// Where the folder can't be read: all that stood in it.
-    fn keep_all_of_files(&self, next: &mut BTreeMap<String, Standing>) {
-        for (name, standing) in self.standing.load().iter() {
+    fn retain_file_agents(&self, next: &mut BTreeMap<String, AgentEntry>) {
+        for (name, standing) in self.entries.load().iter() {
             let is_free = next.get(name).is_none_or(|it| it.origin == AgentOrigin::BuiltIn);
             if is_free && matches!(standing.origin, AgentOrigin::File { .. }) {
                 next.insert(name.clone(), standing.clone());
@@ -318,8 +320,8 @@ impl Agents {
         }
     }
 
-    fn not_in_a_file(&self, name: &str) -> Result<(), AgentError> {
-        match self.standing.load().get(name).map(|standing| &standing.origin) {
+    fn check_not_in_file(&self, name: &str) -> Result<(), AgentError> {
+        match self.entries.load().get(name).map(|standing| &standing.origin) {
             Some(AgentOrigin::File { path, line }) => {
                 Err(AgentError::InFile { name: name.to_owned(), path: path.clone(), line: *line })
             }
@@ -328,27 +330,27 @@ impl Agents {
     }
 
     /// From now on these are the agents.
-    fn put_in_force(&self, next: BTreeMap<String, Standing>) {
+    fn activate(&self, next: BTreeMap<String, AgentEntry>) {
         let scopes =
-            next.iter().map(|(name, standing)| (Arc::from(name.as_str()), standing.agent.enforced()));
-        self.parts.engine.set_agents(scopes.collect::<AgentScopes>());
-        self.standing.store(Arc::new(next));
+            next.iter().map(|(name, standing)| (Arc::from(name.as_str()), standing.agent.effective_scope()));
+        self.deps.engine.set_agent_scopes(scopes.collect::<AgentScopes>());
+        self.entries.store(Arc::new(next));
     }
 
-    fn shown(&self, standing: &Standing) -> AgentView {
+    fn view_of(&self, standing: &AgentEntry) -> AgentView {
         let definition = Arc::new(standing.agent.definition.clone());
-        let mut problems: Vec<String> = standing.outdated.iter().cloned().collect();
-        match self.parts.models.get(definition.model.as_deref()) {
+        let mut problems: Vec<String> = standing.stale_reason.iter().cloned().collect();
+        match self.deps.models.get(definition.model.as_deref()) {
             Ok(_) => {}
-            Err(NoModel::NoneSetUp) if definition.model.is_none() => {}
+            Err(ModelLookupError::NoneConfigured) if definition.model.is_none() => {}
             Err(no_model) => problems.push(no_model.to_string()),
         }
         AgentView { definition, origin: standing.origin.clone(), problems }
     }
 }
 
-impl Standing {
-    fn is_of(&self, file: &std::path::Path) -> bool {
+impl AgentEntry {
+    fn is_from_file(&self, file: &std::path::Path) -> bool {
         matches!(&self.origin, AgentOrigin::File { path, .. } if path == file)
     }
 }
@@ -359,14 +361,14 @@ impl Agent {
     /// # Errors
     /// Everything that is wrong with it.
     pub(crate) fn new(definition: AgentDefinition) -> Result<Self, Vec<AgentProblem>> {
-        let scope = check::check(&definition)?;
+        let scope = validation::check(&definition)?;
         let is_one = |pattern: &&String| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
         let named = definition.tools.iter().filter(is_one).cloned().collect();
-        Ok(Self { definition, scope, named })
+        Ok(Self { definition, scope, named_tools: named })
     }
 
     /// What the engine lets it use: what it says, and the tool with which it finds the rest of that.
-    fn enforced(&self) -> AgentScope {
+    fn effective_scope(&self) -> AgentScope {
         let tools = &self.definition.tools;
         if tools.is_empty() || tools.iter().any(|it| it.strip_prefix('!') == Some(FIND_TOOLS)) {
             return self.scope.clone();
@@ -378,32 +380,35 @@ impl Agent {
     }
 }
 
-fn none_such(name: &str, standing: &BTreeMap<String, Standing>) -> NoSuchAgent {
-    NoSuchAgent { name: name.to_owned(), close: names::close(name, standing.keys().map(String::as_str)) }
+fn no_such_agent(name: &str, standing: &BTreeMap<String, AgentEntry>) -> NoSuchAgent {
+    NoSuchAgent {
+        name: name.to_owned(),
+        close: name_suggestions::close_names(name, standing.keys().map(String::as_str)),
+    }
 }
 
-fn built_in() -> Standing {
+fn built_in() -> AgentEntry {
     let definition = AgentDefinition {
-        name: DEFAULT.to_owned(),
+        name: DEFAULT_AGENT.to_owned(),
         description: "Answers with whatever tools the person may use.".to_owned(),
         prompt: DEFAULT_PROMPT.to_owned(),
         ..AgentDefinition::default()
     };
-    let agent = Agent { definition, scope: AgentScope::everything(), named: Vec::new() };
-    Standing { agent: Arc::new(agent), origin: AgentOrigin::BuiltIn, outdated: None }
+    let agent = Agent { definition, scope: AgentScope::all_tools(), named_tools: Vec::new() };
+    AgentEntry { agent: Arc::new(agent), origin: AgentOrigin::BuiltIn, stale_reason: None }
 }
 
 /// A stored agent.
 ///
 /// # Errors
 /// Why it can't be used, in words.
-fn of_record(record: &AgentRecord) -> Result<Standing, String> {
+fn entry_from_record(record: &AgentRecord) -> Result<AgentEntry, String> {
     let definition: AgentDefinition = record.body.to().map_err(|error| error.to_string())?;
     if definition.name != record.name {
         return Err(format!("it says that its name is {:?}", definition.name));
     }
-    let agent = Agent::new(definition).map_err(|problems| error::list(&problems))?;
-    Ok(Standing { agent: Arc::new(agent), origin: AgentOrigin::Database, outdated: None })
+    let agent = Agent::new(definition).map_err(|problems| error::join_problems(&problems))?;
+    Ok(AgentEntry { agent: Arc::new(agent), origin: AgentOrigin::Database, stale_reason: None })
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use toolway_types::Clock;
 use crate::prices::Cost;
 
 /// Part of the budget from which on it is said that it is nearly used up.
-const NEARLY: f64 = 0.8;
+const WARN_AT: f64 = 0.8;
 /// Most principals that are kept in memory.
-const MAX_KEPT: usize = 4096;
+const MAX_CACHED: usize = 4096;
 
 /// What happens when a day's budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -65,35 +65,35 @@ pub enum BudgetDecision {
 }
 
 /// Where the clock of days is.
-pub type Zone = Arc<dyn Fn() -> TimeZone + Send + Sync>;
+pub type TimeZoneSource = Arc<dyn Fn() -> TimeZone + Send + Sync>;
 
 /// The budgets of all principals.
-pub struct Budgets {
+pub struct BudgetTracker {
     store: Store,
     clock: Arc<dyn Clock>,
-    zone: Zone,
-    state: Mutex<State>,
+    zone: TimeZoneSource,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BudgetState {
     settings: BudgetSettings,
     /// By principal.
-    days: HashMap<Arc<str>, Day>,
+    days: HashMap<Arc<str>, DailySpend>,
 }
 
 /// What a principal has spent in a day.
-struct Day {
+struct DailySpend {
     start_ms: i64,
     currency: Arc<str>,
     spent: f64,
 }
 
-impl Budgets {
+impl BudgetTracker {
     /// Budgets over what the store knows. `zone` says where days begin at midnight; it is asked when it is needed.
     #[must_use]
-    pub fn new(store: Store, clock: Arc<dyn Clock>, zone: Zone, settings: BudgetSettings) -> Self {
-        Self { store, clock, zone, state: Mutex::new(State { settings, days: HashMap::new() }) }
+    pub fn new(store: Store, clock: Arc<dyn Clock>, zone: TimeZoneSource, settings: BudgetSettings) -> Self {
+        Self { store, clock, zone, state: Mutex::new(BudgetState { settings, days: HashMap::new() }) }
     }
 
     /// From now on with these settings.
@@ -112,8 +112,8 @@ impl Budgets {
     ) -> Result<BudgetDecision, StoreError> {
         let settings = self.state.lock().settings;
         let Some(most) = settings.per_day else { return Ok(BudgetDecision::Allow) };
-        let today = Today::at(&*self.clock, &(self.zone)());
-        let spent = match self.known(principal, currency, today.start_ms) {
+        let today = BudgetDay::at(&*self.clock, &(self.zone)());
+        let spent = match self.cached_spending(principal, currency, today.start_ms) {
             Some(spent) => spent,
             None => self.load(principal, currency, today.start_ms).await?,
         };
@@ -122,7 +122,7 @@ impl Budgets {
 
     /// A request of a principal, begun at `at_ms`, cost something. To be told after the request was given to the
     /// store or while it is.
-    pub fn spent(&self, principal: &str, cost: &Cost, at_ms: i64) {
+    pub fn record_spending(&self, principal: &str, cost: &Cost, at_ms: i64) {
         let mut state = self.state.lock();
         if let Some(day) = state.days.get_mut(principal) {
             let counts = at_ms >= day.start_ms && day.currency == cost.currency;
@@ -130,7 +130,7 @@ impl Budgets {
         }
     }
 
-    fn known(&self, principal: &str, currency: &str, start_ms: i64) -> Option<f64> {
+    fn cached_spending(&self, principal: &str, currency: &str, start_ms: i64) -> Option<f64> {
         let state = self.state.lock();
         let day = state.days.get(principal)?;
         (day.start_ms == start_ms && &*day.currency == currency).then_some(day.spent)
@@ -144,33 +144,33 @@ impl Budgets {
     ) -> Result<f64, StoreError> {
         let spent = self.store.usage().spent(principal, start_ms, currency).await?;
         let mut state = self.state.lock();
-        if state.days.len() >= MAX_KEPT {
+        if state.days.len() >= MAX_CACHED {
             state.days.retain(|_, day| day.start_ms == start_ms);
         }
-        if state.days.len() >= MAX_KEPT {
+        if state.days.len() >= MAX_CACHED {
             // Asked of the store again when it is needed.
             state.days.clear();
         }
-        let day = Day { start_ms, currency: Arc::clone(currency), spent };
+        let day = DailySpend { start_ms, currency: Arc::clone(currency), spent };
         state.days.insert(Arc::clone(principal), day);
         Ok(spent)
     }
 }
 
-impl fmt::Debug for Budgets {
+impl fmt::Debug for BudgetTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Budgets").field("settings", &self.state.lock().settings).finish_non_exhaustive()
     }
 }
 
 /// The day that it is.
-struct Today {
+struct BudgetDay {
     start_ms: i64,
     /// When the next begins, in words.
     next: String,
 }
 
-impl Today {
+impl BudgetDay {
     fn at(clock: &dyn Clock, zone: &TimeZone) -> Self {
         let now = clock.now();
         let start = now.to_zoned_datetime(zone.clone()).start_of_day();
@@ -182,11 +182,17 @@ impl Today {
     }
 }
 
-fn decide(spent: f64, most: f64, on_exceeded: OnExceeded, currency: &str, today: &Today) -> BudgetDecision {
-    if spent < most * NEARLY {
+fn decide(
+    spent: f64,
+    most: f64,
+    on_exceeded: OnExceeded,
+    currency: &str,
+    today: &BudgetDay,
+) -> BudgetDecision {
+    if spent < most * WARN_AT {
         return BudgetDecision::Allow;
     }
-    let (spent_words, most_words) = (amount(spent), amount(most));
+    let (spent_words, most_words) = (format_amount(spent), format_amount(most));
     if spent < most {
         let message = format!("{spent_words} of today's budget of {most_words} {currency} are spent");
         return BudgetDecision::Warn { message };
@@ -204,7 +210,7 @@ fn decide(spent: f64, most: f64, on_exceeded: OnExceeded, currency: &str, today:
 
 /// An amount of money in words: cents, or more digits where it is less than one.
 #[must_use]
-pub fn amount(amount: f64) -> String {
+pub fn format_amount(amount: f64) -> String {
     if amount.abs() >= 1.0 || amount == 0.0 { format!("{amount:.2}") } else { format!("{amount:.4}") }
 }
 

@@ -6,25 +6,25 @@
 //! messages: what was shortened for one request is shortened in the next in the same way, so that the providers'
 //! caches hold.
 
-mod count;
-mod pieces;
-mod shorten;
-mod summarise;
+mod measured_history;
+mod shortened_results;
+mod summary;
+mod token_counter;
 
-use toolway_models::Message;
+use toolway_models::ModelMessage;
 
-use crate::transcript::Entry;
-use crate::transcript::history::told;
+use crate::transcript::TranscriptEntry;
+use crate::transcript::history::entries_for_model;
 
-pub use count::Counter;
-pub use summarise::{Summarise, without_summary};
+pub use summary::{SummaryRequest, fallback_summary};
+pub use token_counter::TokenCounter;
 
-use pieces::Pieces;
+use measured_history::MeasuredHistory;
 
 /// Part of the room from which on older messages are summarised.
 const SUMMARISE_AT: f64 = 0.95;
 /// How much more than a model reads is still tried, where it is not known how well it is counted.
-const UNSURE: f64 = 1.3;
+const UNCALIBRATED_TOLERANCE: f64 = 1.3;
 
 /// How conversations are made to fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,9 +47,9 @@ impl Default for ContextSettings {
 
 /// What is to fit.
 #[derive(Debug, Clone, Copy)]
-pub struct PlanInput<'a> {
+pub struct ContextPlanInput<'a> {
     /// The conversation.
-    pub entries: &'a [Entry],
+    pub entries: &'a [TranscriptEntry],
     /// Bytes of the instructions.
     pub system_bytes: usize,
     /// Bytes of the tools' definitions.
@@ -64,7 +64,7 @@ pub struct PlanInput<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextPlan {
     /// The messages, not mended yet.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// How many tokens the request takes, about.
     pub tokens: u64,
     /// The model's room is nearly used up: in words.
@@ -72,53 +72,55 @@ pub struct ContextPlan {
     /// Something was left out: in words.
     pub compacted: Option<String>,
     /// What should be summarised first. Without it the messages leave it out.
-    pub summarise: Option<Summarise>,
+    pub summary_request: Option<SummaryRequest>,
     /// Whether the messages fit. Where it is not known what the model can read, they do.
     pub fits: bool,
 }
 
 /// What of a conversation is to be sent.
 #[must_use]
-pub fn plan(input: PlanInput<'_>, settings: &ContextSettings, counter: &Counter) -> ContextPlan {
+pub fn plan(input: ContextPlanInput<'_>, settings: &ContextSettings, counter: &TokenCounter) -> ContextPlan {
     let base = counter.tokens(input.system_bytes.saturating_add(input.tools_bytes));
-    let pieces = Pieces::of(told(input.entries), counter);
+    let pieces = MeasuredHistory::measure(entries_for_model(input.entries), counter);
     match input.context_tokens {
         None => ContextPlan {
             messages: pieces.messages(0),
             tokens: base + pieces.tokens(0),
             warning: None,
             compacted: None,
-            summarise: None,
+            summary_request: None,
             fits: true,
         },
         Some(context) => {
-            let room = room(context, input.max_output, settings);
-            Planning { pieces, base, context, room, settings, counter }.plan()
+            let room = history_budget(context, input.max_output, settings);
+            ContextPlanner { history: pieces, base, context, history_budget: room, settings, counter }.plan()
         }
     }
 }
 
 /// What a plan is made from.
-struct Planning<'p> {
-    pieces: Pieces<'p>,
+struct ContextPlanner<'p> {
+    history: MeasuredHistory<'p>,
     /// Tokens of instructions and tools.
     base: u64,
     /// Tokens that the model can read.
     context: u64,
     /// Of these, those that question and history may take.
-    room: u64,
+    history_budget: u64,
     settings: &'p ContextSettings,
-    counter: &'p Counter,
+    counter: &'p TokenCounter,
 }
 
-impl Planning<'_> {
+impl ContextPlanner<'_> {
     fn plan(&self) -> ContextPlan {
-        let (pieces, keep_rounds) = (&self.pieces, self.settings.keep_rounds);
-        let nearly = part_of(self.room, self.settings.warn_at);
+        let (pieces, keep_rounds) = (&self.history, self.settings.keep_rounds);
+        let nearly = fraction_of(self.history_budget, self.settings.warn_at);
         let mut shortened = pieces.shortened(self.base, nearly, keep_rounds);
         let mut tokens = self.base + pieces.tokens(shortened);
-        if tokens > part_of(self.room, SUMMARISE_AT) {
-            if let Some(cut) = summarise::cut(pieces, self.base, self.room, shortened, keep_rounds) {
+        if tokens > fraction_of(self.history_budget, SUMMARISE_AT) {
+            if let Some(cut) =
+                summary::cut_point(pieces, self.base, self.history_budget, shortened, keep_rounds)
+            {
                 return self.without_oldest(cut, shortened);
             }
             // Nothing is old enough to be summarised: the newest results are what takes the room.
@@ -129,21 +131,21 @@ impl Planning<'_> {
             messages: pieces.messages(shortened),
             tokens,
             warning: self.warning(tokens),
-            compacted: shortened_words(pieces.shortened_results(shortened)),
-            summarise: None,
+            compacted: shortened_notice(pieces.shortened_results(shortened)),
+            summary_request: None,
             fits: self.fits(tokens),
         }
     }
 
     /// The plan where what stands before a place must go.
     fn without_oldest(&self, cut: usize, mut shortened: usize) -> ContextPlan {
-        let pieces = &self.pieces;
-        let mut messages: Vec<Message> = pieces.summary().into_iter().collect();
-        messages.push(Message::user(summarise::LEFT_OUT));
-        let instead: u64 = messages.iter().map(|message| self.counter.message(message)).sum();
+        let pieces = &self.history;
+        let mut messages: Vec<ModelMessage> = pieces.summary().into_iter().collect();
+        messages.push(ModelMessage::user(summary::LEFT_OUT));
+        let instead: u64 = messages.iter().map(|message| self.counter.message_tokens(message)).sum();
         let rest = |shortened| self.base + instead + pieces.tokens_after(cut, shortened);
         let mut tokens = rest(shortened);
-        if tokens > self.room {
+        if tokens > self.history_budget {
             shortened = pieces.rounds();
             tokens = rest(shortened);
         }
@@ -154,26 +156,26 @@ impl Planning<'_> {
             tokens,
             warning: self.warning(tokens),
             compacted: Some(format!("{count} older messages were left out to make room")),
-            summarise: Some(summarise::of(pieces, cut, self.room, self.counter)),
+            summary_request: Some(summary::summary_request(pieces, cut, self.history_budget, self.counter)),
             fits: self.fits(tokens),
         }
     }
 
     fn fits(&self, tokens: u64) -> bool {
         let is_sure = self.counter.is_calibrated();
-        tokens <= if is_sure { self.context } else { part_of(self.context, UNSURE) }
+        tokens <= if is_sure { self.context } else { fraction_of(self.context, UNCALIBRATED_TOLERANCE) }
     }
 
     fn warning(&self, tokens: u64) -> Option<String> {
-        (tokens > part_of(self.room, self.settings.warn_at)).then(|| {
-            let percent = tokens.saturating_mul(100).checked_div(self.room).unwrap_or(100).min(100);
+        (tokens > fraction_of(self.history_budget, self.settings.warn_at)).then(|| {
+            let percent = tokens.saturating_mul(100).checked_div(self.history_budget).unwrap_or(100).min(100);
             format!("the conversation takes about {percent} % of what the model can read")
         })
     }
 }
 
 /// Tokens that question and history may take.
-fn room(context: u64, max_output: Option<u64>, settings: &ContextSettings) -> u64 {
+fn history_budget(context: u64, max_output: Option<u64>, settings: &ContextSettings) -> u64 {
     let reserve = match max_output {
         Some(most) => most.min(context / 2),
         None => settings.reserve.min(context / 4),
@@ -181,7 +183,7 @@ fn room(context: u64, max_output: Option<u64>, settings: &ContextSettings) -> u6
     context - reserve
 }
 
-fn shortened_words(results: usize) -> Option<String> {
+fn shortened_notice(results: usize) -> Option<String> {
     match results {
         0 => None,
         1 => Some("an older result of a tool was left out to make room".to_owned()),
@@ -195,7 +197,7 @@ fn shortened_words(results: usize) -> Option<String> {
     clippy::cast_precision_loss,
     reason = "no model reads so many tokens that it would matter"
 )]
-fn part_of(tokens: u64, part: f64) -> u64 {
+fn fraction_of(tokens: u64, part: f64) -> u64 {
     (tokens as f64 * part.clamp(0.0, 2.0)) as u64
 }
 

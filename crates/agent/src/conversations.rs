@@ -4,11 +4,11 @@
 //! A turn goes on when the connection goes that started it: whoever opens the session again can watch the rest.
 
 mod error;
-mod parked;
-mod running;
+mod running_turns;
 mod sessions;
 mod settings;
-mod start;
+mod suspended_turns;
+mod turn_lifecycle;
 mod view;
 
 use std::sync::Arc;
@@ -22,39 +22,39 @@ use toolway_types::name::is_invisible;
 use toolway_types::{Clock, Principal};
 use uuid::Uuid;
 
-use crate::agents::{Agent, Agents, DEFAULT};
-use crate::budget::Budgets;
-use crate::models::Models;
-use crate::prices::Prices;
-use crate::turn::keeper::Keeper;
-use crate::turn::stop::{Stop, StopReason};
-use crate::turn::surroundings::{Counters, Surroundings};
+use crate::agents::{Agent, AgentCatalog, DEFAULT_AGENT};
+use crate::budget::BudgetTracker;
+use crate::models::ModelCatalog;
+use crate::prices::PriceCatalog;
+use crate::turn::conversation_store::ConversationStore;
+use crate::turn::deps::{TokenCounters, TurnDeps};
+use crate::turn::stop_signal::{StopReason, StopSignal};
 use crate::turn::{StatelessRequest, TurnRequest, TurnViewer};
 use error::MAX_ID;
-use parked::Parked;
-use running::Running;
+use running_turns::RunningTurns;
+use suspended_turns::SuspendedTurns;
 
-pub use error::{BadSessionId, OpenError, SessionError, TurnRefused};
+pub use error::{InvalidSessionId, OpenSessionError, SessionError, StartTurnError};
 pub use settings::ConversationSettings;
 pub use view::{
-    ExportForm, MessageList, MessageView, SessionDetail, SessionFilter, SessionList, SessionSummary,
-    TurnView, UnknownWord, UsageBy, UsageQuery, UsageRow,
+    ExportFormat, MessageList, MessageView, SessionDetail, SessionList, SessionListOptions, SessionSummary,
+    TurnSummary, UnknownValue, UsageGrouping, UsageQuery, UsageReportRow,
 };
 
 /// What conversations are made of.
-pub struct ConversationParts {
+pub struct ConversationDeps {
     /// Runs the tools.
     pub engine: Arc<Engine>,
     /// Keeps what is said.
     pub store: Store,
     /// Who answers.
-    pub agents: Arc<Agents>,
+    pub agents: Arc<AgentCatalog>,
     /// With which model.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelCatalog>,
     /// At what price.
-    pub prices: Arc<Prices>,
+    pub prices: Arc<PriceCatalog>,
     /// How much may be spent.
-    pub budgets: Arc<Budgets>,
+    pub budgets: Arc<BudgetTracker>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// What the owner can set.
@@ -72,7 +72,7 @@ pub struct OpenSession<'a> {
 
 /// A session that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedSession {
     /// Its id.
     pub id: Arc<str>,
     /// The agent that answers from now on; to be handed back with each [`TurnRequest`].
@@ -98,15 +98,15 @@ pub enum AbortStatus {
 
 /// Sessions and the turns in them.
 pub struct Conversations {
-    around: Arc<Surroundings>,
+    deps: Arc<TurnDeps>,
     store: Store,
-    agents: Arc<Agents>,
-    running: Arc<Running>,
-    parked: Parked,
+    agents: Arc<AgentCatalog>,
+    running: Arc<RunningTurns>,
+    suspended: SuspendedTurns,
     /// Everything that goes on by itself: turns, and the titles that are made after them.
     tasks: TaskTracker,
     /// Ends what goes on after turns when the gateway stops.
-    closing: Arc<Stop>,
+    closing: Arc<StopSignal>,
 }
 
 impl std::fmt::Debug for Conversations {
@@ -118,30 +118,30 @@ impl std::fmt::Debug for Conversations {
 impl Conversations {
     /// Conversations, none of them with a running turn.
     #[must_use]
-    pub fn new(parts: ConversationParts) -> Arc<Self> {
+    pub fn new(parts: ConversationDeps) -> Arc<Self> {
         let keeper = Arc::new(parts.store.clone());
-        Self::with_keeper(parts, keeper)
+        Self::with_store(parts, keeper)
     }
 
-    pub(crate) fn with_keeper(parts: ConversationParts, keeper: Arc<dyn Keeper>) -> Arc<Self> {
-        let ConversationParts { engine, store, agents, models, prices, budgets, clock, settings } = parts;
-        let around = Surroundings {
+    pub(crate) fn with_store(parts: ConversationDeps, keeper: Arc<dyn ConversationStore>) -> Arc<Self> {
+        let ConversationDeps { engine, store, agents, models, prices, budgets, clock, settings } = parts;
+        let around = TurnDeps {
             engine,
-            keeper,
+            store: keeper,
             models,
             prices,
             budgets,
-            shelf: Arc::default(),
+            definition_cache: Arc::default(),
             clock,
             settings: ArcSwap::from_pointee(settings),
-            counters: Counters::default(),
+            counters: TokenCounters::default(),
         };
         Arc::new(Self {
-            around: Arc::new(around),
+            deps: Arc::new(around),
             store,
             agents,
             running: Arc::default(),
-            parked: Parked::default(),
+            suspended: SuspendedTurns::default(),
             tasks: TaskTracker::new(),
             closing: Arc::default(),
         })
@@ -149,7 +149,7 @@ impl Conversations {
 
     /// Takes other settings, from the next turn on.
     pub fn configure(&self, settings: ConversationSettings) {
-        self.around.settings.store(Arc::new(settings));
+        self.deps.settings.store(Arc::new(settings));
     }
 
     /// Opens a session: says what there is of it and who answers. Nothing is kept of a session in which nothing has
@@ -157,21 +157,25 @@ impl Conversations {
     ///
     /// # Errors
     /// [`OpenError`].
-    pub async fn open(&self, who: &Arc<Principal>, open: OpenSession<'_>) -> Result<Opened, OpenError> {
+    pub async fn open(
+        &self,
+        who: &Arc<Principal>,
+        open: OpenSession<'_>,
+    ) -> Result<OpenedSession, OpenSessionError> {
         if self.running.is_closed() {
-            return Err(OpenError::ShuttingDown);
+            return Err(OpenSessionError::ShuttingDown);
         }
         let (id, known): (Arc<str>, _) = match open.id {
             None => (Uuid::now_v7().to_string().into(), None),
-            Some(id) => (checked_id(id)?.into(), self.around.keeper.session(id).await?),
+            Some(id) => (validate_id(id)?.into(), self.deps.store.session(id).await?),
         };
         if known.as_ref().is_some_and(|known| *known.principal != *who.id.0) {
-            return Err(OpenError::OwnerMismatch);
+            return Err(OpenSessionError::OwnerMismatch);
         }
-        let agent = self.agent_of(who, known.as_ref(), open.agent)?;
-        let model = self.around.models.get(agent.definition.model.as_deref());
-        Ok(Opened {
-            busy: self.running.of(&id).is_some(),
+        let agent = self.resolve_agent(who, known.as_ref(), open.agent)?;
+        let model = self.deps.models.get(agent.definition.model.as_deref());
+        Ok(OpenedSession {
+            busy: self.running.in_session(&id).is_some(),
             id,
             agent: agent.definition.name.as_str().into(),
             model: model.ok().map(|model| model.name()),
@@ -185,11 +189,11 @@ impl Conversations {
     ///
     /// # Errors
     /// [`TurnRefused`]; nothing has changed then.
-    pub async fn start(self: &Arc<Self>, turn: TurnRequest) -> Result<TurnViewer, TurnRefused> {
+    pub async fn start(self: &Arc<Self>, turn: TurnRequest) -> Result<TurnViewer, StartTurnError> {
         let this = Arc::clone(self);
         // In a task of its own: who asks may go while the message is being kept, and then the turn has begun.
         let starting = self.tasks.spawn(async move { this.start_in_session(turn).await });
-        starting.await.unwrap_or(Err(TurnRefused::ShuttingDown))
+        starting.await.unwrap_or(Err(StartTurnError::ShuttingDown))
     }
 
     /// Another view of the turn that runs in a session; none where none runs.
@@ -197,10 +201,10 @@ impl Conversations {
     /// # Errors
     /// [`SessionError`].
     pub async fn attach(&self, who: &Principal, session: &str) -> Result<Option<TurnViewer>, SessionError> {
-        match self.running.of(session) {
+        match self.running.in_session(session) {
             Some(turn) if turn.principal != who.id => Err(SessionError::OwnerMismatch),
-            Some(turn) => Ok(turn.audience.join(&turn.id)),
-            None => self.is_not_anothers(who, session).await.map(|()| None),
+            Some(turn) => Ok(turn.broadcast.subscribe(&turn.id)),
+            None => self.check_owner(who, session).await.map(|()| None),
         }
     }
 
@@ -210,7 +214,7 @@ impl Conversations {
     /// # Errors
     /// [`SessionError`].
     pub async fn abort(&self, who: &Principal, session: &str) -> Result<AbortStatus, SessionError> {
-        match self.running.of(session) {
+        match self.running.in_session(session) {
             Some(turn) if turn.principal != who.id && !who.role.is_owner() => {
                 Err(SessionError::OwnerMismatch)
             }
@@ -219,7 +223,7 @@ impl Conversations {
                 Ok(AbortStatus::Aborting)
             }
             None if who.role.is_owner() => Ok(AbortStatus::Idle),
-            None => self.is_not_anothers(who, session).await.map(|()| AbortStatus::Idle),
+            None => self.check_owner(who, session).await.map(|()| AbortStatus::Idle),
         }
     }
 
@@ -231,7 +235,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`TurnRefused`].
-    pub async fn complete(self: &Arc<Self>, request: StatelessRequest) -> Result<TurnViewer, TurnRefused> {
+    pub async fn complete(self: &Arc<Self>, request: StatelessRequest) -> Result<TurnViewer, StartTurnError> {
         self.start_stateless(request)
     }
 
@@ -248,26 +252,29 @@ impl Conversations {
     }
 
     /// The agent that answers: the one that the token is bound to, else the one that is asked for, else the session's.
-    fn agent_of(
+    fn resolve_agent(
         &self,
         who: &Principal,
         known: Option<&SessionRecord>,
         asked: Option<&str>,
-    ) -> Result<Arc<Agent>, OpenError> {
+    ) -> Result<Arc<Agent>, OpenSessionError> {
         let name = match (who.agent.as_deref(), asked) {
             (Some(bound), Some(asked)) if bound != asked => {
-                return Err(OpenError::AgentForbidden { bound: bound.to_owned(), asked: asked.to_owned() });
+                return Err(OpenSessionError::AgentForbidden {
+                    bound: bound.to_owned(),
+                    asked: asked.to_owned(),
+                });
             }
             (Some(bound), _) => bound,
             (None, Some(asked)) => asked,
-            (None, None) => known.map_or(DEFAULT, |known| known.agent.as_str()),
+            (None, None) => known.map_or(DEFAULT_AGENT, |known| known.agent.as_str()),
         };
         Ok(self.agents.agent(name)?)
     }
 
     /// Whether a session, if there is one, is this principal's.
-    async fn is_not_anothers(&self, who: &Principal, session: &str) -> Result<(), SessionError> {
-        match self.around.keeper.session(session).await? {
+    async fn check_owner(&self, who: &Principal, session: &str) -> Result<(), SessionError> {
+        match self.deps.store.session(session).await? {
             Some(known) if *known.principal != *who.id.0 => Err(SessionError::OwnerMismatch),
             _ => Ok(()),
         }
@@ -275,10 +282,10 @@ impl Conversations {
 }
 
 /// The id, where it can be one.
-fn checked_id(id: &str) -> Result<&str, BadSessionId> {
+fn validate_id(id: &str) -> Result<&str, InvalidSessionId> {
     let length = id.chars().count();
     let fits = (1..=MAX_ID).contains(&length) && !id.chars().any(is_invisible);
-    if fits { Ok(id) } else { Err(BadSessionId) }
+    if fits { Ok(id) } else { Err(InvalidSessionId) }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use toolway_core::Progress;
-use toolway_models::{FinishReason, ModelError, Usage};
+use toolway_core::ProgressReport;
+use toolway_models::{FinishReason, ModelError, ModelUsage};
 use toolway_types::{CallId, Outcome, RawJson};
 
 /// One thing that happened in a turn. [`TurnEvent::Ended`] comes exactly once and last, but for
@@ -34,7 +34,7 @@ pub enum TurnEvent {
         /// The tool's name as the model knows it.
         name: String,
         /// How far.
-        progress: Progress,
+        progress: ProgressReport,
     },
     /// A tool ended.
     ToolResult {
@@ -68,7 +68,7 @@ pub enum TurnEvent {
     /// The turn is over.
     Ended(TurnEnd),
     /// The session has a title, which the model made.
-    Titled(String),
+    TitleGenerated(String),
 }
 
 /// What a person should know.
@@ -101,7 +101,7 @@ pub struct TurnEnd {
     /// All text of the model in this turn.
     pub full_response: String,
     /// Tokens of all its requests together.
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// What they cost; none where a price or a number is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.

@@ -9,14 +9,14 @@ mod quote;
 use std::collections::HashMap;
 
 use serde::Serialize;
-use toolway_models::Part;
+use toolway_models::MessagePart;
 use toolway_store::{MessageRecord, SessionRecord, Store, StoreError, StoredRole, TurnRecord};
 use toolway_types::{CallId, RawJson};
 
-use crate::transcript::part::{self, Read};
+use crate::transcript::part::{self, TranscriptPart};
 
 /// The form's number, which changes when programs that read it would have to.
-const FORM: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 /// Messages that are read at a time.
 const PAGE: usize = 256;
 /// Most bytes of messages; what is older is left out, and that is said.
@@ -32,7 +32,7 @@ const MAX_CALLS: usize = 10_000;
 /// # Errors
 /// Where the store can't be read.
 pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
-    let whole = Whole::read(store, session, MAX_BYTES).await?;
+    let whole = SessionContents::read(store, session, MAX_BYTES).await?;
     Ok(markdown::write(session, &whole))
 }
 
@@ -41,15 +41,21 @@ pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, 
 /// # Errors
 /// Where the store can't be read.
 pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
-    let whole = Whole::read(store, session, MAX_BYTES).await?;
-    let messages = whole.messages.iter().map(|message| MessageForm::of(message, &whole.micros)).collect();
-    let form =
-        Form { toolway_session: FORM, session, left_out: whole.left_out, messages, turns: &whole.turns };
+    let whole = SessionContents::read(store, session, MAX_BYTES).await?;
+    let messages =
+        whole.messages.iter().map(|message| ExportedMessage::of(message, &whole.call_micros)).collect();
+    let form = SessionExport {
+        toolway_session: FORMAT_VERSION,
+        session,
+        left_out: whole.left_out,
+        messages,
+        turns: &whole.turns,
+    };
     Ok(serde_json::to_string_pretty(&form).unwrap_or_default())
 }
 
 /// All that is known of a session.
-struct Whole {
+struct SessionContents {
     /// The oldest first.
     messages: Vec<MessageRecord>,
     /// How many messages came before these.
@@ -57,10 +63,10 @@ struct Whole {
     /// The oldest first.
     turns: Vec<TurnRecord>,
     /// How long calls took, in microseconds.
-    micros: HashMap<CallId, u64>,
+    call_micros: HashMap<CallId, u64>,
 }
 
-impl Whole {
+impl SessionContents {
     /// The newest messages of no more than about `most` bytes.
     async fn read(store: &Store, session: &SessionRecord, most: usize) -> Result<Self, StoreError> {
         let sessions = store.sessions();
@@ -84,16 +90,19 @@ impl Whole {
         let messages = newest_first;
         let left_out = messages.first().map_or(0, |first| first.seq.saturating_sub(1));
         let turns = sessions.turns(&session.id, MAX_TURNS).await?;
-        let micros = micros(store, &messages).await?;
-        Ok(Self { messages, left_out, turns, micros })
+        let micros = call_durations(store, &messages).await?;
+        Ok(Self { messages, left_out, turns, call_micros: micros })
     }
 }
 
 /// How long the calls took whose results are among these.
-async fn micros(store: &Store, messages: &[MessageRecord]) -> Result<HashMap<CallId, u64>, StoreError> {
+async fn call_durations(
+    store: &Store,
+    messages: &[MessageRecord],
+) -> Result<HashMap<CallId, u64>, StoreError> {
     let results = messages.iter().filter(|message| message.role == StoredRole::Tool);
-    let ids = results.flat_map(|message| part::read(&message.parts)).filter_map(|read| match read {
-        Read::Part(Part::ToolResult(result)) => Some(result.call_id),
+    let ids = results.flat_map(|message| part::decode_parts(&message.parts)).filter_map(|read| match read {
+        TranscriptPart::Part(MessagePart::ToolResult(result)) => Some(result.call_id),
         _ => None,
     });
     let mut micros = HashMap::new();
@@ -106,18 +115,18 @@ async fn micros(store: &Store, messages: &[MessageRecord]) -> Result<HashMap<Cal
 }
 
 #[derive(Serialize)]
-struct Form<'s> {
+struct SessionExport<'s> {
     toolway_session: u32,
     session: &'s SessionRecord,
     /// How many older messages there are.
     #[serde(skip_serializing_if = "is_0")]
     left_out: u64,
-    messages: Vec<MessageForm<'s>>,
+    messages: Vec<ExportedMessage<'s>>,
     turns: &'s [TurnRecord],
 }
 
 #[derive(Serialize)]
-struct MessageForm<'s> {
+struct ExportedMessage<'s> {
     seq: u64,
     turn: &'s str,
     role: StoredRole,
@@ -126,7 +135,7 @@ struct MessageForm<'s> {
     parts: Vec<RawJson>,
 }
 
-impl<'s> MessageForm<'s> {
+impl<'s> ExportedMessage<'s> {
     fn of(message: &'s MessageRecord, micros: &HashMap<CallId, u64>) -> Self {
         let parts = part::public_parts(&message.parts).into_iter().map(|part| with_duration(part, micros));
         Self {
@@ -142,7 +151,7 @@ impl<'s> MessageForm<'s> {
 
 /// A result with how long its call took, in milliseconds; any other part as it is.
 fn with_duration(part: RawJson, micros: &HashMap<CallId, u64>) -> RawJson {
-    let Read::Part(Part::ToolResult(result)) = part::read_one(&part) else { return part };
+    let TranscriptPart::Part(MessagePart::ToolResult(result)) = part::decode_part(&part) else { return part };
     let Some(micros) = micros.get(&result.call_id) else { return part };
     // Into the text, since the rest of it stays byte for byte.
     let Some(fields) = part.get().trim_end().strip_suffix('}') else { return part };

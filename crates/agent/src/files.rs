@@ -33,13 +33,13 @@ impl FileProblem {
 }
 
 /// The text of a file of at most [`MAX_FILE`] bytes; none where there is no such file.
-pub(crate) fn text(path: &Path) -> Result<Option<String>, FileProblem> {
-    text_within(path, MAX_FILE)
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, FileProblem> {
+    read_text_limited(path, MAX_FILE)
 }
 
 /// The text of a file of at most so many bytes; none where there is no such file. What is no file but a pipe or a
 /// device is refused without being opened: reading it might never end.
-pub(crate) fn text_within(path: &Path, most: u64) -> Result<Option<String>, FileProblem> {
+pub(crate) fn read_text_limited(path: &Path, most: u64) -> Result<Option<String>, FileProblem> {
     let unreadable =
         |error: std::io::Error| FileProblem::new(path, 1, format!("the file can't be read: {error}"));
     match std::fs::metadata(path) {
@@ -62,11 +62,11 @@ pub(crate) fn text_within(path: &Path, most: u64) -> Result<Option<String>, File
 }
 
 /// What tells one state of some files from another.
-pub(crate) type Mark = Vec<(PathBuf, Option<SystemTime>, u64)>;
+pub(crate) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 /// How these files are now; one that is not there is not among them.
-pub(crate) fn mark(files: impl IntoIterator<Item = PathBuf>) -> Mark {
-    let mut mark: Mark = files
+pub(crate) fn file_stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamps {
+    let mut mark: FileStamps = files
         .into_iter()
         .filter_map(|path| {
             let about = std::fs::metadata(&path).ok()?;

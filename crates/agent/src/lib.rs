@@ -14,7 +14,7 @@ pub mod event;
 pub mod export;
 pub mod files;
 pub mod models;
-mod names;
+mod name_suggestions;
 pub mod prices;
 mod selection;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! what is known of single models. The file is read here and never written.
 
 mod file;
-mod keyed;
+mod keyed_provider;
 mod keys;
 mod probe;
 mod view;
@@ -13,25 +13,25 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use toolway_models::transport::Http;
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, config};
 
-use crate::files::{self, FileProblem, Mark, mark};
-use crate::names;
-use keyed::{Keyed, Make};
+use crate::files::{self, FileProblem, FileStamps, file_stamps};
+use crate::name_suggestions;
+use keyed_provider::{KeyedProvider, ProviderFactory};
 
 pub use file::{ModelEntry, ModelsFile};
-pub use keys::{KeyError, KeyPlace, Keys};
-pub use view::{CheckStatus, KeyView, ModelView, TestCheck, TestReport};
+pub use keys::{KeyError, KeyLocation, KeyReader};
+pub use view::{KeyView, ModelCheckStatus, ModelTestCheck, ModelTestReport, ModelView};
 
 /// What the list of models is made of.
-pub struct ModelsParts {
+pub struct ModelCatalogDeps {
     /// The file; it need not exist.
     pub file: PathBuf,
     /// Reads keys from where they are kept.
-    pub keys: Arc<dyn Keys>,
+    pub keys: Arc<dyn KeyReader>,
     /// The way to the providers: one for the whole process.
-    pub http: Http,
+    pub http: ProviderHttpClient,
 }
 
 /// What is known of one model.
@@ -70,10 +70,10 @@ impl ModelRef {
 
 /// Why there is no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoModel {
+pub enum ModelLookupError {
     /// None is set up.
     #[error("no model is set up")]
-    NoneSetUp,
+    NoneConfigured,
     /// None of this name.
     #[error("there is no model provider {name:?}")]
     Unknown {
@@ -84,7 +84,7 @@ pub enum NoModel {
     },
     /// Only its provider is named, for which no model is set.
     #[error("{name:?} names a model provider and no model, and none is set for it")]
-    NoId {
+    NoDefaultModel {
         /// The provider's name.
         name: String,
     },
@@ -92,55 +92,55 @@ pub enum NoModel {
 
 /// A model provider that is set up.
 #[derive(Debug, Clone)]
-struct SetUp {
+struct ConfiguredProvider {
     provider: Arc<dyn ModelProvider>,
     /// The same where it reads its key itself.
-    keyed: Option<Keyed>,
+    keyed: Option<KeyedProvider>,
     preset: Option<String>,
     base_url: String,
-    key: Option<KeyPlace>,
+    key: Option<KeyLocation>,
     model: Option<Arc<str>>,
     models: BTreeMap<String, ModelFacts>,
 }
 
 /// The models that the owner has set up.
-pub struct Models {
+pub struct ModelCatalog {
     file: PathBuf,
-    keys: Arc<dyn Keys>,
-    make: Make,
+    keys: Arc<dyn KeyReader>,
+    provider_factory: ProviderFactory,
     /// Held while the file is read.
-    changing: tokio::sync::Mutex<()>,
+    reload_lock: tokio::sync::Mutex<()>,
     /// The file as it was when it was last read.
-    seen: Mutex<Mark>,
-    set_up: ArcSwap<Vec<SetUp>>,
+    last_read: Mutex<FileStamps>,
+    providers: ArcSwap<Vec<ConfiguredProvider>>,
     problems: ArcSwap<Vec<FileProblem>>,
 }
 
-impl std::fmt::Debug for Models {
+impl std::fmt::Debug for ModelCatalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Models")
             .field("file", &self.file)
-            .field("set_up", &self.set_up)
+            .field("set_up", &self.providers)
             .finish_non_exhaustive()
     }
 }
 
-impl Models {
+impl ModelCatalog {
     /// Reads the file. What is wrong with it is kept in [`Models::problems`]; then there are no models.
-    pub async fn open(parts: ModelsParts) -> Arc<Self> {
+    pub async fn open(parts: ModelCatalogDeps) -> Arc<Self> {
         let http = parts.http;
-        let make: Make = Arc::new(move |config| config::provider(config, http.clone()));
+        let make: ProviderFactory = Arc::new(move |config| config::build_provider(config, http.clone()));
         Self::open_with(parts.file, parts.keys, make).await
     }
 
-    async fn open_with(file: PathBuf, keys: Arc<dyn Keys>, make: Make) -> Arc<Self> {
+    async fn open_with(file: PathBuf, keys: Arc<dyn KeyReader>, make: ProviderFactory) -> Arc<Self> {
         let models = Self {
             file,
             keys,
-            make,
-            changing: tokio::sync::Mutex::new(()),
-            seen: Mutex::default(),
-            set_up: ArcSwap::default(),
+            provider_factory: make,
+            reload_lock: tokio::sync::Mutex::new(()),
+            last_read: Mutex::default(),
+            providers: ArcSwap::default(),
             problems: ArcSwap::default(),
         };
         // What is wrong is kept.
@@ -151,7 +151,7 @@ impl Models {
     /// The model providers, in the order of the file: the first is what agents that name none use. Looks whether
     /// their keys are there, so it may take a moment.
     pub async fn list(&self) -> Vec<ModelView> {
-        let (set_up, keys) = (self.set_up.load_full(), Arc::clone(&self.keys));
+        let (set_up, keys) = (self.providers.load_full(), Arc::clone(&self.keys));
         let view = move || set_up.iter().map(|it| it.view(&*keys)).collect();
         tokio::task::spawn_blocking(view).await.unwrap_or_default()
     }
@@ -160,10 +160,10 @@ impl Models {
     ///
     /// # Errors
     /// [`NoModel`].
-    pub fn get(&self, name: Option<&str>) -> Result<ModelRef, NoModel> {
-        let set_up = self.set_up.load();
+    pub fn get(&self, name: Option<&str>) -> Result<ModelRef, ModelLookupError> {
+        let set_up = self.providers.load();
         let Some(name) = name else {
-            let first = set_up.first().ok_or(NoModel::NoneSetUp)?;
+            let first = set_up.first().ok_or(ModelLookupError::NoneConfigured)?;
             return first.model(None);
         };
         let (provider, id) = match name.split_once('/') {
@@ -172,8 +172,11 @@ impl Models {
         };
         match set_up.iter().find(|it| **it.provider.name() == *provider) {
             Some(found) => found.model(id),
-            None if set_up.is_empty() => Err(NoModel::NoneSetUp),
-            None => Err(NoModel::Unknown { name: name.to_owned(), close: close(&set_up, provider, name) }),
+            None if set_up.is_empty() => Err(ModelLookupError::NoneConfigured),
+            None => Err(ModelLookupError::Unknown {
+                name: name.to_owned(),
+                close: close_names(&set_up, provider, name),
+            }),
         }
     }
 
@@ -182,13 +185,15 @@ impl Models {
     ///
     /// # Errors
     /// [`NoModel::NoneSetUp`], [`NoModel::Unknown`].
-    pub async fn test(&self, name: &str, id: Option<&str>) -> Result<TestReport, NoModel> {
+    pub async fn test(&self, name: &str, id: Option<&str>) -> Result<ModelTestReport, ModelLookupError> {
         let asked = id.map_or_else(|| name.to_owned(), |id| format!("{name}/{id}"));
         let model = match self.get(Some(&asked)) {
-            Err(no_id @ NoModel::NoId { .. }) => return Ok(probe::without_model(name, &no_id.to_string())),
+            Err(no_id @ ModelLookupError::NoDefaultModel { .. }) => {
+                return Ok(probe::report_without_model(name, &no_id.to_string()));
+            }
             model => model?,
         };
-        let set_up = self.set_up.load_full();
+        let set_up = self.providers.load_full();
         let named = set_up.iter().find(|it| it.provider.name() == model.provider.name());
         if let Some(keyed) = named.and_then(|it| it.keyed.as_ref()) {
             keyed.forget_key();
@@ -202,19 +207,19 @@ impl Models {
     /// # Errors
     /// Everything that is wrong in it; also in [`Models::problems`] from then on.
     pub async fn reload(&self) -> Result<(), Vec<FileProblem>> {
-        let _changing = self.changing.lock().await;
+        let _changing = self.reload_lock.lock().await;
         let path = self.file.clone();
         let read = tokio::task::spawn_blocking(move || {
             // Before it is read: what changes meanwhile is read again.
-            let seen = mark([path.clone()]);
-            (seen, read(&path))
+            let seen = file_stamps([path.clone()]);
+            (seen, read_file(&path))
         });
         let Ok((seen, read)) = read.await else { return Ok(()) };
-        *self.seen.lock() = seen;
+        *self.last_read.lock() = seen;
         match read {
             Ok(file) => {
-                let set_up = file.entries.into_iter().map(|entry| self.set_up(entry)).collect();
-                self.set_up.store(Arc::new(set_up));
+                let set_up = file.entries.into_iter().map(|entry| self.configure_provider(entry)).collect();
+                self.providers.store(Arc::new(set_up));
                 self.problems.store(Arc::default());
                 Ok(())
             }
@@ -231,8 +236,8 @@ impl Models {
     /// Whether the file has changed since it was read. Looks at it, so it is a little work.
     pub async fn has_changed(&self) -> bool {
         let path = self.file.clone();
-        let now = tokio::task::spawn_blocking(move || mark([path])).await;
-        now.is_ok_and(|now| *self.seen.lock() != now)
+        let now = tokio::task::spawn_blocking(move || file_stamps([path])).await;
+        now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
     /// What is wrong in the file as it is now.
@@ -241,11 +246,11 @@ impl Models {
         self.problems.load().as_ref().clone()
     }
 
-    fn set_up(&self, entry: ModelEntry) -> SetUp {
+    fn configure_provider(&self, entry: ModelEntry) -> ConfiguredProvider {
         let base_url = entry.config.base_url.to_string();
-        let (keys, make) = (Arc::clone(&self.keys), Arc::clone(&self.make));
-        let provider = Keyed::new(entry.config, entry.key.clone(), keys, make);
-        SetUp {
+        let (keys, make) = (Arc::clone(&self.keys), Arc::clone(&self.provider_factory));
+        let provider = KeyedProvider::new(entry.config, entry.key.clone(), keys, make);
+        ConfiguredProvider {
             keyed: Some(provider.clone()),
             provider: Arc::new(provider),
             preset: entry.preset,
@@ -258,8 +263,8 @@ impl Models {
 
     /// Models of these providers, each with the model that is set for it.
     #[cfg(test)]
-    pub(crate) fn of(providers: Vec<(Arc<dyn ModelProvider>, &str, ModelFacts)>) -> Arc<Self> {
-        let set_up = providers.into_iter().map(|(provider, id, facts)| SetUp {
+    pub(crate) fn from_providers(providers: Vec<(Arc<dyn ModelProvider>, &str, ModelFacts)>) -> Arc<Self> {
+        let set_up = providers.into_iter().map(|(provider, id, facts)| ConfiguredProvider {
             keyed: None,
             provider,
             preset: None,
@@ -270,25 +275,28 @@ impl Models {
         });
         Arc::new(Self {
             file: PathBuf::new(),
-            keys: Arc::new(keys::NoKeys),
-            make: Arc::new(|config| config::provider(config, Http::new(|| Err(String::new())))),
-            changing: tokio::sync::Mutex::new(()),
-            seen: Mutex::default(),
-            set_up: ArcSwap::from_pointee(set_up.collect()),
+            keys: Arc::new(keys::EmptyKeyReader),
+            provider_factory: Arc::new(|config| {
+                config::build_provider(config, ProviderHttpClient::new(|| Err(String::new())))
+            }),
+            reload_lock: tokio::sync::Mutex::new(()),
+            last_read: Mutex::default(),
+            providers: ArcSwap::from_pointee(set_up.collect()),
             problems: ArcSwap::default(),
         })
     }
 }
 
-impl SetUp {
-    fn model(&self, id: Option<&str>) -> Result<ModelRef, NoModel> {
+impl ConfiguredProvider {
+    fn model(&self, id: Option<&str>) -> Result<ModelRef, ModelLookupError> {
         let id = id.map(Arc::from).or_else(|| self.model.clone());
-        let id: Arc<str> = id.ok_or_else(|| NoModel::NoId { name: self.provider.name().to_string() })?;
+        let id: Arc<str> =
+            id.ok_or_else(|| ModelLookupError::NoDefaultModel { name: self.provider.name().to_string() })?;
         let facts = self.models.get(&*id).copied().unwrap_or_default();
         Ok(ModelRef { provider: Arc::clone(&self.provider), id, facts })
     }
 
-    fn view(&self, keys: &dyn Keys) -> ModelView {
+    fn view(&self, keys: &dyn KeyReader) -> ModelView {
         let key = self
             .key
             .as_ref()
@@ -306,7 +314,7 @@ impl SetUp {
 }
 
 /// Names that are close to that of a provider that is not there: of others, and of models where one is named alone.
-fn close(set_up: &[SetUp], provider: &str, name: &str) -> Vec<String> {
+fn close_names(set_up: &[ConfiguredProvider], provider: &str, name: &str) -> Vec<String> {
     let of_model = set_up.iter().flat_map(|it| {
         let ids = it.models.keys().map(String::as_str).chain(it.model.as_deref());
         ids.filter(|id| *id == name).map(|id| format!("{}/{id}", it.provider.name()))
@@ -314,7 +322,7 @@ fn close(set_up: &[SetUp], provider: &str, name: &str) -> Vec<String> {
     let mut close: Vec<String> = of_model.collect();
     close.dedup();
     if close.is_empty() {
-        close = names::close(provider, set_up.iter().map(|it| &**it.provider.name()));
+        close = name_suggestions::close_names(provider, set_up.iter().map(|it| &**it.provider.name()));
     }
     close
 }
@@ -328,8 +336,8 @@ pub fn check(text: &str, path: &Path) -> Result<(), Vec<FileProblem>> {
 }
 
 /// Reads the file; one that is not there says nothing.
-fn read(path: &Path) -> Result<ModelsFile, Vec<FileProblem>> {
-    match files::text(path).map_err(|problem| vec![problem])? {
+fn read_file(path: &Path) -> Result<ModelsFile, Vec<FileProblem>> {
+    match files::read_text(path).map_err(|problem| vec![problem])? {
         Some(text) => ModelsFile::parse(&text, path),
         None => Ok(ModelsFile::default()),
     }

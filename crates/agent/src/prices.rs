@@ -16,25 +16,25 @@
 //! date = "2026-11-01"
 //! ```
 
+mod catalog;
 mod file;
 mod import;
 mod litellm;
-mod live;
 mod pattern;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use toolway_models::Usage;
+use toolway_models::ModelUsage;
 
 use crate::files::FileProblem;
 
-pub use import::{ImportError, Imported, import};
-pub use live::Prices;
+pub use catalog::PriceCatalog;
+pub use import::{PriceImport, PriceImportError, import};
 
 /// Tokens that a price is for.
-const PER: f64 = 1_000_000.0;
+const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
 /// What the models of a pattern cost, in the table's currency per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,24 +120,24 @@ impl PriceTable {
 
     /// What a request to a model (`NAME/ID`) cost; none where a price or a number of tokens is not known.
     #[must_use]
-    pub fn cost(&self, model: &str, usage: &Usage) -> Option<Cost> {
+    pub fn cost(&self, model: &str, usage: &ModelUsage) -> Option<Cost> {
         let (input, output) = (usage.input?, usage.output?);
         let within = |price: &&Price| price.up_to_input.is_none_or(|most| input <= most);
-        let price = self.of(model).find(within)?;
+        let price = self.matching(model).find(within)?;
         // What is not reported was not there: it is part of the input then, at the input's price.
         let cached = usage.cached.unwrap_or(0).min(input);
         let written = usage.cache_written.unwrap_or(0).min(input - cached);
-        let amount = of_tokens(input - cached - written, price.input)?
-            + of_tokens(cached, price.cached.or(price.input))?
-            + of_tokens(written, price.cache_written.or(price.input))?
-            + of_tokens(output, price.output)?;
+        let amount = token_cost(input - cached - written, price.input)?
+            + token_cost(cached, price.cached.or(price.input))?
+            + token_cost(written, price.cache_written.or(price.input))?
+            + token_cost(output, price.output)?;
         Some(Cost { amount, currency: Arc::clone(&self.currency) })
     }
 
     /// How many tokens a model (`NAME/ID`) can read, where the table says so.
     #[must_use]
     pub fn context_tokens(&self, model: &str) -> Option<u64> {
-        self.of(model).find_map(|price| price.context_tokens)
+        self.matching(model).find_map(|price| price.context_tokens)
     }
 
     /// The table as the text of a file.
@@ -147,14 +147,14 @@ impl PriceTable {
     }
 
     /// The prices that fit a model, in order.
-    fn of(&self, model: &str) -> impl Iterator<Item = &Price> {
-        self.prices.iter().filter(move |price| pattern::fits(&price.model, model))
+    fn matching(&self, model: &str) -> impl Iterator<Item = &Price> {
+        self.prices.iter().filter(move |price| pattern::matches(&price.model, model))
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "no request has so many tokens")]
-fn of_tokens(count: u64, price: Option<f64>) -> Option<f64> {
-    if count == 0 { Some(0.0) } else { price.map(|price| count as f64 * price / PER) }
+fn token_cost(count: u64, price: Option<f64>) -> Option<f64> {
+    if count == 0 { Some(0.0) } else { price.map(|price| count as f64 * price / TOKENS_PER_PRICE) }
 }
 
 #[cfg(test)]

@@ -2,28 +2,28 @@
 //! that were used or found last in the conversation, then the others, as many as the model takes. The rest is left
 //! for `find_tools`. The same tools give the same set, of which the same bytes are made.
 
-mod recent;
-mod shelf;
+mod definition_cache;
+mod recent_tools;
 
 use std::sync::{Arc, Weak};
 
-use toolway_core::{Caller, Engine, Lookup, OwnTools, Policy, Snapshot, ToolSpec};
+use toolway_core::{Caller, CallerRegistration, Engine, Policy, RegistrySnapshot, ToolLookup, ToolSpec};
 use toolway_models::{ModelProvider, ToolDefinition, ToolSet};
 use toolway_types::{ExposedName, ToolId};
 
 use crate::agents::{Agent, FIND_TOOLS};
 use crate::models::ModelRef;
-use recent::Recent;
+use recent_tools::RecentTools;
 
-pub(crate) use shelf::Shelf;
+pub(crate) use definition_cache::DefinitionCache;
 
 /// What a request carries.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Selected {
+pub(crate) struct SelectedTools {
     /// The tools.
     pub(crate) tools: Arc<ToolSet>,
     /// How many were left out since there are too many.
-    pub(crate) too_many: usize,
+    pub(crate) omitted: usize,
     /// Whether the model can find those.
     pub(crate) can_find: bool,
     /// Those that can't be said to this model: name and why.
@@ -31,40 +31,40 @@ pub(crate) struct Selected {
 }
 
 /// For whom tools are chosen.
-pub(crate) struct Choice<'c> {
+pub(crate) struct SelectionInput<'c> {
     pub(crate) engine: &'c Engine,
     pub(crate) caller: &'c Caller,
     pub(crate) agent: &'c Arc<Agent>,
     pub(crate) model: &'c ModelRef,
     /// Most tools where neither agent nor model says.
-    pub(crate) most: usize,
+    pub(crate) max_tools: usize,
     /// Tools that the caller runs itself. They come first, and hide others of their names. Like agent and setting, they
     /// are the same in all choices of one selector.
-    pub(crate) client: &'c [Arc<ToolDefinition>],
+    pub(crate) client_tools: &'c [Arc<ToolDefinition>],
 }
 
 /// Chooses the tools of a conversation's requests.
 #[derive(Debug)]
-pub(crate) struct Selector {
-    shelf: Arc<Shelf>,
-    recent: Recent,
-    last: Option<(Seen, Selected)>,
+pub(crate) struct ToolSelector {
+    definition_cache: Arc<DefinitionCache>,
+    recent: RecentTools,
+    last: Option<(SelectionKey, SelectedTools)>,
 }
 
 /// All that a selection depends on.
 #[derive(Debug)]
-struct Seen {
+struct SelectionKey {
     generation: u64,
     policy: Weak<Policy>,
     provider: Weak<dyn ModelProvider>,
     limit: usize,
-    own: Option<OwnTools>,
+    registration: Option<CallerRegistration>,
     recent: u64,
 }
 
 /// A tool that may be chosen.
-struct Candidate<'s> {
-    rank: Rank,
+struct ToolCandidate<'s> {
+    rank: ToolRank,
     id: ToolId,
     /// What the model is to call it.
     name: String,
@@ -73,7 +73,7 @@ struct Candidate<'s> {
 
 /// How much a tool is wanted; the smaller, the more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum ToolRank {
     /// Of the chat's own connection.
     Own,
     /// Named by the agent, in its order.
@@ -84,26 +84,26 @@ enum Rank {
     Other,
 }
 
-impl Selector {
-    pub(crate) fn new(shelf: Arc<Shelf>) -> Self {
-        Self { shelf, recent: Recent::default(), last: None }
+impl ToolSelector {
+    pub(crate) fn new(shelf: Arc<DefinitionCache>) -> Self {
+        Self { definition_cache: shelf, recent: RecentTools::default(), last: None }
     }
 
     /// What was used and found in a conversation before, and is from now on.
-    pub(crate) fn recent(&mut self) -> &mut Recent {
+    pub(crate) fn recent(&mut self) -> &mut RecentTools {
         &mut self.recent
     }
 
     /// The tools of the next request, as things are now.
-    pub(crate) fn select(&mut self, choice: &Choice<'_>) -> Selected {
+    pub(crate) fn select(&mut self, choice: &SelectionInput<'_>) -> SelectedTools {
         let generation = *choice.engine.registry().changes().borrow();
         let policy = choice.engine.policy();
         let provider = &choice.model.provider;
-        let limit = limit(choice);
+        let limit = tool_limit(choice);
         if let Some((seen, selected)) = &self.last
             && seen.generation == generation
             && seen.limit == limit
-            && seen.own == choice.caller.own
+            && seen.registration == choice.caller.registration
             && seen.recent == self.recent.version()
             && std::ptr::eq(seen.policy.as_ptr(), Arc::as_ptr(&policy))
             && std::ptr::addr_eq(seen.provider.as_ptr(), Arc::as_ptr(provider))
@@ -111,28 +111,28 @@ impl Selector {
             return selected.clone();
         }
         let selected = self.choose(choice, &policy, limit);
-        let seen = Seen {
+        let seen = SelectionKey {
             generation,
             policy: Arc::downgrade(&policy),
             provider: Arc::downgrade(provider),
             limit,
-            own: choice.caller.own.clone(),
+            registration: choice.caller.registration.clone(),
             recent: self.recent.version(),
         };
         self.last = Some((seen, selected.clone()));
         selected
     }
 
-    fn choose(&self, choice: &Choice<'_>, policy: &Policy, limit: usize) -> Selected {
+    fn choose(&self, choice: &SelectionInput<'_>, policy: &Policy, limit: usize) -> SelectedTools {
         let snapshot = choice.engine.registry().snapshot();
         let mut candidates = self.candidates(choice, policy, &snapshot);
-        let is_find = |it: &Candidate<'_>| it.rank != Rank::Own && is_find_tools(&it.id);
+        let is_find = |it: &ToolCandidate<'_>| it.rank != ToolRank::Own && is_find_tools(&it.id);
         let find = candidates.iter().position(is_find).map(|at| candidates.remove(at));
         // Its own patterns may name it, as any other tool; otherwise it is there for what is left out.
         let is_wanted = find.as_ref().is_some_and(|find| choice.agent.scope.includes(&find.id));
         candidates.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.id.cmp(&b.id)));
         // The caller's own count first, and all of them: what it can't be told of is for the provider to say.
-        let mut chosen = choice.client.to_vec();
+        let mut chosen = choice.client_tools.to_vec();
         let room = limit.saturating_sub(chosen.len());
         let all_fit = candidates.len() + usize::from(is_wanted) <= room;
         let has_find = find.is_some() && (is_wanted || !all_fit) && room > 0;
@@ -143,8 +143,8 @@ impl Selector {
                 too_many += 1;
                 continue;
             }
-            let definition = self.shelf.definition(&candidate.name, candidate.spec);
-            match choice.model.provider.convert(&definition) {
+            let definition = self.definition_cache.definition(&candidate.name, candidate.spec);
+            match choice.model.provider.convert_tool(&definition) {
                 Ok(_) => {
                     chosen.push(definition);
                     left -= 1;
@@ -153,11 +153,11 @@ impl Selector {
             }
         }
         if let Some(find) = find.filter(|_| has_find) {
-            chosen.push(self.shelf.definition(&find.name, find.spec));
+            chosen.push(self.definition_cache.definition(&find.name, find.spec));
         }
-        Selected {
-            tools: self.shelf.set(chosen),
-            too_many,
+        SelectedTools {
+            tools: self.definition_cache.set(chosen),
+            omitted: too_many,
             can_find: has_find,
             not_expressible: not_expressible.into(),
         }
@@ -165,12 +165,12 @@ impl Selector {
 
     fn candidates<'s>(
         &self,
-        choice: &Choice<'_>,
+        choice: &SelectionInput<'_>,
         policy: &Policy,
-        snapshot: &'s Snapshot,
-    ) -> Vec<Candidate<'s>> {
+        snapshot: &'s RegistrySnapshot,
+    ) -> Vec<ToolCandidate<'s>> {
         let caller = choice.caller;
-        let own = caller.own.as_ref().and_then(|own| Some((own, snapshot.source(&own.source)?)));
+        let own = caller.registration.as_ref().and_then(|own| Some((own, snapshot.source(&own.source)?)));
         let own_tools = own.map_or(&[][..], |(own, source)| source.tools_of(own.lease));
         let mut candidates = Vec::new();
         for (id, tool) in snapshot.tools() {
@@ -183,51 +183,51 @@ impl Selector {
             if !policy.may_use(caller, &id, Some(spec)) {
                 continue;
             }
-            let full = id.exposed().to_string();
+            let full = id.full_name().to_string();
             let name = match of_own {
-                Some(_) if is_called_so(snapshot, caller, &id) => id.tool.to_string(),
+                Some(_) if resolves_by_bare_name(snapshot, caller, &id) => id.tool.to_string(),
                 _ => full.clone(),
             };
-            if choice.client.iter().any(|tool| tool.name == name) {
+            if choice.client_tools.iter().any(|tool| tool.name == name) {
                 continue;
             }
             let rank = self.rank(choice, &id, of_own.is_some(), &[&name, &full]);
-            candidates.push(Candidate { rank, id, name, spec });
+            candidates.push(ToolCandidate { rank, id, name, spec });
         }
         candidates
     }
 
-    fn rank(&self, choice: &Choice<'_>, id: &ToolId, is_own: bool, names: &[&str]) -> Rank {
+    fn rank(&self, choice: &SelectionInput<'_>, id: &ToolId, is_own: bool, names: &[&str]) -> ToolRank {
         if is_own {
-            return Rank::Own;
+            return ToolRank::Own;
         }
-        if !choice.agent.named.is_empty() {
+        if !choice.agent.named_tools.is_empty() {
             let text = id.to_string();
-            if let Some(at) = choice.agent.named.iter().position(|named| *named == text) {
-                return Rank::Named(at);
+            if let Some(at) = choice.agent.named_tools.iter().position(|named| *named == text) {
+                return ToolRank::Named(at);
             }
         }
-        match names.iter().filter_map(|name| self.recent.place(name)).min() {
-            Some(place) => Rank::Recent(place),
-            None => Rank::Other,
+        match names.iter().filter_map(|name| self.recent.recency(name)).min() {
+            Some(place) => ToolRank::Recent(place),
+            None => ToolRank::Other,
         }
     }
 }
 
 /// Most tools of a request: the least that agent (or setting), model and provider say.
-fn limit(choice: &Choice<'_>) -> usize {
-    let agents = choice.agent.definition.max_tools.unwrap_or(choice.most);
+fn tool_limit(choice: &SelectionInput<'_>) -> usize {
+    let agents = choice.agent.definition.max_tools.unwrap_or(choice.max_tools);
     let models = choice.model.facts.max_tools.unwrap_or(usize::MAX);
-    agents.min(models).min(choice.model.provider.limits().tools)
+    agents.min(models).min(choice.model.provider.limits().max_tools)
 }
 
 /// Whether the bare name of a tool of the caller's own connection leads to it: no tool that comes with the gateway or
 /// that its owner made has it, nor is it another's full name. And models must be able to say it.
-fn is_called_so(snapshot: &Snapshot, caller: &Caller, id: &ToolId) -> bool {
+fn resolves_by_bare_name(snapshot: &RegistrySnapshot, caller: &Caller, id: &ToolId) -> bool {
     id.tool.as_str().parse::<ExposedName>().is_ok()
         && matches!(
             snapshot.lookup(id.tool.as_str(), caller, |_, _| true),
-            Lookup::Found(found, ..) if found == *id
+            ToolLookup::Found(found, ..) if found == *id
         )
 }
 

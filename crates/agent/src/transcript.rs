@@ -8,6 +8,8 @@ pub mod history;
 pub mod part;
 pub mod repair;
 
-pub use history::{Entry, for_model, load, lost_outcomes, read, stored, summary};
+pub use history::{
+    TranscriptEntry, entry_from_record, for_model, load, lost_outcomes, stored_message, summary_message,
+};
 pub use part::public_parts;
-pub use repair::{Mended, repair};
+pub use repair::{RepairSummary, repair};

@@ -1,27 +1,27 @@
 //! What a turn is started with ([`TurnRequest`], [`StatelessRequest`]) and how it is watched ([`TurnViewer`]); in the
 //! modules beside this file, how it runs.
 
-pub(crate) mod account;
-mod answer;
-mod aside;
-pub(crate) mod audience;
-mod calls;
-pub(crate) mod keeper;
+pub(crate) mod broadcast;
+pub(crate) mod conversation_store;
+pub(crate) mod deps;
 mod meter;
+mod model_response;
 mod prompt;
-mod repeats;
-pub(crate) mod stop;
-pub(crate) mod surroundings;
+mod repeated_failures;
+pub(crate) mod request_attribution;
+mod side_request;
+pub(crate) mod stop_signal;
 pub(crate) mod task;
 pub(crate) mod title;
+mod tool_calls;
 
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
-use toolway_core::OwnTools;
+use toolway_core::CallerRegistration;
 use toolway_core::consent::QuestionSink;
-use toolway_models::{Message, ModelOptions, OutputSchema, Part, ToolChoice, ToolDefinition};
+use toolway_models::{MessagePart, ModelMessage, ModelOptions, OutputSchema, ToolChoice, ToolDefinition};
 use toolway_types::{CallId, Principal, RawJson};
 
 use crate::event::TurnEvent;
@@ -39,7 +39,7 @@ pub struct TurnRequest {
     pub input: TurnInput,
     /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
     /// request to the model: a client may register its first tool in mid-turn.
-    pub own: OwnRegistration,
+    pub registration: ConnectionRegistration,
     /// Where questions to the person go, where there is one to be asked.
     pub questions: Option<QuestionSink>,
     /// Whether [`TurnEvent::DebugPrompt`] is wanted.
@@ -55,17 +55,17 @@ impl std::fmt::Debug for TurnRequest {
 /// What a connection has registered, as it is now: the connection sets it, its turns read it. Cheap to clone; all
 /// clones are one.
 #[derive(Debug, Clone, Default)]
-pub struct OwnRegistration(Arc<RwLock<Option<OwnTools>>>);
+pub struct ConnectionRegistration(Arc<RwLock<Option<CallerRegistration>>>);
 
-impl OwnRegistration {
+impl ConnectionRegistration {
     /// The registration; none while nothing was registered.
     #[must_use]
-    pub fn current(&self) -> Option<OwnTools> {
+    pub fn current(&self) -> Option<CallerRegistration> {
         self.0.read().clone()
     }
 
     /// Says what it is from now on.
-    pub fn set(&self, own: Option<OwnTools>) {
+    pub fn set(&self, own: Option<CallerRegistration>) {
         *self.0.write() = own;
     }
 }
@@ -74,7 +74,7 @@ impl OwnRegistration {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnInput {
     /// A new message: text, pictures.
-    Message(Vec<Part>),
+    Message(Vec<MessagePart>),
     /// The last message of the person, again; the answer that it had is taken out of the session.
     Regenerate,
 }
@@ -89,7 +89,7 @@ pub struct StatelessRequest {
     /// System messages of the caller, which stand after the agent's own prompt.
     pub system: Vec<String>,
     /// The conversation.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// Tools that the caller runs itself: a call of one ends the turn.
     pub client_tools: Vec<ToolDefinition>,
     /// Whether the model must call one.
@@ -115,7 +115,7 @@ pub struct TurnViewer {
     /// Text of the turn that was there before this view began; empty for whoever started it.
     pub text_so_far: String,
     /// Calls that are under way at that time.
-    pub calls_so_far: Vec<CallSoFar>,
+    pub running_calls: Vec<RunningToolCall>,
     /// What happens from then on. Bounded: a viewer that does not read holds the turn up, for as long as its own
     /// door lets it.
     pub events: mpsc::Receiver<TurnEvent>,
@@ -123,7 +123,7 @@ pub struct TurnViewer {
 
 /// A call that is under way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CallSoFar {
+pub struct RunningToolCall {
     /// Its id.
     pub id: CallId,
     /// The tool's name as the model knows it.

@@ -12,12 +12,12 @@ use jni::objects::{JClass, JDoubleArray, JObject, JString};
 use jni::sys::jint;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
-use toolway_android::authorization::NobodyThere;
-use toolway_android::bridge::{Overview, Parts};
+use toolway_android::authorization::NoPrompt;
+use toolway_android::bridge::{BridgeDeps, BridgeOverview};
 use toolway_android::host::HostCall;
-use toolway_android::{Bridge, Names, Options, ProviderHost, State, cetp};
+use toolway_android::{BridgeOptions, ProviderBridge, ProviderHost, ProviderNames, ProviderState, cetp};
 use toolway_android_jni::JniHost;
-use toolway_device::{CancellationToken, Device, DeviceHandle, Status};
+use toolway_device::{CancellationToken, ConnectionStatus, Device, DeviceHandle};
 
 /// Calls that are made in one way before those of the other way: what the machine does beside it meets both.
 const TURN: usize = 50;
@@ -27,20 +27,20 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-fn bridge(host: Arc<dyn ProviderHost>, device: DeviceHandle) -> Bridge {
-    Bridge::start(Parts {
+fn bridge(host: Arc<dyn ProviderHost>, device: DeviceHandle) -> ProviderBridge {
+    ProviderBridge::start(BridgeDeps {
         host,
         device,
-        others: Vec::new(),
-        prompt: Arc::new(NobodyThere),
-        names: Names::default(),
-        keep_names: Box::new(|_| Ok(())),
-        options: Options::default(),
+        other_tools: Vec::new(),
+        prompt: Arc::new(NoPrompt),
+        names: ProviderNames::default(),
+        save_names: Box::new(|_| Ok(())),
+        options: BridgeOptions::default(),
     })
 }
 
-fn are_ready(overview: &Overview, count: usize) -> bool {
-    overview.providers.iter().filter(|provider| provider.state == State::Ready).count() == count
+fn are_ready(overview: &BridgeOverview, count: usize) -> bool {
+    overview.providers.iter().filter(|provider| provider.state == ProviderState::Ready).count() == count
 }
 
 fn micros(duration: Duration) -> f64 {
@@ -73,7 +73,7 @@ fn calls(host: Arc<dyn ProviderHost>, authority: &str, rounds: usize) -> [f64; 2
                         authority: authority.clone(),
                         method: cetp::EXECUTE_TOOL.to_owned(),
                         extras: Some(extras),
-                        patience: PATIENCE,
+                        timeout: PATIENCE,
                     };
                     let start = Instant::now();
                     host.call(&call).unwrap().unwrap();
@@ -84,7 +84,7 @@ fn calls(host: Arc<dyn ProviderHost>, authority: &str, rounds: usize) -> [f64; 2
             bare.extend(turn.await.unwrap());
             for _ in 0..TURN {
                 let start = Instant::now();
-                tool.run_here(&args, CancellationToken::new(), Some(PATIENCE)).await.unwrap();
+                tool.run_local(&args, CancellationToken::new(), Some(PATIENCE)).await.unwrap();
                 bridged.push(micros(start.elapsed()));
             }
         }
@@ -105,8 +105,8 @@ fn scan(host: &Arc<dyn ProviderHost>, url: &str, token: &str, providers: usize, 
             let device = Device::builder(url).token(token.to_owned()).name("phone").device_id("the phone");
             let device = device.build().unwrap().start();
             let mut status = device.handle().status();
-            let connected = |status: &Status| match status {
-                Status::Connected(connection) => connection.tools.is_some(),
+            let connected = |status: &ConnectionStatus| match status {
+                ConnectionStatus::Connected(connection) => connection.tools.is_some(),
                 _ => false,
             };
             status.wait_for(connected).await.unwrap();
@@ -116,8 +116,8 @@ fn scan(host: &Arc<dyn ProviderHost>, url: &str, token: &str, providers: usize, 
             overview.wait_for(|overview| are_ready(overview, providers)).await.unwrap();
             let scanned = start.elapsed();
             let listed = device.handle().tools().len();
-            let live = |status: &Status| match status {
-                Status::Connected(connection) => {
+            let live = |status: &ConnectionStatus| match status {
+                ConnectionStatus::Connected(connection) => {
                     connection.tools.as_ref().is_some_and(|tools| tools.live == listed)
                 }
                 _ => false,

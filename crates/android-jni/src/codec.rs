@@ -9,10 +9,10 @@
 #[cfg(test)]
 mod tests;
 
-use toolway_android::{Bundle, Value};
+use toolway_android::{Bundle, BundleValue};
 
 /// Bundles within bundles, at most.
-const MOST_NESTED: usize = 16;
+const MAX_NESTED: usize = 16;
 
 /// The kinds of values.
 mod kind {
@@ -31,25 +31,25 @@ mod kind {
 
 /// The bytes are not what the other side should have written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
+pub enum CodecError {
     /// They end too early.
     #[error("the host's answer ends too early")]
-    Cut,
+    Truncated,
     /// A length is negative, or more than could follow.
     #[error("the host's answer has a length that can't be")]
-    Length,
+    InvalidLength,
     /// A text is not UTF-8.
     #[error("a text in the host's answer is not UTF-8")]
-    Text,
+    InvalidUtf8,
     /// A byte that says what follows says nothing known.
     #[error("the host's answer has {0}, which means nothing here")]
-    Kind(u8),
+    UnknownKind(u8),
     /// Bundles within bundles, too many.
-    #[error("the host's answer has more than {MOST_NESTED} bundles within each other")]
-    Nested,
+    #[error("the host's answer has more than {MAX_NESTED} bundles within each other")]
+    TooDeep,
     /// Something follows the end.
     #[error("the host's answer goes on after its end")]
-    Rest,
+    TrailingBytes,
     /// A value of a class that can't be sent.
     #[error("a value of a class that is only known by name can't be sent")]
     Unsendable,
@@ -57,9 +57,9 @@ pub enum Malformed {
 
 /// Writes what Java reads.
 #[derive(Debug, Default)]
-pub struct Writer(Vec<u8>);
+pub struct CodecWriter(Vec<u8>);
 
-impl Writer {
+impl CodecWriter {
     /// What was written.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
@@ -85,8 +85,8 @@ impl Writer {
     ///
     /// # Errors
     /// More than Java can count.
-    pub fn length(&mut self, length: usize) -> Result<(), Malformed> {
-        self.int(i32::try_from(length).map_err(|_| Malformed::Length)?);
+    pub fn length(&mut self, length: usize) -> Result<(), CodecError> {
+        self.int(i32::try_from(length).map_err(|_| CodecError::InvalidLength)?);
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Writer {
     ///
     /// # Errors
     /// Longer than Java's can be.
-    pub fn text(&mut self, text: &str) -> Result<(), Malformed> {
+    pub fn text(&mut self, text: &str) -> Result<(), CodecError> {
         self.length(text.len())?;
         self.0.extend(text.as_bytes());
         Ok(())
@@ -104,7 +104,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::text`].
-    pub fn text_or_none(&mut self, text: Option<&str>) -> Result<(), Malformed> {
+    pub fn text_or_none(&mut self, text: Option<&str>) -> Result<(), CodecError> {
         self.byte(u8::from(text.is_some()));
         text.map_or(Ok(()), |text| self.text(text))
     }
@@ -113,7 +113,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::text`].
-    pub fn texts(&mut self, texts: &[String]) -> Result<(), Malformed> {
+    pub fn texts(&mut self, texts: &[String]) -> Result<(), CodecError> {
         self.length(texts.len())?;
         texts.iter().try_for_each(|text| self.text(text))
     }
@@ -122,12 +122,12 @@ impl Writer {
     ///
     /// # Errors
     /// A value that can't be sent, or too many or too much of something.
-    pub fn bundle(&mut self, bundle: &Bundle) -> Result<(), Malformed> {
-        self.nested_bundle(bundle, MOST_NESTED)
+    pub fn bundle(&mut self, bundle: &Bundle) -> Result<(), CodecError> {
+        self.nested_bundle(bundle, MAX_NESTED)
     }
 
-    fn nested_bundle(&mut self, bundle: &Bundle, more: usize) -> Result<(), Malformed> {
-        let more = more.checked_sub(1).ok_or(Malformed::Nested)?;
+    fn nested_bundle(&mut self, bundle: &Bundle, more: usize) -> Result<(), CodecError> {
+        let more = more.checked_sub(1).ok_or(CodecError::TooDeep)?;
         self.length(bundle.len())?;
         bundle.iter().try_for_each(|(key, value)| {
             self.text(key)?;
@@ -135,38 +135,38 @@ impl Writer {
         })
     }
 
-    fn value(&mut self, value: &Value, more: usize) -> Result<(), Malformed> {
+    fn value(&mut self, value: &BundleValue, more: usize) -> Result<(), CodecError> {
         match value {
-            Value::Null => self.byte(kind::NULL),
-            Value::Boolean(it) => {
+            BundleValue::Null => self.byte(kind::NULL),
+            BundleValue::Boolean(it) => {
                 self.byte(kind::BOOLEAN);
                 self.byte(u8::from(*it));
             }
-            Value::Int(it) => {
+            BundleValue::Int(it) => {
                 self.byte(kind::INT);
                 self.int(*it);
             }
-            Value::Long(it) => {
+            BundleValue::Long(it) => {
                 self.byte(kind::LONG);
                 self.long(*it);
             }
-            Value::Float(it) => {
+            BundleValue::Float(it) => {
                 self.byte(kind::FLOAT);
                 self.0.extend(it.to_be_bytes());
             }
-            Value::Double(it) => {
+            BundleValue::Double(it) => {
                 self.byte(kind::DOUBLE);
                 self.0.extend(it.to_be_bytes());
             }
-            Value::Text(it) => {
+            BundleValue::Text(it) => {
                 self.byte(kind::TEXT);
                 self.text(it)?;
             }
-            Value::Texts(it) => {
+            BundleValue::Texts(it) => {
                 self.byte(kind::TEXTS);
                 self.texts(it)?;
             }
-            Value::Map(it) => {
+            BundleValue::Map(it) => {
                 self.byte(kind::MAP);
                 self.length(it.len())?;
                 for (key, value) in it {
@@ -174,11 +174,11 @@ impl Writer {
                     self.text(value)?;
                 }
             }
-            Value::Bundle(it) => {
+            BundleValue::Bundle(it) => {
                 self.byte(kind::BUNDLE);
                 self.nested_bundle(it, more)?;
             }
-            Value::Other(_) => return Err(Malformed::Unsendable),
+            BundleValue::Other(_) => return Err(CodecError::Unsendable),
         }
         Ok(())
     }
@@ -186,11 +186,11 @@ impl Writer {
 
 /// Reads what Java wrote. Allocates no more than the bytes that are there.
 #[derive(Debug)]
-pub struct Reader<'a> {
+pub struct CodecReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CodecReader<'a> {
     /// From the start of these.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
@@ -201,12 +201,12 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is not.
-    pub fn end(self) -> Result<(), Malformed> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Rest) }
+    pub fn end(self) -> Result<(), CodecError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(CodecError::TrailingBytes) }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(Malformed::Cut)?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(CodecError::Truncated)?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn byte(&mut self) -> Result<u8, Malformed> {
+    pub fn byte(&mut self) -> Result<u8, CodecError> {
         Ok(u8::from_be_bytes(self.take()?))
     }
 
@@ -223,11 +223,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn flag(&mut self) -> Result<bool, Malformed> {
+    pub fn flag(&mut self) -> Result<bool, CodecError> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(Malformed::Kind(other)),
+            other => Err(CodecError::UnknownKind(other)),
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn int(&mut self) -> Result<i32, Malformed> {
+    pub fn int(&mut self) -> Result<i32, CodecError> {
         Ok(i32::from_be_bytes(self.take()?))
     }
 
@@ -243,27 +243,27 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn length(&mut self) -> Result<usize, Malformed> {
-        let length = usize::try_from(self.int()?).map_err(|_| Malformed::Length)?;
-        if length > self.rest.len() { Err(Malformed::Length) } else { Ok(length) }
+    pub fn length(&mut self) -> Result<usize, CodecError> {
+        let length = usize::try_from(self.int()?).map_err(|_| CodecError::InvalidLength)?;
+        if length > self.rest.len() { Err(CodecError::InvalidLength) } else { Ok(length) }
     }
 
     /// A text.
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn text(&mut self) -> Result<String, Malformed> {
+    pub fn text(&mut self) -> Result<String, CodecError> {
         let length = self.length()?;
-        let (text, rest) = self.rest.split_at_checked(length).ok_or(Malformed::Cut)?;
+        let (text, rest) = self.rest.split_at_checked(length).ok_or(CodecError::Truncated)?;
         self.rest = rest;
-        std::str::from_utf8(text).map(str::to_owned).map_err(|_| Malformed::Text)
+        std::str::from_utf8(text).map(str::to_owned).map_err(|_| CodecError::InvalidUtf8)
     }
 
     /// A text that may be absent.
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn text_or_none(&mut self) -> Result<Option<String>, Malformed> {
+    pub fn text_or_none(&mut self) -> Result<Option<String>, CodecError> {
         Ok(if self.flag()? { Some(self.text()?) } else { None })
     }
 
@@ -273,8 +273,8 @@ impl<'a> Reader<'a> {
     /// [`Malformed`].
     pub fn list<T>(
         &mut self,
-        mut member: impl FnMut(&mut Self) -> Result<T, Malformed>,
-    ) -> Result<Vec<T>, Malformed> {
+        mut member: impl FnMut(&mut Self) -> Result<T, CodecError>,
+    ) -> Result<Vec<T>, CodecError> {
         let length = self.length()?;
         (0..length).map(|_| member(self)).collect()
     }
@@ -283,38 +283,38 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn bundle(&mut self) -> Result<Bundle, Malformed> {
-        self.nested_bundle(MOST_NESTED)
+    pub fn bundle(&mut self) -> Result<Bundle, CodecError> {
+        self.nested_bundle(MAX_NESTED)
     }
 
     /// A value that holds no bundle.
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn plain_value(&mut self) -> Result<Value, Malformed> {
+    pub fn plain_value(&mut self) -> Result<BundleValue, CodecError> {
         self.value(0)
     }
 
-    fn nested_bundle(&mut self, more: usize) -> Result<Bundle, Malformed> {
-        let more = more.checked_sub(1).ok_or(Malformed::Nested)?;
+    fn nested_bundle(&mut self, more: usize) -> Result<Bundle, CodecError> {
+        let more = more.checked_sub(1).ok_or(CodecError::TooDeep)?;
         let length = self.length()?;
         (0..length).map(|_| Ok((self.text()?, self.value(more)?))).collect()
     }
 
-    fn value(&mut self, more: usize) -> Result<Value, Malformed> {
+    fn value(&mut self, more: usize) -> Result<BundleValue, CodecError> {
         Ok(match self.byte()? {
-            kind::NULL => Value::Null,
-            kind::BOOLEAN => Value::Boolean(self.flag()?),
-            kind::INT => Value::Int(self.int()?),
-            kind::LONG => Value::Long(i64::from_be_bytes(self.take()?)),
-            kind::FLOAT => Value::Float(f32::from_be_bytes(self.take()?)),
-            kind::DOUBLE => Value::Double(f64::from_be_bytes(self.take()?)),
-            kind::TEXT => Value::Text(self.text()?),
-            kind::TEXTS => Value::Texts(self.list(Self::text)?),
-            kind::MAP => Value::Map(self.list(|it| Ok((it.text()?, it.text()?)))?),
-            kind::BUNDLE => Value::Bundle(self.nested_bundle(more)?),
-            kind::OTHER => Value::Other(self.text()?),
-            other => return Err(Malformed::Kind(other)),
+            kind::NULL => BundleValue::Null,
+            kind::BOOLEAN => BundleValue::Boolean(self.flag()?),
+            kind::INT => BundleValue::Int(self.int()?),
+            kind::LONG => BundleValue::Long(i64::from_be_bytes(self.take()?)),
+            kind::FLOAT => BundleValue::Float(f32::from_be_bytes(self.take()?)),
+            kind::DOUBLE => BundleValue::Double(f64::from_be_bytes(self.take()?)),
+            kind::TEXT => BundleValue::Text(self.text()?),
+            kind::TEXTS => BundleValue::Texts(self.list(Self::text)?),
+            kind::MAP => BundleValue::Map(self.list(|it| Ok((it.text()?, it.text()?)))?),
+            kind::BUNDLE => BundleValue::Bundle(self.nested_bundle(more)?),
+            kind::OTHER => BundleValue::Other(self.text()?),
+            other => return Err(CodecError::UnknownKind(other)),
         })
     }
 }

@@ -4,8 +4,8 @@
 //! Methods are looked up on the object itself. On a thread that Rust made, looking a class up by its name would
 //! quietly give another one than the app's.
 
+mod listeners;
 mod reply;
-mod watching;
 
 use jni::errors::Error;
 use jni::objects::{JByteArray, JObject, JValue};
@@ -14,12 +14,12 @@ use jni::strings::JNIStr;
 use jni::{Env, JavaVM, jni_sig, jni_str};
 use toolway_android::Bundle;
 use toolway_android::host::{
-    AuthorityOwner, CallFailure, Declaration, HostCall, HostError, PackageChanges, ProviderHost,
+    AuthorityOwner, CallFailure, HostCall, HostError, PackageChanges, ProviderDeclaration, ProviderHost,
 };
 
-use crate::codec::{Malformed, Reader, Writer};
+use crate::codec::{CodecError, CodecReader, CodecWriter};
 
-pub(crate) use watching::changed;
+pub(crate) use listeners::notify_listener;
 
 /// A host behind a Java object. Its methods may be called on any thread; one that Java does not know is made
 /// known to it, and stays so until it ends.
@@ -31,17 +31,17 @@ pub struct JniHost {
 
 /// Why Java gave no answer.
 #[derive(Debug)]
-enum Silence {
+enum JavaCallError {
     /// Its method threw, which it does for nothing that an app does.
     Threw {
         class: String,
         message: String,
     },
     Jni(Error),
-    Malformed(Malformed),
+    Malformed(CodecError),
 }
 
-impl From<Error> for Silence {
+impl From<Error> for JavaCallError {
     fn from(error: Error) -> Self {
         match error {
             // Its own text leaves the class out.
@@ -51,27 +51,31 @@ impl From<Error> for Silence {
     }
 }
 
-impl From<Malformed> for Silence {
-    fn from(error: Malformed) -> Self {
+impl From<CodecError> for JavaCallError {
+    fn from(error: CodecError) -> Self {
         Self::Malformed(error)
     }
 }
 
-impl From<Silence> for HostError {
-    fn from(silence: Silence) -> Self {
+impl From<JavaCallError> for HostError {
+    fn from(silence: JavaCallError) -> Self {
         Self::new(match silence {
-            Silence::Threw { class, message } => format!("the phone could not be asked: {class}: {message}"),
-            Silence::Jni(error) => format!("Java could not be asked: {error}"),
-            Silence::Malformed(error) => error.to_string(),
+            JavaCallError::Threw { class, message } => {
+                format!("the phone could not be asked: {class}: {message}")
+            }
+            JavaCallError::Jni(error) => format!("Java could not be asked: {error}"),
+            JavaCallError::Malformed(error) => error.to_string(),
         })
     }
 }
 
-impl From<Silence> for CallFailure {
-    fn from(silence: Silence) -> Self {
+impl From<JavaCallError> for CallFailure {
+    fn from(silence: JavaCallError) -> Self {
         match silence {
-            Silence::Threw { class, message } => Self::Threw { class, message },
-            Silence::Malformed(Malformed::Unsendable) => Self::Unsupported(Malformed::Unsendable.to_string()),
+            JavaCallError::Threw { class, message } => Self::Threw { class, message },
+            JavaCallError::Malformed(CodecError::Unsendable) => {
+                Self::Unsupported(CodecError::Unsendable.to_string())
+            }
             other => Self::Host(other.into()),
         }
     }
@@ -87,12 +91,12 @@ impl JniHost {
     }
 
     /// Calls one of its methods with what `write` writes, and gives what it answered.
-    fn ask(
+    fn call_java(
         &self,
         method: &JNIStr,
-        write: impl FnOnce(&mut Writer) -> Result<(), Malformed>,
-    ) -> Result<Vec<u8>, Silence> {
-        let mut request = Writer::default();
+        write: impl FnOnce(&mut CodecWriter) -> Result<(), CodecError>,
+    ) -> Result<Vec<u8>, JavaCallError> {
+        let mut request = CodecWriter::default();
         write(&mut request)?;
         let request = request.into_bytes();
         // References made in here are freed when it ends, and what Java threw is caught and none of it stays.
@@ -107,14 +111,14 @@ impl JniHost {
     }
 
     /// As [`Self::ask`], for what the system answers with a failure or with what `read` reads.
-    fn asked<T>(
+    fn call_java_system<T>(
         &self,
         method: &JNIStr,
-        write: impl FnOnce(&mut Writer) -> Result<(), Malformed>,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Malformed>,
+        write: impl FnOnce(&mut CodecWriter) -> Result<(), CodecError>,
+        read: impl FnOnce(&mut CodecReader<'_>) -> Result<T, CodecError>,
     ) -> Result<T, HostError> {
-        let answer = self.ask(method, write)?;
-        match reply::read(&answer, read).map_err(Silence::from)? {
+        let answer = self.call_java(method, write)?;
+        match reply::read(&answer, read).map_err(JavaCallError::from)? {
             Ok(read) => Ok(read),
             Err(failure) => Err(HostError::new(failure.to_string())),
         }
@@ -122,49 +126,49 @@ impl JniHost {
 }
 
 impl ProviderHost for JniHost {
-    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
-        let write = |to: &mut Writer| {
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<ProviderDeclaration>, HostError> {
+        let write = |to: &mut CodecWriter| {
             to.byte(u8::from(packages.is_some()));
             packages.map_or(Ok(()), |packages| to.texts(packages))
         };
-        self.asked(jni_str!("discover"), write, |from| from.list(reply::declaration))
+        self.call_java_system(jni_str!("discover"), write, |from| from.list(reply::declaration))
     }
 
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
-        self.asked(jni_str!("resolve"), |to| to.text(authority), reply::owner)
+        self.call_java_system(jni_str!("resolve"), |to| to.text(authority), reply::owner)
     }
 
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
-        let write = |to: &mut Writer| {
+        let write = |to: &mut CodecWriter| {
             to.text(&call.authority)?;
             to.text(&call.method)?;
             to.byte(u8::from(call.extras.is_some()));
             call.extras.as_ref().map_or(Ok(()), |extras| to.bundle(extras))
         };
-        let answer = self.ask(jni_str!("call"), write)?;
-        let read = |from: &mut Reader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
-        reply::read(&answer, read).map_err(Silence::from)?
+        let answer = self.call_java(jni_str!("call"), write)?;
+        let read = |from: &mut CodecReader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
+        reply::read(&answer, read).map_err(JavaCallError::from)?
     }
 
     fn wake(&self, authority: &str) -> Result<bool, HostError> {
-        self.asked(jni_str!("wake"), |to| to.text(authority), |from| from.flag())
+        self.call_java_system(jni_str!("wake"), |to| to.text(authority), |from| from.flag())
     }
 
     fn launch(&self, package: &str) -> Result<bool, HostError> {
-        self.asked(jni_str!("launch"), |to| to.text(package), |from| from.flag())
+        self.call_java_system(jni_str!("launch"), |to| to.text(package), |from| from.flag())
     }
 
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
-        let write = |to: &mut Writer| {
+        let write = |to: &mut CodecWriter| {
             to.text(package)?;
             to.text(action)
         };
-        self.asked(jni_str!("openAuthorization"), write, |from| from.flag())
+        self.call_java_system(jni_str!("openAuthorization"), write, |from| from.flag())
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
-        let listener = watching::listen(changes);
-        let watched = self.asked(
+        let listener = listeners::add_listener(changes);
+        let watched = self.call_java_system(
             jni_str!("watch"),
             |to| {
                 to.long(listener);
@@ -173,7 +177,7 @@ impl ProviderHost for JniHost {
             |_| Ok(()),
         );
         if watched.is_err() {
-            watching::forget(listener);
+            listeners::remove_listener(listener);
         }
         watched
     }

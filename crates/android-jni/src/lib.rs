@@ -7,14 +7,14 @@
 //! attribute is the only unsafe code in this crate. Pointers are JNI's own, wrapped by the crate `jni`; what Java
 //! holds of Rust's are numbers that are looked up.
 
+mod app_channel;
+mod bridge_runtime;
 pub mod codec;
 mod host;
 pub mod natives;
-mod running;
 mod settings;
-mod shell;
 
+pub use app_channel::AppChannel;
+pub use bridge_runtime::{BridgeStartError, RunningBridge};
 pub use host::JniHost;
-pub use running::{Running, StartError};
-pub use settings::{BadSettings, Settings};
-pub use shell::Shell;
+pub use settings::{BadBridgeSettings, BridgeSettings};

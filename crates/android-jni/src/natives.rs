@@ -2,7 +2,7 @@
 //! the rest takes. A failure, and a panic, ends here and becomes an exception.
 #![allow(unsafe_code, reason = "names that Java finds by their spelling; see the head of the library")]
 
-mod thrown;
+mod native_error;
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use jni::EnvUnowned;
 use jni::objects::{JByteArray, JClass, JObject, JString};
 use jni::sys::{jboolean, jint, jlong};
 
-use crate::codec::Reader;
+use crate::app_channel::{self, AppChannel, UserAnswer};
+use crate::bridge_runtime::RunningBridge;
+use crate::codec::CodecReader;
 use crate::host::{self, JniHost};
-use crate::running::Running;
-use crate::settings::Settings;
-use crate::shell::{self, Answer, Shell};
-use thrown::{Throw, Thrown};
+use crate::settings::BridgeSettings;
+use native_error::{NativeError, ThrowPolicy};
 
 /// `start`: starts a bridge and gives its number.
 #[unsafe(no_mangle)]
@@ -26,14 +26,14 @@ pub extern "system" fn Java_dev_toolway_host_Natives_start<'local>(
     shell: JObject<'local>,
     settings: JByteArray<'local>,
 ) -> jlong {
-    env.with_env(|env| -> Result<_, Thrown> {
-        let said = Reader::new(&env.convert_byte_array(&settings)?).bundle()?;
-        let settings = Settings::of(&said)?;
+    env.with_env(|env| -> Result<_, NativeError> {
+        let said = CodecReader::new(&env.convert_byte_array(&settings)?).bundle()?;
+        let settings = BridgeSettings::from_bundle(&said)?;
         let host = Arc::new(JniHost::new(env, &host)?);
-        let shell = Shell::new(env, &shell)?;
-        Ok(Running::start(host, shell, settings)?)
+        let shell = AppChannel::new(env, &shell)?;
+        Ok(RunningBridge::start(host, shell, settings)?)
     })
-    .resolve::<Throw>()
+    .resolve::<ThrowPolicy>()
 }
 
 /// `stop`: stops a bridge and waits until it has ended. Whether it ran.
@@ -43,7 +43,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_stop<'local>(
     _class: JClass<'local>,
     bridge: jlong,
 ) -> jboolean {
-    env.with_env(|_| -> Result<_, Thrown> { Ok(Running::stop(bridge)) }).resolve::<Throw>()
+    env.with_env(|_| -> Result<_, NativeError> { Ok(RunningBridge::stop(bridge)) }).resolve::<ThrowPolicy>()
 }
 
 /// `rescan`: asks all apps again. Whether the bridge runs.
@@ -53,7 +53,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_rescan<'local>(
     _class: JClass<'local>,
     bridge: jlong,
 ) -> jboolean {
-    env.with_env(|_| -> Result<_, Thrown> { Ok(Running::rescan(bridge)) }).resolve::<Throw>()
+    env.with_env(|_| -> Result<_, NativeError> { Ok(RunningBridge::rescan(bridge)) }).resolve::<ThrowPolicy>()
 }
 
 /// `authorize`: takes the user to an app that wants to be allowed. Whether that has begun.
@@ -64,11 +64,11 @@ pub extern "system" fn Java_dev_toolway_host_Natives_authorize<'local>(
     bridge: jlong,
     authority: JString<'local>,
 ) -> jboolean {
-    env.with_env(|env| -> Result<_, Thrown> {
+    env.with_env(|env| -> Result<_, NativeError> {
         let authority = authority.try_to_string(env)?;
-        Ok(Running::authorize(bridge, authority))
+        Ok(RunningBridge::authorize(bridge, authority))
     })
-    .resolve::<Throw>()
+    .resolve::<ThrowPolicy>()
 }
 
 /// `answer`: what the user answers to a question: 0 no, 1 yes, 2 back again. Whether anybody waited for it.
@@ -79,15 +79,15 @@ pub extern "system" fn Java_dev_toolway_host_Natives_answer<'local>(
     question: jlong,
     answer: jint,
 ) -> jboolean {
-    env.with_env(|_| -> Result<_, Thrown> {
+    env.with_env(|_| -> Result<_, NativeError> {
         let answer = match answer {
-            1 => Answer::Agreed,
-            2 => Answer::Returned,
-            _ => Answer::Declined,
+            1 => UserAnswer::Agreed,
+            2 => UserAnswer::Returned,
+            _ => UserAnswer::Declined,
         };
-        Ok(shell::answered(question, answer))
+        Ok(app_channel::answer_question(question, answer))
     })
-    .resolve::<Throw>()
+    .resolve::<ThrowPolicy>()
 }
 
 /// `packageChanged`: tells a listener of a package, or of any where it is null. Whether it listens still.
@@ -98,9 +98,9 @@ pub extern "system" fn Java_dev_toolway_host_Natives_packageChanged<'local>(
     listener: jlong,
     package: JString<'local>,
 ) -> jboolean {
-    env.with_env(|env| -> Result<_, Thrown> {
+    env.with_env(|env| -> Result<_, NativeError> {
         let package = if package.is_null() { None } else { Some(package.try_to_string(env)?) };
-        Ok(host::changed(listener, package))
+        Ok(host::notify_listener(listener, package))
     })
-    .resolve::<Throw>()
+    .resolve::<ThrowPolicy>()
 }

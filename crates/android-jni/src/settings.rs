@@ -6,18 +6,18 @@ mod tests;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use toolway_android::{Bundle, Names, Options, Value};
-use toolway_device::{KeyPin, Trust};
+use toolway_android::{BridgeOptions, Bundle, BundleValue, ProviderNames};
+use toolway_device::{GatewayTrust, KeyPin};
 
 /// How a bridge is to be.
 #[derive(Debug)]
-pub struct Settings {
+pub struct BridgeSettings {
     /// The gateway's address.
     pub url: String,
     /// The token that pairing gave.
     pub token: SecretString,
     /// How the gateway proves that it is the one.
-    pub trust: Trust,
+    pub trust: GatewayTrust,
     /// Whether plain HTTP to another computer is allowed.
     pub insecure: bool,
     /// The device's name for people.
@@ -29,14 +29,14 @@ pub struct Settings {
     /// The app's version.
     pub app_version: Option<String>,
     /// The names that apps were given before.
-    pub names: Names,
+    pub names: ProviderNames,
     /// What may be set about the bridge.
-    pub options: Options,
+    pub options: BridgeOptions,
 }
 
 /// What the app says can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSettings {
+pub enum BadBridgeSettings {
     /// It must be said.
     #[error("{0} is missing")]
     Missing(&'static str),
@@ -58,32 +58,34 @@ pub enum BadSettings {
     Names(String),
 }
 
-impl Settings {
+impl BridgeSettings {
     /// From what the app says.
     ///
     /// # Errors
     /// [`BadSettings`].
-    pub fn of(said: &Bundle) -> Result<Self, BadSettings> {
+    pub fn from_bundle(said: &Bundle) -> Result<Self, BadBridgeSettings> {
         let key = text(said, "key")?
-            .map(|key| key.parse::<KeyPin>().map_err(|error| BadSettings::Key(error.to_string())))
+            .map(|key| key.parse::<KeyPin>().map_err(|error| BadBridgeSettings::Key(error.to_string())))
             .transpose()?;
         let names = text(said, "names")?
-            .map(|names| serde_json::from_str(&names).map_err(|error| BadSettings::Names(error.to_string())))
+            .map(|names| {
+                serde_json::from_str(&names).map_err(|error| BadBridgeSettings::Names(error.to_string()))
+            })
             .transpose()?;
-        let defaults = Options::default();
-        let options = Options {
-            list_patience: duration(said, "list_patience_ms")?.unwrap_or(defaults.list_patience),
-            call_patience: duration(said, "call_patience_ms")?.unwrap_or(defaults.call_patience),
-            person_patience: duration(said, "person_patience_ms")?.unwrap_or(defaults.person_patience),
+        let defaults = BridgeOptions::default();
+        let options = BridgeOptions {
+            list_timeout: duration(said, "list_patience_ms")?.unwrap_or(defaults.list_timeout),
+            call_timeout: duration(said, "call_patience_ms")?.unwrap_or(defaults.call_timeout),
+            consent_timeout: duration(said, "person_patience_ms")?.unwrap_or(defaults.consent_timeout),
             settle: duration(said, "settle_ms")?.unwrap_or(defaults.settle),
             launch_apps: flag(said, "launch_apps")?.unwrap_or(defaults.launch_apps),
         };
         Ok(Self {
-            url: text(said, "url")?.ok_or(BadSettings::Missing("url"))?,
-            token: text(said, "token")?.ok_or(BadSettings::Missing("token"))?.into(),
-            trust: Trust::of(key, &[]),
+            url: text(said, "url")?.ok_or(BadBridgeSettings::Missing("url"))?,
+            token: text(said, "token")?.ok_or(BadBridgeSettings::Missing("token"))?.into(),
+            trust: GatewayTrust::from_settings(key, &[]),
             insecure: flag(said, "insecure")?.unwrap_or(false),
-            name: text(said, "name")?.ok_or(BadSettings::Missing("name"))?,
+            name: text(said, "name")?.ok_or(BadBridgeSettings::Missing("name"))?,
             device_id: text(said, "device_id")?,
             platform: text(said, "platform")?,
             app_version: text(said, "app_version")?,
@@ -93,26 +95,26 @@ impl Settings {
     }
 }
 
-fn text(said: &Bundle, key: &'static str) -> Result<Option<String>, BadSettings> {
+fn text(said: &Bundle, key: &'static str) -> Result<Option<String>, BadBridgeSettings> {
     match said.get(key) {
         None => Ok(None),
-        Some(Value::Text(text)) => Ok(Some(text.clone())),
+        Some(BundleValue::Text(text)) => Ok(Some(text.clone())),
         Some(other) => Err(wrong(key, other, "a string")),
     }
 }
 
-fn flag(said: &Bundle, key: &'static str) -> Result<Option<bool>, BadSettings> {
+fn flag(said: &Bundle, key: &'static str) -> Result<Option<bool>, BadBridgeSettings> {
     match said.get(key) {
         None => Ok(None),
-        Some(Value::Boolean(flag)) => Ok(Some(*flag)),
+        Some(BundleValue::Boolean(flag)) => Ok(Some(*flag)),
         Some(other) => Err(wrong(key, other, "a boolean")),
     }
 }
 
-fn duration(said: &Bundle, key: &'static str) -> Result<Option<Duration>, BadSettings> {
+fn duration(said: &Bundle, key: &'static str) -> Result<Option<Duration>, BadBridgeSettings> {
     match said.get(key) {
         None => Ok(None),
-        Some(other @ Value::Long(millis)) => match u64::try_from(*millis) {
+        Some(other @ BundleValue::Long(millis)) => match u64::try_from(*millis) {
             Ok(millis) => Ok(Some(Duration::from_millis(millis))),
             Err(_) => Err(wrong(key, other, "a long of 0 or more")),
         },
@@ -120,6 +122,6 @@ fn duration(said: &Bundle, key: &'static str) -> Result<Option<Duration>, BadSet
     }
 }
 
-fn wrong(key: &'static str, found: &Value, wanted: &'static str) -> BadSettings {
-    BadSettings::Type { key, found: found.type_name().to_owned(), wanted }
+fn wrong(key: &'static str, found: &BundleValue, wanted: &'static str) -> BadBridgeSettings {
+    BadBridgeSettings::Type { key, found: found.type_name().to_owned(), wanted }
 }

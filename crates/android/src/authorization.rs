@@ -1,4 +1,4 @@
-//! Asking the user to allow access in an app (rows 8 and 10 of the consumer's rules): once for all the calls that
+//! Asks the user to allow access in an app (docs/app-providers.md, "Being asked"): once for all the calls that
 //! wait for the same app, never without agreement, never in another app.
 
 use std::collections::HashMap;
@@ -10,17 +10,17 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::failure::AuthorizationRequired;
-use crate::provider::Provider;
-use crate::reach::Reach;
+use crate::provider::ToolProvider;
+use crate::provider_client::ProviderClient;
 
 /// How long nobody is asked again about an app after they declined.
-const REST: Duration = Duration::from_secs(30);
+const PROMPT_COOLDOWN: Duration = Duration::from_secs(30);
 /// How long an app that wants to be allowed is not offered again.
-const BETWEEN_OFFERS: Duration = Duration::from_secs(60);
+const NOTICE_INTERVAL: Duration = Duration::from_secs(60);
 /// Apps of which it is remembered when they were last asked about.
-const REMEMBERED: usize = 1_024;
+const MAX_REMEMBERED: usize = 1_024;
 /// How long the system may take to open a screen.
-const OPENING: Duration = Duration::from_secs(10);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct AuthorizationRequest {
 
 /// A person's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agreement {
+pub enum AuthorizationConsent {
     /// Open it.
     Agreed,
     /// Don't.
@@ -55,106 +55,111 @@ pub enum Agreement {
 #[async_trait]
 pub trait AuthorizationPrompt: Send + Sync + 'static {
     /// Whether anybody can be asked at all.
-    fn is_anybody_there(&self) -> bool {
+    fn is_available(&self) -> bool {
         true
     }
 
     /// Whether the app's screen may be opened.
-    async fn agree(&self, request: &AuthorizationRequest) -> Agreement;
+    async fn request_consent(&self, request: &AuthorizationRequest) -> AuthorizationConsent;
 
     /// Waits until the user is back from it.
-    async fn returned(&self, request: &AuthorizationRequest);
+    async fn wait_for_return(&self, request: &AuthorizationRequest);
 
     /// Lets the user know that an app shows no tools before it is allowed. Nobody waits; where the user takes it
     /// up, [`crate::bridge::Bridge::authorize`] goes on from there.
-    fn offer(&self, request: &AuthorizationRequest);
+    fn notify_authorization_required(&self, request: &AuthorizationRequest);
 }
 
 /// For where nobody can be asked.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NobodyThere;
+pub struct NoPrompt;
 
 #[async_trait]
-impl AuthorizationPrompt for NobodyThere {
-    fn is_anybody_there(&self) -> bool {
+impl AuthorizationPrompt for NoPrompt {
+    fn is_available(&self) -> bool {
         false
     }
 
-    async fn agree(&self, _: &AuthorizationRequest) -> Agreement {
-        Agreement::Declined
+    async fn request_consent(&self, _: &AuthorizationRequest) -> AuthorizationConsent {
+        AuthorizationConsent::Declined
     }
 
-    async fn returned(&self, _: &AuthorizationRequest) {}
+    async fn wait_for_return(&self, _: &AuthorizationRequest) {}
 
-    fn offer(&self, _: &AuthorizationRequest) {}
+    fn notify_authorization_required(&self, _: &AuthorizationRequest) {}
 }
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum AuthorizationOutcome {
     /// The user was in the app and is back.
     Returned,
     /// The user did not want to.
     Declined,
     /// Nobody could be asked.
-    NobodyThere,
+    NoPrompt,
     /// The app has no such screen, or it could not be opened.
     NotOpened,
     /// The user took too long.
-    Overdue,
+    TimedOut,
 }
 
 /// One app's line of calls that wait for the user.
-type Line = Arc<tokio::sync::Mutex<Option<(Instant, Asked)>>>;
+type AuthorizationQueue = Arc<tokio::sync::Mutex<Option<(Instant, AuthorizationOutcome)>>>;
 
 /// Asks, one question at a time for each provider.
 #[derive(Clone)]
-pub struct Authorizations {
-    reach: Reach,
+pub struct ProviderAuthorizer {
+    client: ProviderClient,
     prompt: Arc<dyn AuthorizationPrompt>,
-    lines: Arc<Mutex<HashMap<String, Line>>>,
-    offered: Arc<Mutex<HashMap<String, Instant>>>,
+    queues: Arc<Mutex<HashMap<String, AuthorizationQueue>>>,
+    notified: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
-impl std::fmt::Debug for Authorizations {
+impl std::fmt::Debug for ProviderAuthorizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Authorizations").finish_non_exhaustive()
     }
 }
 
-impl Authorizations {
+impl ProviderAuthorizer {
     /// With this way of asking.
     #[must_use]
-    pub fn new(reach: Reach, prompt: Arc<dyn AuthorizationPrompt>) -> Self {
-        Self { reach, prompt, lines: Arc::default(), offered: Arc::default() }
+    pub fn new(reach: ProviderClient, prompt: Arc<dyn AuthorizationPrompt>) -> Self {
+        Self { client: reach, prompt, queues: Arc::default(), notified: Arc::default() }
     }
 
     /// Lets the user know that a provider wants to be allowed, unless they were told of it a moment ago.
-    pub fn offer(&self, request: &AuthorizationRequest) {
+    pub fn notify_once(&self, request: &AuthorizationRequest) {
         let now = Instant::now();
         {
-            let mut offered = self.offered.lock();
-            offered.retain(|_, at| now.saturating_duration_since(*at) < BETWEEN_OFFERS);
-            if offered.len() >= REMEMBERED || offered.insert(request.authority.clone(), now).is_some() {
+            let mut offered = self.notified.lock();
+            offered.retain(|_, at| now.saturating_duration_since(*at) < NOTICE_INTERVAL);
+            if offered.len() >= MAX_REMEMBERED || offered.insert(request.authority.clone(), now).is_some() {
                 return;
             }
         }
-        self.prompt.offer(request);
+        self.prompt.notify_authorization_required(request);
     }
 
     /// Whether anybody can be asked.
     #[must_use]
-    pub fn is_anybody_there(&self) -> bool {
-        self.prompt.is_anybody_there()
+    pub fn can_prompt(&self) -> bool {
+        self.prompt.is_available()
     }
 
     /// Asks the user and opens the app's screen. Of several calls that need the same app's permission at the same
     /// time, one asks, and those that were made before it was answered take what came of it; `since` is when
     /// the call was made.
-    pub async fn ask(&self, request: &AuthorizationRequest, since: Instant, patience: Duration) -> Asked {
+    pub async fn ask(
+        &self,
+        request: &AuthorizationRequest,
+        since: Instant,
+        timeout: Duration,
+    ) -> AuthorizationOutcome {
         let line = {
-            let mut lines = self.lines.lock();
-            if lines.len() >= REMEMBERED {
+            let mut lines = self.queues.lock();
+            if lines.len() >= MAX_REMEMBERED {
                 // Those that somebody waits in stay.
                 lines.retain(|_, line| Arc::strong_count(line) > 1);
             }
@@ -164,7 +169,9 @@ impl Authorizations {
             let mut last = line.lock().await;
             match *last {
                 Some((at, asked)) if at >= since => asked,
-                Some((at, Asked::Declined)) if at.elapsed() < REST => Asked::Declined,
+                Some((at, AuthorizationOutcome::Declined)) if at.elapsed() < PROMPT_COOLDOWN => {
+                    AuthorizationOutcome::Declined
+                }
                 _ => {
                     let asked = self.ask_now(request).await;
                     *last = Some((Instant::now(), asked));
@@ -172,37 +179,37 @@ impl Authorizations {
                 }
             }
         };
-        tokio::time::timeout(patience, in_turn).await.unwrap_or(Asked::Overdue)
+        tokio::time::timeout(timeout, in_turn).await.unwrap_or(AuthorizationOutcome::TimedOut)
     }
 
-    async fn ask_now(&self, request: &AuthorizationRequest) -> Asked {
-        if !self.is_anybody_there() {
-            return Asked::NobodyThere;
+    async fn ask_now(&self, request: &AuthorizationRequest) -> AuthorizationOutcome {
+        if !self.can_prompt() {
+            return AuthorizationOutcome::NoPrompt;
         }
-        match self.prompt.agree(request).await {
-            Agreement::Agreed => {}
-            Agreement::Declined => return Asked::Declined,
+        match self.prompt.request_consent(request).await {
+            AuthorizationConsent::Agreed => {}
+            AuthorizationConsent::Declined => return AuthorizationOutcome::Declined,
         }
         let (package, action) = (request.package.clone(), request.action.clone());
         let opened = self
-            .reach
-            .ask(OPENING, move |host| match &action {
+            .client
+            .ask_system(OPEN_TIMEOUT, move |host| match &action {
                 Some(action) => host.open_authorization(&package, action),
                 None => host.launch(&package),
             })
             .await;
         if !matches!(opened, Ok(Ok(true))) {
-            return Asked::NotOpened;
+            return AuthorizationOutcome::NotOpened;
         }
-        self.prompt.returned(request).await;
-        Asked::Returned
+        self.prompt.wait_for_return(request).await;
+        AuthorizationOutcome::Returned
     }
 }
 
 /// What to ask the user about this provider.
 #[must_use]
-pub fn request(
-    provider: &Provider,
+pub fn authorization_request(
+    provider: &ToolProvider,
     tool: Option<&str>,
     required: &AuthorizationRequired,
 ) -> AuthorizationRequest {

@@ -11,53 +11,55 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolway_device::{DeviceHandle, Status, Tool};
+use toolway_device::{ConnectionStatus, DeviceHandle, Tool};
 
-use crate::authorization::{Asked, AuthorizationPrompt, Authorizations, request};
-use crate::execute::{Executor, Seen};
+use crate::authorization::{
+    AuthorizationOutcome, AuthorizationPrompt, ProviderAuthorizer, authorization_request,
+};
+use crate::execution::{ProviderObservation, ProviderToolExecutor};
 use crate::failure::AuthorizationRequired;
-use crate::host::{Changed, HostError, PackageChanges, ProviderHost};
-use crate::naming::Names;
-use crate::options::Options;
-use crate::provider::{Provider, State};
-use crate::reach::Reach;
-use crate::scan::{KnownInfo, Scan, ScanError, Wanted};
-use list::List;
+use crate::host::{ChangedPackages, HostError, PackageChanges, ProviderHost};
+use crate::naming::ProviderNames;
+use crate::options::BridgeOptions;
+use crate::provider::{ProviderState, ToolProvider};
+use crate::provider_client::ProviderClient;
+use crate::scan::{KnownProviderInfo, ProviderScan, ScanError, ScanRequest};
+use list::ProviderList;
 
 /// What calls have shown and nobody has looked at yet.
-const SEEN: usize = 64;
+const OBSERVATION_CAPACITY: usize = 64;
 /// How long until the phone is asked again after it could not be: the first time, and at most.
-const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// How long the apps that have answered wait for the others before they are offered without them.
-const QUICK: Duration = Duration::from_millis(300);
+const SETTLE_TIME: Duration = Duration::from_millis(300);
 
 /// Keeps the names that were given for the next start, or says why it can't.
-pub type KeepNames = Box<dyn Fn(&Names) -> Result<(), String> + Send + Sync>;
+pub type SaveNames = Box<dyn Fn(&ProviderNames) -> Result<(), String> + Send + Sync>;
 
 /// What a bridge is made of.
-pub struct Parts {
+pub struct BridgeDeps {
     /// The way to the apps.
     pub host: Arc<dyn ProviderHost>,
     /// The device whose tools they become.
     pub device: DeviceHandle,
     /// The device's other tools, which stand beside them.
-    pub others: Vec<Tool>,
+    pub other_tools: Vec<Tool>,
     /// The way to the phone's user.
     pub prompt: Arc<dyn AuthorizationPrompt>,
     /// The names that were given before.
-    pub names: Names,
+    pub names: ProviderNames,
     /// Told whenever a name was given.
-    pub keep_names: KeepNames,
+    pub save_names: SaveNames,
     /// What may be set.
-    pub options: Options,
+    pub options: BridgeOptions,
 }
 
 /// What the bridge knows.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overview {
+pub struct BridgeOverview {
     /// Every provider that was found, sorted by authority.
-    pub providers: Arc<[Provider]>,
+    pub providers: Arc<[ToolProvider]>,
     /// Why the phone could not be asked, where it could not.
     pub fault: Option<ScanError>,
     /// How many times this was changed.
@@ -66,41 +68,42 @@ pub struct Overview {
 
 /// A running bridge. Dropping it ends it; the device keeps the tools that it had.
 #[derive(Debug)]
-pub struct Bridge {
-    overview: watch::Receiver<Overview>,
+pub struct ProviderBridge {
+    overview: watch::Receiver<BridgeOverview>,
     changes: PackageChanges,
-    authorizations: Authorizations,
-    options: Options,
+    authorizations: ProviderAuthorizer,
+    options: BridgeOptions,
     task: JoinHandle<()>,
     stop: DropGuard,
 }
 
-impl Bridge {
+impl ProviderBridge {
     /// Starts it in a task of its own. Must be called within a tokio runtime.
     #[must_use = "dropping it ends it"]
-    pub fn start(parts: Parts) -> Self {
-        let Parts { host, device, others, prompt, names, keep_names, options } = parts;
-        let reach = Reach::new(host);
-        let authorizations = Authorizations::new(reach.clone(), prompt);
-        let (seen, seen_by_calls) = mpsc::channel(SEEN);
-        let executor = Executor::new(reach.clone(), authorizations.clone(), options, seen);
-        let (overview, watched) = watch::channel(Overview::default());
+    pub fn start(parts: BridgeDeps) -> Self {
+        let BridgeDeps { host, device, other_tools: others, prompt, names, save_names: keep_names, options } =
+            parts;
+        let reach = ProviderClient::new(host);
+        let authorizations = ProviderAuthorizer::new(reach.clone(), prompt);
+        let (seen, seen_by_calls) = mpsc::channel(OBSERVATION_CAPACITY);
+        let executor = ProviderToolExecutor::new(reach.clone(), authorizations.clone(), options, seen);
+        let (overview, watched) = watch::channel(BridgeOverview::default());
         let changes = PackageChanges::default();
         let stop = CancellationToken::new();
-        let keeper = Keeper {
-            reach,
-            list: List::new(others, names, executor),
+        let keeper = BridgeTask {
+            client: reach,
+            list: ProviderList::new(others, names, executor),
             device,
-            keep_names,
+            save_names: keep_names,
             changes: changes.clone(),
             authorizations: authorizations.clone(),
             options,
             overview,
-            seen: seen_by_calls,
-            scan: Scan::default(),
-            asked: HashMap::new(),
-            again: None,
-            patience: AGAIN.0,
+            observations: seen_by_calls,
+            scan: ProviderScan::default(),
+            last_scanned: HashMap::new(),
+            next_retry: None,
+            retry_delay: RETRY_DELAYS.0,
             watching: false,
         };
         let task = tokio::spawn(keeper.run(stop.clone()));
@@ -109,13 +112,13 @@ impl Bridge {
 
     /// What it knows, and each change of it.
     #[must_use]
-    pub fn overview(&self) -> watch::Receiver<Overview> {
+    pub fn overview(&self) -> watch::Receiver<BridgeOverview> {
         self.overview.clone()
     }
 
     /// Asks all apps again.
     pub fn rescan(&self) {
-        self.changes.everything();
+        self.changes.add_everything();
     }
 
     /// Where a host's broadcasts come in from outside of [`ProviderHost::watch`].
@@ -126,7 +129,7 @@ impl Bridge {
 
     /// Takes the user to an app that shows no tools before it is allowed, and asks the app again afterwards. Nothing
     /// where there is no such provider, or where it does not ask to be allowed.
-    pub async fn authorize(&self, authority: &str) -> Option<Asked> {
+    pub async fn authorize(&self, authority: &str) -> Option<AuthorizationOutcome> {
         let provider = self
             .overview
             .borrow()
@@ -134,11 +137,11 @@ impl Bridge {
             .iter()
             .find(|provider| provider.authority == authority)
             .cloned()?;
-        let request = request(&provider, None, &required(&provider)?);
+        let request = authorization_request(&provider, None, &authorization_required(&provider)?);
         let since = Instant::now();
-        let asked = self.authorizations.ask(&request, since, self.options.person_patience).await;
-        if asked == Asked::Returned {
-            self.changes.package(provider.package);
+        let asked = self.authorizations.ask(&request, since, self.options.consent_timeout).await;
+        if asked == AuthorizationOutcome::Returned {
+            self.changes.add_package(provider.package);
         }
         Some(asked)
     }
@@ -152,14 +155,14 @@ impl Bridge {
 }
 
 /// The tools that the gateway does not take, by name, with the reason; nothing where it has not said so.
-fn rejected(status: &Status) -> Option<BTreeMap<String, String>> {
-    let Status::Connected(connection) = status else { return None };
+fn rejected_tools(status: &ConnectionStatus) -> Option<BTreeMap<String, String>> {
+    let ConnectionStatus::Connected(connection) = status else { return None };
     let registered = connection.tools.as_ref()?;
     Some(registered.rejected.iter().map(|it| (it.name.clone(), it.reason.clone())).collect())
 }
 
 /// Waits for a moment, or for ever where there is none.
-async fn until(moment: Option<Instant>) {
+async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,
@@ -167,9 +170,9 @@ async fn until(moment: Option<Instant>) {
 }
 
 /// What a provider says that it needs.
-fn required(provider: &Provider) -> Option<AuthorizationRequired> {
+fn authorization_required(provider: &ToolProvider) -> Option<AuthorizationRequired> {
     match &provider.state {
-        State::AuthorizationRequired { message, hint, intent } => Some(AuthorizationRequired {
+        ProviderState::AuthorizationRequired { message, hint, intent } => Some(AuthorizationRequired {
             message: message.clone(),
             hint: hint.clone(),
             intent: intent.clone(),
@@ -180,10 +183,10 @@ fn required(provider: &Provider) -> Option<AuthorizationRequired> {
 
 /// When each new connection of the device came about; nothing more when the device is gone. The status of a connection
 /// changes in other ways too, whenever tools are registered, which is no reason to ask anybody again.
-fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<Instant> {
+fn connection_times(mut status: watch::Receiver<ConnectionStatus>) -> mpsc::Receiver<Instant> {
     let (told, connections) = mpsc::channel(1);
     tokio::spawn(async move {
-        let is_connected = |status: &Status| matches!(status, Status::Connected(_));
+        let is_connected = |status: &ConnectionStatus| matches!(status, ConnectionStatus::Connected(_));
         let mut connected = is_connected(&status.borrow_and_update());
         loop {
             tokio::select! {
@@ -201,62 +204,62 @@ fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<Instant> {
 }
 
 /// The task's own things.
-struct Keeper {
-    reach: Reach,
-    list: List,
+struct BridgeTask {
+    client: ProviderClient,
+    list: ProviderList,
     device: DeviceHandle,
-    keep_names: KeepNames,
+    save_names: SaveNames,
     changes: PackageChanges,
-    authorizations: Authorizations,
-    options: Options,
-    overview: watch::Sender<Overview>,
-    seen: mpsc::Receiver<Seen>,
+    authorizations: ProviderAuthorizer,
+    options: BridgeOptions,
+    overview: watch::Sender<BridgeOverview>,
+    observations: mpsc::Receiver<ProviderObservation>,
     /// What is being asked.
-    scan: Scan,
+    scan: ProviderScan,
     /// When each package was last asked.
-    asked: HashMap<String, Instant>,
+    last_scanned: HashMap<String, Instant>,
     /// When the phone is asked again that could not be, and how long after that.
-    again: Option<Instant>,
-    patience: Duration,
+    next_retry: Option<Instant>,
+    retry_delay: Duration,
     watching: bool,
 }
 
-impl Keeper {
+impl BridgeTask {
     async fn run(mut self, stop: CancellationToken) {
         let changes = self.changes.clone();
         tokio::select! {
-            () = self.keep() => {}
+            () = self.event_loop() => {}
             () = stop.cancelled() => {}
         }
-        changes.end();
+        changes.close();
     }
 
-    async fn keep(&mut self) {
-        let mut connections = connections(self.device.status());
+    async fn event_loop(&mut self) {
+        let mut connections = connection_times(self.device.status());
         let mut status = self.device.status();
-        self.ask(Changed::Everything).await;
+        self.start_scan(ChangedPackages::Everything).await;
         loop {
             tokio::select! {
-                Some(batch) = self.scan.batch(QUICK), if !self.scan.is_over() => self.take(batch).await,
-                () = self.changes.heard() => {
+                Some(batch) = self.scan.batch(SETTLE_TIME), if !self.scan.is_finished() => self.accept_batch(batch).await,
+                () = self.changes.wait_for_change() => {
                     tokio::time::sleep(self.options.settle).await;
                     if let Some(changed) = self.changes.take() {
-                        self.ask(changed).await;
+                        self.start_scan(changed).await;
                     }
                 }
-                Some(seen) = self.seen.recv() => self.look_at(seen).await,
+                Some(seen) = self.observations.recv() => self.handle_observation(seen).await,
                 connection = connections.recv() => match connection {
-                    Some(since) => self.ask_those_left(since).await,
+                    Some(since) => self.rescan_unanswered(since).await,
                     // The device is gone.
                     None => return,
                 },
                 Ok(()) = status.changed() => {
-                    let rejected = rejected(&status.borrow_and_update());
-                    if self.list.rejected(rejected) {
-                        self.device.set_app_providers(self.list.offer().1);
+                    let rejected = rejected_tools(&status.borrow_and_update());
+                    if self.list.set_rejected(rejected) {
+                        self.device.set_app_providers(self.list.offered_tools().1);
                     }
                 }
-                () = until(self.again), if self.again.is_some() => self.ask(Changed::Everything).await,
+                () = wait_until(self.next_retry), if self.next_retry.is_some() => self.start_scan(ChangedPackages::Everything).await,
             }
         }
     }
@@ -264,7 +267,8 @@ impl Keeper {
     /// Hears of packages from now on; where the host can't tell yet, it is tried again with the next question.
     async fn watch(&mut self) {
         let changes = self.changes.clone();
-        let watching = self.reach.ask(self.options.list_patience, move |host| host.watch(changes)).await;
+        let watching =
+            self.client.ask_system(self.options.list_timeout, move |host| host.watch(changes)).await;
         let failed = match watching {
             Ok(Ok(())) => {
                 self.watching = true;
@@ -277,25 +281,26 @@ impl Keeper {
     }
 
     /// Asks the apps that may be other ones now. What is on its way from others goes on.
-    async fn ask(&mut self, changed: Changed) {
+    async fn start_scan(&mut self, changed: ChangedPackages) {
         if !self.watching {
             self.watch().await;
         }
         let (packages, known) = match changed {
-            Changed::Everything => (None, self.list.known()),
+            ChangedPackages::Everything => (None, self.list.known()),
             // A package that changed may have other things to say of itself.
-            Changed::Packages(packages) => (Some(packages), KnownInfo::new()),
+            ChangedPackages::Packages(packages) => (Some(packages), KnownProviderInfo::new()),
         };
-        let wanted = Wanted { packages: packages.clone(), known, patience: self.options.list_patience };
-        let found = match self.scan.ask(&self.reach, wanted).await {
+        let wanted = ScanRequest { packages: packages.clone(), known, timeout: self.options.list_timeout };
+        let found = match self.scan.ask_for_tools(&self.client, wanted).await {
             Ok(found) => found,
-            Err(fault) => return self.failed(fault, packages.is_none()),
+            Err(fault) => return self.handle_scan_failure(fault, packages.is_none()),
         };
-        (self.again, self.patience) = (None, AGAIN.0);
+        (self.next_retry, self.retry_delay) = (None, RETRY_DELAYS.0);
         let now = Instant::now();
-        self.asked.retain(|package, _| packages.as_ref().is_some_and(|asked| !asked.contains(package)));
-        self.asked.extend(found.packages.iter().map(|package| (package.clone(), now)));
-        self.list.name(&found.claims, &self.keep_names);
+        self.last_scanned
+            .retain(|package, _| packages.as_ref().is_some_and(|asked| !asked.contains(package)));
+        self.last_scanned.extend(found.packages.iter().map(|package| (package.clone(), now)));
+        self.list.assign_names(&found.claims, &self.save_names);
         let was = self.list.providers().len();
         self.list.retain(|package| {
             found.packages.contains(package)
@@ -308,48 +313,52 @@ impl Keeper {
 
     /// The phone could not be asked. It is tried again; where it could not be asked for anything, what it had is not
     /// to be had at the moment.
-    fn failed(&mut self, fault: ScanError, all: bool) {
+    fn handle_scan_failure(&mut self, fault: ScanError, all: bool) {
         if all {
-            self.list.all_unavailable(&fault.to_string());
+            self.list.mark_all_unavailable(&fault.to_string());
             self.publish(Some(fault));
         }
-        self.again = Instant::now().checked_add(self.patience);
-        self.patience = (self.patience * 2).min(AGAIN.1);
+        self.next_retry = Instant::now().checked_add(self.retry_delay);
+        self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAYS.1);
     }
 
     /// Takes the answers of some packages.
-    async fn take(&mut self, batch: Vec<Provider>) {
+    async fn accept_batch(&mut self, batch: Vec<ToolProvider>) {
         let before = self.list.authorities_to_allow();
-        self.list.swap(batch).await;
+        self.list.replace_providers(batch).await;
         self.publish(None);
-        self.offer_to_allow(&before);
+        self.notify_authorizations_required(&before);
     }
 
     /// Lets the user know of apps that have just begun to ask to be allowed.
-    fn offer_to_allow(&self, before: &HashSet<String>) {
+    fn notify_authorizations_required(&self, before: &HashSet<String>) {
         for provider in self.list.providers().iter().filter(|provider| !before.contains(&provider.authority))
         {
-            if let Some(required) = required(provider) {
-                self.authorizations.offer(&request(provider, None, &required));
+            if let Some(required) = authorization_required(provider) {
+                self.authorizations.notify_once(&authorization_request(provider, None, &required));
             }
         }
     }
 
     /// What a call has shown.
-    async fn look_at(&mut self, seen: Seen) {
+    async fn handle_observation(&mut self, seen: ProviderObservation) {
         match seen {
-            Seen::ListIsOld { package } => self.ask(Changed::Packages(BTreeSet::from([package]))).await,
-            Seen::Unreachable { authority, reason } => {
-                self.list.unreachable(&authority, reason);
+            ProviderObservation::StaleList { package } => {
+                self.start_scan(ChangedPackages::Packages(BTreeSet::from([package]))).await
+            }
+            ProviderObservation::Unreachable { authority, reason } => {
+                self.list.mark_unreachable(&authority, reason);
                 self.publish(None);
             }
         }
     }
 
     /// Asks those again, at a new connection, who were asked before it and gave nothing.
-    async fn ask_those_left(&mut self, since: Instant) {
-        let left = |provider: &&Provider| provider.state != State::Ready && !provider.is_declared_wrongly();
-        let earlier = |package: &String| self.asked.get(package).is_none_or(|asked| *asked < since);
+    async fn rescan_unanswered(&mut self, since: Instant) {
+        let left = |provider: &&ToolProvider| {
+            provider.state != ProviderState::Ready && !provider.has_invalid_declaration()
+        };
+        let earlier = |package: &String| self.last_scanned.get(package).is_none_or(|asked| *asked < since);
         let packages: BTreeSet<String> = self
             .list
             .providers()
@@ -359,21 +368,21 @@ impl Keeper {
             .filter(earlier)
             .collect();
         if !packages.is_empty() {
-            self.ask(Changed::Packages(packages)).await;
+            self.start_scan(ChangedPackages::Packages(packages)).await;
         }
     }
 
     /// Hands the list to the device and to whoever watches.
     fn publish(&mut self, fault: Option<ScanError>) {
-        let (tools, rows) = self.list.offer();
+        let (tools, rows) = self.list.offered_tools();
         if let Err(error) = self.device.set_tools(tools) {
             tracing::error!(%error, "the list of tools was not taken");
         }
         self.device.set_app_providers(rows);
-        let providers: Arc<[Provider]> = self.list.providers().into();
+        let providers: Arc<[ToolProvider]> = self.list.providers().into();
         self.overview.send_modify(|overview| {
             let changes = overview.changes + 1;
-            *overview = Overview { providers, fault, changes };
+            *overview = BridgeOverview { providers, fault, changes };
         });
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// One value of a [`Bundle`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum BundleValue {
     /// A key without a value.
     Null,
     /// `boolean`.
@@ -30,7 +30,7 @@ pub enum Value {
     Other(String),
 }
 
-impl Value {
+impl BundleValue {
     /// The word for its type in messages.
     #[must_use]
     pub fn type_name(&self) -> &str {
@@ -50,31 +50,31 @@ impl Value {
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for BundleValue {
     fn from(value: bool) -> Self {
         Self::Boolean(value)
     }
 }
 
-impl From<i32> for Value {
+impl From<i32> for BundleValue {
     fn from(value: i32) -> Self {
         Self::Int(value)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for BundleValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for BundleValue {
     fn from(value: String) -> Self {
         Self::Text(value)
     }
 }
 
-impl From<Bundle> for Value {
+impl From<Bundle> for BundleValue {
     fn from(value: Bundle) -> Self {
         Self::Bundle(value)
     }
@@ -82,7 +82,7 @@ impl From<Bundle> for Value {
 
 /// Named values. Android keeps no order among them, so here they are sorted.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bundle(BTreeMap<String, Value>);
+pub struct Bundle(BTreeMap<String, BundleValue>);
 
 impl Bundle {
     /// An empty one.
@@ -93,25 +93,25 @@ impl Bundle {
 
     /// With one more value.
     #[must_use]
-    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<BundleValue>) -> Self {
         self.insert(key, value);
         self
     }
 
     /// Puts a value in, in the place of one with that key.
-    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<BundleValue>) {
         self.0.insert(key.into(), value.into());
     }
 
     /// The value of a key. One that is there without a value ([`Value::Null`]) counts as absent, as it does to
     /// Android's own `getString` and its like.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key).filter(|value| !matches!(value, Value::Null))
+    pub fn get(&self, key: &str) -> Option<&BundleValue> {
+        self.0.get(key).filter(|value| !matches!(value, BundleValue::Null))
     }
 
     /// All of them, sorted by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &BundleValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
@@ -128,8 +128,8 @@ impl Bundle {
     }
 }
 
-impl FromIterator<(String, Value)> for Bundle {
-    fn from_iter<T: IntoIterator<Item = (String, Value)>>(values: T) -> Self {
+impl FromIterator<(String, BundleValue)> for Bundle {
+    fn from_iter<T: IntoIterator<Item = (String, BundleValue)>>(values: T) -> Self {
         Self(values.into_iter().collect())
     }
 }

@@ -1,4 +1,4 @@
-//! CETP version 1: what is asked, and what the answers mean (sections 2.3 and 2.4 of the protocol).
+//! CETP version 1: what is asked, and what the answers mean (CETP, sections 2.3 and 2.4; docs/app-providers.md links the protocol).
 
 mod info;
 mod list;
@@ -8,9 +8,9 @@ use toolway_types::json::nests_deeper_than;
 
 use crate::bounds::{self, cut};
 use crate::bundle::Bundle;
-use crate::failure::{AuthorizationRequired, ProviderFailure, malformed, present, short_text, text};
+use crate::failure::{AuthorizationRequired, ProviderFailure, malformed, require_bundle, short_text, text};
 
-pub use info::{ProviderInfo, Scope, read_info};
+pub use info::{ProviderInfo, ProviderScope, read_info};
 pub use list::read_list;
 
 /// Action of the service that an app is found by.
@@ -40,7 +40,7 @@ pub fn execute_extras(tool: &str, args: &str, request_id: &str) -> Bundle {
 /// # Errors
 /// [`ProviderFailure`]: what the answer says, or what is wrong with it.
 pub fn read_reply(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
-    let bundle = present(bundle)?;
+    let bundle = require_bundle(bundle)?;
     match text(bundle, "status")? {
         "success" => {
             let data = text(bundle, "data")?;

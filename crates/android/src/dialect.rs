@@ -5,7 +5,7 @@ use std::fmt;
 
 /// How a provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
+pub enum ProviderDialect {
     /// CETP version 1: any number of read-only tools behind one authority, JSON arguments.
     Cetp,
     /// MCP for Android, found by its MIME type: one tool an authority, string arguments.
@@ -16,7 +16,7 @@ pub enum Dialect {
     McpC,
 }
 
-impl Dialect {
+impl ProviderDialect {
     /// The word for it in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -35,7 +35,7 @@ impl Dialect {
     }
 }
 
-impl fmt::Display for Dialect {
+impl fmt::Display for ProviderDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::bounds::{self, cut};
-use crate::dialect::Dialect;
-use crate::host::{AuthorityOwner, Declaration, Entry, HostError, MetaData};
-use crate::note::Notes;
-use crate::provider::{Provider, State};
+use crate::dialect::ProviderDialect;
+use crate::host::{AuthorityOwner, DeclarationEntry, HostError, ManifestMetaData, ProviderDeclaration};
+use crate::note::ProviderNotes;
+use crate::provider::{ProviderState, ToolProvider};
 use crate::version;
 
 const AUTHORITY_HINT: &str = "write the authority of the app's own <provider> as a string";
@@ -17,12 +17,12 @@ const VERSION_HINT: &str = "android:value=\"1\" for the meta-data com.clawseed.t
 ///
 /// # Errors
 /// [`HostError`] where `resolve` has one.
-pub fn declared(
-    declarations: Vec<Declaration>,
+pub fn declared_providers(
+    declarations: Vec<ProviderDeclaration>,
     mut resolve: impl FnMut(&str) -> Result<Option<AuthorityOwner>, HostError>,
-) -> Result<Vec<Provider>, HostError> {
-    let mut found: BTreeMap<(String, String), Provider> = BTreeMap::new();
-    let mut all: Vec<Provider> = declarations.into_iter().flat_map(of_declaration).collect();
+) -> Result<Vec<ToolProvider>, HostError> {
+    let mut found: BTreeMap<(String, String), ToolProvider> = BTreeMap::new();
+    let mut all: Vec<ToolProvider> = declarations.into_iter().flat_map(of_declaration).collect();
     all.sort_by(|a, b| (a.dialect, &a.authority, &a.package).cmp(&(b.dialect, &b.authority, &b.package)));
     for provider in all {
         // Without an authority, or with another's, an entry is told from others by its package.
@@ -40,7 +40,7 @@ pub fn declared(
             }
         }
     }
-    let mut checked: Vec<Provider> = Vec::new();
+    let mut checked: Vec<ToolProvider> = Vec::new();
     let mut of_package: BTreeMap<String, usize> = BTreeMap::new();
     for mut provider in found.into_values() {
         let count = of_package.entry(provider.package.clone()).or_default();
@@ -59,10 +59,10 @@ pub fn declared(
         if checked.len() == bounds::PROVIDERS {
             break;
         }
-        if !provider.is_declared_wrongly() {
+        if !provider.has_invalid_declaration() {
             match resolve(&provider.authority)? {
                 None => {
-                    provider.state = State::refused(
+                    provider.state = ProviderState::refused(
                         "no provider serves its authority",
                         "declare a <provider> with exactly this authority in the same app, and enable it",
                     );
@@ -75,17 +75,17 @@ pub fn declared(
     Ok(checked)
 }
 
-fn check(provider: &mut Provider, owner: AuthorityOwner) {
+fn check(provider: &mut ToolProvider, owner: AuthorityOwner) {
     if owner.package != provider.package {
         let other = cut(&owner.package, bounds::TEXT);
-        provider.state = State::refused(
+        provider.state = ProviderState::refused(
             format!("its authority belongs to another app, {other}"),
             "name an authority of the app's own <provider>",
         );
         return;
     }
     if !owner.exported {
-        provider.state = State::refused(
+        provider.state = ProviderState::refused(
             "its provider is not exported, so that no other app may call it",
             "android:exported=\"true\" on the <provider>",
         );
@@ -94,9 +94,9 @@ fn check(provider: &mut Provider, owner: AuthorityOwner) {
     provider.permission = owner.read_permission.or(owner.write_permission);
 }
 
-fn of_declaration(declaration: Declaration) -> Vec<Provider> {
-    let Declaration { package, label, certificate, exported, entry, .. } = declaration;
-    let provider = |authority: String, dialect| Provider {
+fn of_declaration(declaration: ProviderDeclaration) -> Vec<ToolProvider> {
+    let ProviderDeclaration { package, label, certificate, exported, entry, .. } = declaration;
+    let provider = |authority: String, dialect| ToolProvider {
         package: package.clone(),
         label: label.as_deref().map(|label| cut(label, 200)),
         certificate: certificate.clone(),
@@ -105,14 +105,14 @@ fn of_declaration(declaration: Declaration) -> Vec<Provider> {
         version: None,
         permission: None,
         prefix: None,
-        state: State::Unavailable { reason: "it has not been asked yet".to_owned() },
+        state: ProviderState::Unavailable { reason: "it has not been asked yet".to_owned() },
         info: None,
         tools: Vec::new(),
-        notes: Notes::default(),
+        notes: ProviderNotes::default(),
     };
     match entry {
-        Entry::CetpService { authority, version } => {
-            let mut notes = Notes::default();
+        DeclarationEntry::CetpService { authority, version } => {
+            let mut notes = ProviderNotes::default();
             if !exported {
                 notes.flag(None, "the service that it is found by is not exported");
             }
@@ -124,42 +124,52 @@ fn of_declaration(declaration: Declaration) -> Vec<Provider> {
                 }
             });
             vec![match read {
-                Ok((authority, version)) => {
-                    Provider { version: Some(version), notes, ..provider(authority, Dialect::Cetp) }
-                }
+                Ok((authority, version)) => ToolProvider {
+                    version: Some(version),
+                    notes,
+                    ..provider(authority, ProviderDialect::Cetp)
+                },
                 Err((authority, reason, hint)) => {
-                    let state = State::refused(reason, hint);
-                    Provider { state, notes, ..provider(authority, Dialect::Cetp) }
+                    let state = ProviderState::refused(reason, hint);
+                    ToolProvider { state, notes, ..provider(authority, ProviderDialect::Cetp) }
                 }
             }]
         }
-        Entry::McpMimeType { authorities } => each(&authorities, |one| provider(one, Dialect::McpA)),
-        Entry::McpAction { authorities } => each(&authorities, |one| provider(one, Dialect::McpB)),
+        DeclarationEntry::McpMimeType { authorities } => {
+            one_per_authority(&authorities, |one| provider(one, ProviderDialect::McpA))
+        }
+        DeclarationEntry::McpAction { authorities } => {
+            one_per_authority(&authorities, |one| provider(one, ProviderDialect::McpB))
+        }
     }
 }
 
 /// What there is of an authority that can't be used, why it can't, and what to do.
-type Unusable = (String, String, &'static str);
+type UnusableAuthority = (String, String, &'static str);
 
 /// An authority that is usable.
-fn read_authority(value: Option<MetaData>) -> Result<String, Unusable> {
+fn read_authority(value: Option<ManifestMetaData>) -> Result<String, UnusableAuthority> {
     let unusable = |reason: String| Err((String::new(), reason, AUTHORITY_HINT));
     let text = match value {
         None => return unusable("it does not say its authority".to_owned()),
-        Some(MetaData::Text(text)) => text.trim().to_owned(),
+        Some(ManifestMetaData::Text(text)) => text.trim().to_owned(),
         // The compiler takes an authority of digits for a number.
-        Some(MetaData::Int(number)) => number.to_string(),
-        Some(MetaData::Float(number)) => return unusable(format!("its authority is a number, {number}")),
-        Some(MetaData::Boolean(value)) => return unusable(format!("its authority is a boolean, {value}")),
-        Some(MetaData::Other(what)) => {
+        Some(ManifestMetaData::Int(number)) => number.to_string(),
+        Some(ManifestMetaData::Float(number)) => {
+            return unusable(format!("its authority is a number, {number}"));
+        }
+        Some(ManifestMetaData::Boolean(value)) => {
+            return unusable(format!("its authority is a boolean, {value}"));
+        }
+        Some(ManifestMetaData::Other(what)) => {
             return unusable(format!("its authority can't be read: {}", cut(&what, bounds::TEXT)));
         }
     };
-    usable(&text)?;
+    check_authority(&text)?;
     Ok(text)
 }
 
-fn usable(authority: &str) -> Result<(), Unusable> {
+fn check_authority(authority: &str) -> Result<(), UnusableAuthority> {
     let reason = if authority.is_empty() {
         "its authority is empty"
     } else if authority.chars().count() > 255 {
@@ -172,13 +182,13 @@ fn usable(authority: &str) -> Result<(), Unusable> {
     Err((cut(authority, 255), reason.to_owned(), AUTHORITY_HINT))
 }
 
-fn each(authorities: &str, provider: impl Fn(String) -> Provider) -> Vec<Provider> {
+fn one_per_authority(authorities: &str, provider: impl Fn(String) -> ToolProvider) -> Vec<ToolProvider> {
     authorities
         .split(';')
-        .map(|authority| match usable(authority.trim()) {
+        .map(|authority| match check_authority(authority.trim()) {
             Ok(()) => provider(authority.trim().to_owned()),
             Err((authority, reason, hint)) => {
-                Provider { state: State::refused(reason, hint), ..provider(authority) }
+                ToolProvider { state: ProviderState::refused(reason, hint), ..provider(authority) }
             }
         })
         .collect()

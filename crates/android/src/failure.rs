@@ -1,7 +1,7 @@
 //! What a provider's answer says went wrong, or what is wrong with the answer.
 
 use crate::bounds::{self, cut};
-use crate::bundle::{Bundle, Value};
+use crate::bundle::{Bundle, BundleValue};
 
 /// Why an answer brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ pub struct AuthorizationRequired {
 /// A text that must be there.
 pub(crate) fn text<'a>(bundle: &'a Bundle, key: &str) -> Result<&'a str, ProviderFailure> {
     match bundle.get(key) {
-        Some(Value::Text(text)) => Ok(text),
+        Some(BundleValue::Text(text)) => Ok(text),
         Some(other) => Err(malformed(format!("{key:?} is {} and not a string", other.type_name()))),
         None => Err(malformed(format!("there is no {key:?} in it"))),
     }
@@ -53,7 +53,7 @@ pub(crate) fn text<'a>(bundle: &'a Bundle, key: &str) -> Result<&'a str, Provide
 /// A text that may be there, cut where it is long. One of another type counts as absent.
 pub(crate) fn short_text(bundle: &Bundle, key: &str) -> Option<String> {
     match bundle.get(key) {
-        Some(Value::Text(text)) => Some(cut(text, bounds::TEXT)),
+        Some(BundleValue::Text(text)) => Some(cut(text, bounds::TEXT)),
         _ => None,
     }
 }
@@ -66,6 +66,6 @@ pub(crate) fn malformed(what: impl AsRef<str>) -> ProviderFailure {
 }
 
 /// The answer, where there is one.
-pub(crate) fn present(bundle: Option<&Bundle>) -> Result<&Bundle, ProviderFailure> {
+pub(crate) fn require_bundle(bundle: Option<&Bundle>) -> Result<&Bundle, ProviderFailure> {
     bundle.ok_or_else(|| malformed("it is null"))
 }

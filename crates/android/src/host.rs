@@ -5,14 +5,14 @@
 //! named and what an answer means is decided above it, once for all hosts.
 
 pub mod adb;
-mod changes;
 pub mod memory;
+mod package_changes;
 
 use std::time::Duration;
 
 use crate::bundle::Bundle;
 
-pub use changes::{Changed, PackageChanges};
+pub use package_changes::{ChangedPackages, PackageChanges};
 
 /// Reaches the app providers of one phone.
 pub trait ProviderHost: Send + Sync + 'static {
@@ -20,7 +20,7 @@ pub trait ProviderHost: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`HostError`] where the system could not be asked.
-    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError>;
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<ProviderDeclaration>, HostError>;
 
     /// Who serves an authority, as the system resolves it (`resolveContentProvider`); nothing where nobody does.
     ///
@@ -54,7 +54,7 @@ pub trait ProviderHost: Send + Sync + 'static {
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError>;
 
     /// What a person can do where a call was refused for want of a permission.
-    fn way_out(&self) -> &'static str {
+    fn permission_hint(&self) -> &'static str {
         "grant this app the permission; where no app defines it, or another app was installed first, install the \
          variant of the bridge that fits"
     }
@@ -77,12 +77,12 @@ pub struct HostCall {
     /// Typed arguments; `null` where there are none.
     pub extras: Option<Bundle>,
     /// How long the caller waits. A host that can end a call itself does so then; others need not look at it.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// One entry of an app's manifest by which its tools are found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Declaration {
+pub struct ProviderDeclaration {
     /// The app.
     pub package: String,
     /// The application's label, resolved; nothing where it has none.
@@ -97,19 +97,19 @@ pub struct Declaration {
     /// Whether the component is exported, as the manifest says.
     pub exported: bool,
     /// Which entry it is.
-    pub entry: Entry,
+    pub entry: DeclarationEntry,
 }
 
 /// How an app says that it offers tools.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum DeclarationEntry {
     /// A service with the action `com.clawseed.action.TOOL_PROVIDER` (CETP, section 2.2), and the meta-data
     /// beside it.
     CetpService {
         /// `com.clawseed.tools.authority`.
-        authority: Option<MetaData>,
+        authority: Option<ManifestMetaData>,
         /// `com.clawseed.tools.version`.
-        version: Option<MetaData>,
+        version: Option<ManifestMetaData>,
     },
     /// A provider for `android.intent.action.VIEW` and the type `application/vnd.mcp.tool`.
     McpMimeType {
@@ -126,7 +126,7 @@ pub enum Entry {
 /// A value of a manifest's `<meta-data>`. The compiler that builds an app gives it a type by its looks: `"1"`
 /// becomes an integer, `"1.0"` a float, `"true"` a boolean.
 #[derive(Debug, Clone, PartialEq)]
-pub enum MetaData {
+pub enum ManifestMetaData {
     /// A string.
     Text(String),
     /// An integer.
@@ -182,7 +182,7 @@ pub enum CallFailure {
     Unsupported(String),
     /// The host took longer than it was given.
     #[error("the provider did not answer in time")]
-    Overdue,
+    TimedOut,
     /// The phone itself is out of reach.
     #[error(transparent)]
     Host(#[from] HostError),

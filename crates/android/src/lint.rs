@@ -9,14 +9,14 @@ mod provider;
 
 use serde::Serialize;
 
-pub use calls::{Probed, probe};
-pub use manifest::of_manifest;
-pub use provider::of_provider;
+pub use calls::{ProbeReport, probe};
+pub use manifest::lint_manifest;
+pub use provider::lint_provider;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LintLevel {
     /// Something does not work.
     Error,
     /// Something works by luck, or not everywhere.
@@ -27,9 +27,9 @@ pub enum Level {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct LintFinding {
     /// How bad it is.
-    pub level: Level,
+    pub level: LintLevel,
     /// Where: an element of the manifest, a tool, a method.
     pub place: String,
     /// What is wrong.
@@ -41,28 +41,28 @@ pub struct Finding {
 
 /// Findings as they come up.
 #[derive(Debug, Default)]
-struct Findings(Vec<Finding>);
+struct LintFindings(Vec<LintFinding>);
 
-impl Findings {
-    fn add(&mut self, level: Level, place: &str, what: impl Into<String>, remedy: &str) {
+impl LintFindings {
+    fn add(&mut self, level: LintLevel, place: &str, what: impl Into<String>, remedy: &str) {
         let remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
-        self.0.push(Finding { level, place: place.to_owned(), what: what.into(), remedy });
+        self.0.push(LintFinding { level, place: place.to_owned(), what: what.into(), remedy });
     }
 
     fn error(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(Level::Error, place, what, remedy);
+        self.add(LintLevel::Error, place, what, remedy);
     }
 
     fn warning(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(Level::Warning, place, what, remedy);
+        self.add(LintLevel::Warning, place, what, remedy);
     }
 
     fn note(&mut self, place: &str, what: impl Into<String>, remedy: &str) {
-        self.add(Level::Note, place, what, remedy);
+        self.add(LintLevel::Note, place, what, remedy);
     }
 
     /// The worst first, otherwise in the order in which they came up.
-    fn sorted(mut self) -> Vec<Finding> {
+    fn sorted(mut self) -> Vec<LintFinding> {
         self.0.sort_by_key(|finding| finding.level);
         self.0
     }

@@ -7,21 +7,21 @@
 
 mod apk;
 mod bytes;
+mod manifest_reader;
 mod resources;
 mod signature;
 mod strings;
-mod typed;
 mod value;
 mod xml;
 
-use crate::host::MetaData;
+use crate::host::ManifestMetaData;
 use crate::mcp;
 
 pub use apk::{Apk, ApkError};
 
 /// An app's manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Manifest {
+pub struct AppManifest {
     /// The app's package.
     pub package: String,
     /// `versionCode`, where it is given.
@@ -37,18 +37,18 @@ pub struct Manifest {
     /// The permissions that it asks for.
     pub uses_permissions: Vec<String>,
     /// What it wants to see of other apps.
-    pub queries: Queries,
+    pub queries: QueriesElement,
     /// Its activities, and their aliases.
-    pub activities: Vec<Component>,
+    pub activities: Vec<AppComponent>,
     /// Its services.
-    pub services: Vec<Component>,
+    pub services: Vec<AppComponent>,
     /// Its broadcast receivers.
-    pub receivers: Vec<Component>,
+    pub receivers: Vec<AppComponent>,
     /// Its content providers.
     pub providers: Vec<ProviderElement>,
 }
 
-impl Manifest {
+impl AppManifest {
     /// Reads a manifest alone, in binary form; what it takes from resources stays unknown.
     ///
     /// # Errors
@@ -62,8 +62,8 @@ impl Manifest {
     /// # Errors
     /// [`ApkError::Manifest`] says what is wrong with it. A table that can't be read counts as empty.
     pub fn read_with(bytes: &[u8], table: &[u8]) -> Result<Self, ApkError> {
-        let resources = resources::Resources::read(table).unwrap_or_else(resources::Resources::none);
-        typed::manifest(&xml::read(bytes)?, &resources).map_err(ApkError::Manifest)
+        let resources = resources::ResourceTable::read(table).unwrap_or_else(resources::ResourceTable::none);
+        manifest_reader::read_manifest(&xml::read(bytes)?, &resources).map_err(ApkError::Manifest)
     }
 }
 
@@ -80,7 +80,7 @@ pub struct PermissionDefinition {
 
 /// `<queries>`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Queries {
+pub struct QueriesElement {
     /// `<package>`.
     pub packages: Vec<String>,
     /// `<intent>`.
@@ -111,7 +111,7 @@ impl IntentFilter {
 
 /// A part of an app.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Component {
+pub struct AppComponent {
     /// Its class, with its package.
     pub class: String,
     /// Whether it is in use from the start.
@@ -125,19 +125,19 @@ pub struct Component {
     /// What it answers to.
     pub filters: Vec<IntentFilter>,
     /// `<meta-data>`, in its order.
-    pub meta_data: Vec<(String, MetaData)>,
+    pub meta_data: Vec<(String, ManifestMetaData)>,
 }
 
-impl Component {
+impl AppComponent {
     /// Whether one of its filters has an action.
     #[must_use]
-    pub fn answers_to(&self, action: &str) -> bool {
+    pub fn has_action(&self, action: &str) -> bool {
         self.filters.iter().any(|filter| filter.actions.iter().any(|known| known == action))
     }
 
     /// A value of its meta-data; the last of that name, as Android keeps it.
     #[must_use]
-    pub fn meta(&self, name: &str) -> Option<&MetaData> {
+    pub fn meta(&self, name: &str) -> Option<&ManifestMetaData> {
         self.meta_data.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 }
@@ -146,7 +146,7 @@ impl Component {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderElement {
     /// What all parts of an app have. Its permission is that for reading and writing, as written.
-    pub component: Component,
+    pub component: AppComponent,
     /// `authorities` as written: several are joined by `;`.
     pub authorities: String,
     /// The permission that reading it needs.

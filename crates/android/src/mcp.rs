@@ -1,4 +1,4 @@
-//! The MCP dialects: what is asked, and what the answers mean (the integration guide, "Tool Protocol Details",
+//! The MCP dialects: what is asked, and what the answers mean (docs/app-providers.md, "Dialects",
 //! and what published apps do).
 
 mod arguments;
@@ -9,8 +9,8 @@ mod properties;
 use toolway_types::JsonObject;
 
 use crate::bounds::{self, cut};
-use crate::bundle::{Bundle, Value};
-use crate::failure::{ProviderFailure, malformed, present, short_text, text};
+use crate::bundle::{Bundle, BundleValue};
+use crate::failure::{ProviderFailure, malformed, require_bundle, short_text, text};
 
 pub use arguments::string_arguments;
 pub use info::read_info;
@@ -31,7 +31,7 @@ pub const EXECUTE_TOOL: &str = "execute_tool";
 /// The extras of `execute_tool`. The arguments are a map of strings, which is there where there are none as well.
 #[must_use]
 pub fn execute_extras(tool: &str, args: &JsonObject) -> Bundle {
-    Bundle::new().with("tool_name", tool).with("tool_arguments", Value::Map(string_arguments(args)))
+    Bundle::new().with("tool_name", tool).with("tool_arguments", BundleValue::Map(string_arguments(args)))
 }
 
 /// The text that a tool gave.
@@ -39,7 +39,7 @@ pub fn execute_extras(tool: &str, args: &JsonObject) -> Bundle {
 /// # Errors
 /// [`ProviderFailure`]: what the answer says, or what is wrong with it.
 pub fn read_result(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
-    let bundle = present(bundle)?;
+    let bundle = require_bundle(bundle)?;
     success(bundle)?;
     let result = text(bundle, "tool_result")?;
     if result.len() > bounds::REPLY_BYTES {
@@ -55,8 +55,8 @@ pub fn read_result(bundle: Option<&Bundle>) -> Result<&str, ProviderFailure> {
 /// Whether the answer says that it worked; it has to say so.
 fn success(bundle: &Bundle) -> Result<(), ProviderFailure> {
     match bundle.get("success") {
-        Some(Value::Boolean(true)) => Ok(()),
-        Some(Value::Boolean(false)) => Err(ProviderFailure::Failed(
+        Some(BundleValue::Boolean(true)) => Ok(()),
+        Some(BundleValue::Boolean(false)) => Err(ProviderFailure::Failed(
             short_text(bundle, "error_message")
                 .filter(|message| !message.trim().is_empty())
                 .unwrap_or_else(|| "the app says that it failed and not why".to_owned()),

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// Longest name, in characters, before a mark that tells it from another.
-const LENGTH: usize = 32;
+const MAX_NAME_LENGTH: usize = 32;
 /// Most names that are remembered, of apps that are gone as well.
-pub const REMEMBERED: usize = 4_096;
+pub const MAX_REMEMBERED: usize = 4_096;
 /// What stands in for a label and a package of which nothing can be used.
-const NAMELESS: &str = "app";
+const DEFAULT_NAME: &str = "app";
 
 /// Who a name belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Owner {
+pub struct NameOwner {
     /// The app.
     pub package: String,
     /// The authority; an app may have several.
@@ -27,9 +27,9 @@ pub struct Owner {
 
 /// Somebody who wants a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Claim {
+pub struct NameClaim {
     /// Who.
-    pub owner: Owner,
+    pub owner: NameOwner,
     /// The app's label, from which the name is made.
     pub label: Option<String>,
     /// Whether it speaks CETP. Of an app that offers its tools in several dialects this is the one that goes by the plain
@@ -40,12 +40,12 @@ pub struct Claim {
 /// The names that were given, as they are kept from one start to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Names(BTreeMap<String, Owner>);
+pub struct ProviderNames(BTreeMap<String, NameOwner>);
 
-impl Names {
+impl ProviderNames {
     /// The name of an owner who has one.
     #[must_use]
-    pub fn of(&self, owner: &Owner) -> Option<&str> {
+    pub fn get(&self, owner: &NameOwner) -> Option<&str> {
         self.0.iter().find(|(_, known)| *known == owner).map(|(name, _)| name.as_str())
     }
 
@@ -54,28 +54,29 @@ impl Names {
     /// it with a mark made from package and authority. Where it is several authorities of one app, the only one of them
     /// that speaks CETP gets it as it is. Those beyond [`REMEMBERED`] get none, nor does
     /// one of whom it is not known who signed it: its name could pass to another signer.
-    pub fn assign(&mut self, claims: &[Claim]) -> bool {
-        let known: BTreeSet<Owner> = self.0.values().cloned().collect();
-        let mut new: BTreeMap<&Owner, (String, bool)> = BTreeMap::new();
-        for Claim { owner, label, is_cetp } in claims {
+    pub fn assign(&mut self, claims: &[NameClaim]) -> bool {
+        let known: BTreeSet<NameOwner> = self.0.values().cloned().collect();
+        let mut new: BTreeMap<&NameOwner, (String, bool)> = BTreeMap::new();
+        for NameClaim { owner, label, is_cetp } in claims {
             if owner.certificate.is_some() && !known.contains(owner) {
                 new.entry(owner).or_insert_with(|| (plain(label.as_deref(), &owner.package), *is_cetp));
             }
         }
-        let mut wanting: BTreeMap<&str, Vec<(&Owner, bool)>> = BTreeMap::new();
+        let mut wanting: BTreeMap<&str, Vec<(&NameOwner, bool)>> = BTreeMap::new();
         for (owner, (plain, is_cetp)) in &new {
             wanting.entry(plain).or_default().push((owner, *is_cetp));
         }
-        let heirs: BTreeSet<&Owner> = wanting.values().filter_map(|wanting| heir(wanting)).collect();
+        let heirs: BTreeSet<&NameOwner> =
+            wanting.values().filter_map(|wanting| unmarked_owner(wanting)).collect();
         let mut changed = false;
         for (owner, (plain, _)) in &new {
-            if self.0.len() >= REMEMBERED {
+            if self.0.len() >= MAX_REMEMBERED {
                 break;
             }
             let name = if heirs.contains(*owner) && !self.0.contains_key(plain) {
                 plain.clone()
             } else {
-                self.marked(plain, owner)
+                self.name_with_hash(plain, owner)
             };
             self.0.insert(name, (*owner).clone());
             changed = true;
@@ -84,7 +85,7 @@ impl Names {
     }
 
     /// The name with a mark, longer where that one is taken: by an earlier certificate of the same app, say.
-    fn marked(&self, plain: &str, owner: &Owner) -> String {
+    fn name_with_hash(&self, plain: &str, owner: &NameOwner) -> String {
         let certificate = owner.certificate.as_deref().unwrap_or_default();
         let mut mark = hash(&[&owner.package, &owner.authority]);
         let mut name = format!("{plain}_{}", short(&mark));
@@ -97,7 +98,7 @@ impl Names {
 }
 
 /// Who of those that want the same name gets it without a mark, if anybody does.
-fn heir<'a>(wanting: &[(&'a Owner, bool)]) -> Option<&'a Owner> {
+fn unmarked_owner<'a>(wanting: &[(&'a NameOwner, bool)]) -> Option<&'a NameOwner> {
     if let [(only, _)] = wanting {
         return Some(*only);
     }
@@ -118,13 +119,13 @@ pub fn plain(label: Option<&str>, package: &str) -> String {
     let last = package.rsplit('.').next().unwrap_or_default();
     [label.unwrap_or_default(), last]
         .iter()
-        .map(|text| clean(text))
+        .map(|text| normalize(text))
         .find(|name| !name.is_empty())
-        .unwrap_or_else(|| NAMELESS.to_owned())
+        .unwrap_or_else(|| DEFAULT_NAME.to_owned())
 }
 
 /// Lower case, `_` for each run of other characters than `a-z0-9`, none at either end.
-fn clean(text: &str) -> String {
+fn normalize(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
         if c.is_ascii_lowercase() || c.is_ascii_digit() {
@@ -132,7 +133,7 @@ fn clean(text: &str) -> String {
         } else if !name.is_empty() && !name.ends_with('_') {
             name.push('_');
         }
-        if name.len() == LENGTH {
+        if name.len() == MAX_NAME_LENGTH {
             break;
         }
     }

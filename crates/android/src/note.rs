@@ -4,7 +4,7 @@ use crate::bounds::{self, cut};
 
 /// How wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoteKind {
+pub enum ProviderNoteKind {
     /// Left out.
     Refused,
     /// Taken all the same.
@@ -13,9 +13,9 @@ pub enum NoteKind {
 
 /// One remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct ProviderNote {
     /// How wrong.
-    pub kind: NoteKind,
+    pub kind: ProviderNoteKind,
     /// The tool that it is about, as the provider named it; nothing where it is about the provider.
     pub tool: Option<String>,
     /// What is wrong, and what came of it.
@@ -24,20 +24,20 @@ pub struct Note {
 
 /// The remarks on one provider, of which there are never more than [`bounds::NOTES`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
-    notes: Vec<Note>,
+pub struct ProviderNotes {
+    notes: Vec<ProviderNote>,
     untold: usize,
 }
 
-impl Notes {
+impl ProviderNotes {
     /// Notes what was taken all the same.
     pub fn flag(&mut self, tool: Option<&str>, reason: impl AsRef<str>) {
-        self.add(NoteKind::Flagged, tool, reason.as_ref());
+        self.add(ProviderNoteKind::Flagged, tool, reason.as_ref());
     }
 
     /// Notes what was left out.
     pub fn refuse(&mut self, tool: Option<&str>, reason: impl AsRef<str>) {
-        self.add(NoteKind::Refused, tool, reason.as_ref());
+        self.add(ProviderNoteKind::Refused, tool, reason.as_ref());
     }
 
     /// Adds those of a later step.
@@ -48,20 +48,20 @@ impl Notes {
         self.untold += others.untold;
     }
 
-    fn add(&mut self, kind: NoteKind, tool: Option<&str>, reason: &str) {
+    fn add(&mut self, kind: ProviderNoteKind, tool: Option<&str>, reason: &str) {
         let tool = tool.map(|tool| cut(tool, bounds::TEXT));
-        self.push(Note { kind, tool, reason: cut(reason, bounds::TEXT) });
+        self.push(ProviderNote { kind, tool, reason: cut(reason, bounds::TEXT) });
     }
 
-    fn push(&mut self, note: Note) {
+    fn push(&mut self, note: ProviderNote) {
         if self.notes.len() + 1 < bounds::NOTES { self.notes.push(note) } else { self.untold += 1 }
     }
 
     /// All of them, with a last one on those that found no room.
     #[must_use]
-    pub fn to_vec(&self) -> Vec<Note> {
-        let untold = (self.untold > 0).then(|| Note {
-            kind: NoteKind::Flagged,
+    pub fn to_vec(&self) -> Vec<ProviderNote> {
+        let untold = (self.untold > 0).then(|| ProviderNote {
+            kind: ProviderNoteKind::Flagged,
             tool: None,
             reason: format!("{} more remarks are not listed", self.untold),
         });

@@ -3,13 +3,13 @@
 use toolway_types::SpecDocument;
 
 use crate::cetp::ProviderInfo;
-use crate::dialect::Dialect;
-use crate::naming::{Claim, Owner};
-use crate::note::Notes;
+use crate::dialect::ProviderDialect;
+use crate::naming::{NameClaim, NameOwner};
+use crate::note::ProviderNotes;
 
 /// What can be had of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum ProviderState {
     /// Its tools.
     Ready,
     /// Nothing, until the user has allowed it in the app.
@@ -29,7 +29,7 @@ pub enum State {
     /// Nothing, until the app or its rights are other ones.
     Refused {
         /// What for.
-        refusal: Refusal,
+        refusal: RefusalReason,
         /// Why.
         reason: String,
         /// What can be done.
@@ -39,27 +39,31 @@ pub enum State {
 
 /// What a provider is refused for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// For what its app declares; it was not asked.
-    Declared,
+    InvalidDeclaration,
     /// For want of a permission.
-    Guarded,
+    MissingPermission,
     /// By the app itself, which does not want this caller.
-    ByTheApp,
+    RefusedByApp,
     /// For there is no way to pass it a call from here.
-    NoWay,
+    Unsupported,
 }
 
-impl State {
+impl ProviderState {
     /// Refused for what its app declares.
     pub fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Refused { refusal: Refusal::Declared, reason: reason.into(), hint: Some(hint.into()) }
+        Self::Refused {
+            refusal: RefusalReason::InvalidDeclaration,
+            reason: reason.into(),
+            hint: Some(hint.into()),
+        }
     }
 }
 
 /// One provider: one authority in one dialect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Provider {
+pub struct ToolProvider {
     /// The app.
     pub package: String,
     /// Its label.
@@ -69,7 +73,7 @@ pub struct Provider {
     /// The authority; empty where none is declared.
     pub authority: String,
     /// How it is spoken to. Before it has answered, B stands for C as well.
-    pub dialect: Dialect,
+    pub dialect: ProviderDialect,
     /// The version of CETP that it speaks.
     pub version: Option<u32>,
     /// The permission that calling it needs.
@@ -77,16 +81,16 @@ pub struct Provider {
     /// What stands before its tools' names; nothing where it has no name yet.
     pub prefix: Option<String>,
     /// What can be had of it.
-    pub state: State,
+    pub state: ProviderState,
     /// Its own words on itself.
     pub info: Option<ProviderInfo>,
     /// Its tools, under its own names.
     pub tools: Vec<SpecDocument>,
     /// What was refused or noticed.
-    pub notes: Notes,
+    pub notes: ProviderNotes,
 }
 
-impl Provider {
+impl ToolProvider {
     /// What to call it in messages to people.
     #[must_use]
     pub fn title(&self) -> &str {
@@ -95,14 +99,14 @@ impl Provider {
 
     /// Whether it is refused for what its app declares, and so not asked.
     #[must_use]
-    pub fn is_declared_wrongly(&self) -> bool {
-        matches!(self.state, State::Refused { refusal: Refusal::Declared, .. })
+    pub fn has_invalid_declaration(&self) -> bool {
+        matches!(self.state, ProviderState::Refused { refusal: RefusalReason::InvalidDeclaration, .. })
     }
 
     /// Whose its name is.
     #[must_use]
-    pub fn owner(&self) -> Owner {
-        Owner {
+    pub fn owner(&self) -> NameOwner {
+        NameOwner {
             package: self.package.clone(),
             authority: self.authority.clone(),
             certificate: self.certificate.clone(),
@@ -111,13 +115,17 @@ impl Provider {
 
     /// Its claim to a name.
     #[must_use]
-    pub fn claim(&self) -> Claim {
-        Claim { owner: self.owner(), label: self.label.clone(), is_cetp: self.dialect == Dialect::Cetp }
+    pub fn claim(&self) -> NameClaim {
+        NameClaim {
+            owner: self.owner(),
+            label: self.label.clone(),
+            is_cetp: self.dialect == ProviderDialect::Cetp,
+        }
     }
 
     /// A tool's name on this phone; nothing where the provider has no name.
     #[must_use]
-    pub fn exposed(&self, tool: &str) -> Option<String> {
+    pub fn exposed_name(&self, tool: &str) -> Option<String> {
         self.prefix.as_ref().map(|prefix| format!("{prefix}__{tool}"))
     }
 }

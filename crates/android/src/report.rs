@@ -4,18 +4,18 @@ use toolway_device::{
     AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
 };
 
-use crate::note::NoteKind;
-use crate::provider::{Provider, State};
+use crate::note::ProviderNoteKind;
+use crate::provider::{ProviderState, ToolProvider};
 
 /// The provider's row.
-pub(crate) fn row(provider: &Provider) -> AppProvider {
+pub(crate) fn app_provider(provider: &ToolProvider) -> AppProvider {
     let (state, reason, hint) = match provider.state.clone() {
-        State::Ready => (AppProviderState::Ready, None, None),
-        State::AuthorizationRequired { message, hint, .. } => {
+        ProviderState::Ready => (AppProviderState::Ready, None, None),
+        ProviderState::AuthorizationRequired { message, hint, .. } => {
             (AppProviderState::AuthorizationRequired, Some(message), hint)
         }
-        State::Unavailable { reason } => (AppProviderState::Unavailable, Some(reason), None),
-        State::Refused { reason, hint, .. } => (AppProviderState::Refused, Some(reason), hint),
+        ProviderState::Unavailable { reason } => (AppProviderState::Unavailable, Some(reason), None),
+        ProviderState::Refused { reason, hint, .. } => (AppProviderState::Refused, Some(reason), hint),
     };
     AppProvider {
         authority: provider.authority.clone(),
@@ -39,15 +39,15 @@ pub(crate) fn row(provider: &Provider) -> AppProvider {
                 })
                 .collect(),
         }),
-        tools: provider.tools.iter().filter_map(|tool| provider.exposed(&tool.name)).collect(),
+        tools: provider.tools.iter().filter_map(|tool| provider.exposed_name(&tool.name)).collect(),
         notes: provider
             .notes
             .to_vec()
             .into_iter()
             .map(|note| AppProviderNote {
                 kind: match note.kind {
-                    NoteKind::Refused => AppProviderNoteKind::Refused,
-                    NoteKind::Flagged => AppProviderNoteKind::Flagged,
+                    ProviderNoteKind::Refused => AppProviderNoteKind::Refused,
+                    ProviderNoteKind::Flagged => AppProviderNoteKind::Flagged,
                 },
                 tool: note.tool,
                 reason: note.reason,

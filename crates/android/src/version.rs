@@ -1,7 +1,7 @@
-//! The version of CETP that a provider says it speaks (section 2.5).
+//! The version of CETP that a provider says it speaks (CETP, section 2.5).
 
-use crate::host::MetaData;
-use crate::note::Notes;
+use crate::host::ManifestMetaData;
+use crate::note::ProviderNotes;
 
 /// The newest version that is known here.
 pub(crate) const KNOWN: i64 = 1;
@@ -11,24 +11,26 @@ pub(crate) const KNOWN: i64 = 1;
 ///
 /// # Errors
 /// In words, where it is no version.
-pub(crate) fn read(version: Option<&MetaData>, notes: &mut Notes) -> Result<u32, String> {
+pub(crate) fn read(version: Option<&ManifestMetaData>, notes: &mut ProviderNotes) -> Result<u32, String> {
     let number = match version {
         None => {
             notes.flag(None, "it does not say its version of the protocol; 1 is assumed");
             return Ok(1);
         }
-        Some(MetaData::Int(number)) => i64::from(*number),
-        Some(MetaData::Float(number)) if number.fract() == 0.0 && number.abs() < 1e9 => whole(*number),
-        Some(MetaData::Text(text)) => text.trim().parse().map_err(|_| {
+        Some(ManifestMetaData::Int(number)) => i64::from(*number),
+        Some(ManifestMetaData::Float(number)) if number.fract() == 0.0 && number.abs() < 1e9 => {
+            whole(*number)
+        }
+        Some(ManifestMetaData::Text(text)) => text.trim().parse().map_err(|_| {
             format!("its version of the protocol, {:?}, is not a number", crate::bounds::cut(text, 40))
         })?,
-        Some(MetaData::Float(number)) => {
+        Some(ManifestMetaData::Float(number)) => {
             return Err(format!("its version of the protocol, {number}, is not a whole number"));
         }
-        Some(MetaData::Boolean(value)) => {
+        Some(ManifestMetaData::Boolean(value)) => {
             return Err(format!("its version of the protocol, {value}, is not a number"));
         }
-        Some(MetaData::Other(what)) => {
+        Some(ManifestMetaData::Other(what)) => {
             return Err(format!(
                 "its version of the protocol is not a number ({})",
                 crate::bounds::cut(what, 100)

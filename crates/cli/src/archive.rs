@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
 
-use crate::folder::{create_private_dir, private};
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
+use crate::folder::{create_private_dir, private_file};
 
 /// The first entry.
 const MANIFEST: &str = "toolway-backup.json";
@@ -50,7 +50,7 @@ const MAX_ENTRIES: usize = 4096;
 
 /// What a backup says of itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Manifest {
+pub(crate) struct BackupManifest {
     /// The form.
     pub(crate) format: u32,
     /// The program that made it.
@@ -58,12 +58,12 @@ pub(crate) struct Manifest {
     /// When, in milliseconds since the epoch.
     pub(crate) created_ms: i64,
     /// What follows.
-    pub(crate) files: Vec<Listed>,
+    pub(crate) files: Vec<BackupFile>,
 }
 
 /// One file of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct BackupFile {
     /// Its path in the data folder, with slashes.
     pub(crate) name: String,
     /// Its size in bytes.
@@ -73,23 +73,27 @@ pub(crate) struct Listed {
 }
 
 /// Writes a backup of these files (name in it, path on disk). It appears under its name when it is whole.
-pub(crate) fn write(to: &Path, files: &[(String, PathBuf)], created_ms: i64) -> Done<Manifest> {
-    let failed = |error: io::Error| Failure::io("write the backup", to, &error);
+pub(crate) fn write(to: &Path, files: &[(String, PathBuf)], created_ms: i64) -> CliResult<BackupManifest> {
+    let failed = |error: io::Error| CliError::io("write the backup", to, &error);
     if to.exists() {
         return Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)));
     }
     let mut listed = Vec::new();
     for (name, path) in files {
-        let unreadable = |error: io::Error| Failure::io("read", path, &error);
+        let unreadable = |error: io::Error| CliError::io("read", path, &error);
         let (size, sha256) =
             digest(&mut File::open(path).map_err(unreadable)?, &mut io::sink()).map_err(unreadable)?;
-        listed.push(Listed { name: name.clone(), size, sha256 });
+        listed.push(BackupFile { name: name.clone(), size, sha256 });
     }
-    let manifest =
-        Manifest { format: FORMAT, version: env!("CARGO_PKG_VERSION").to_owned(), created_ms, files: listed };
-    let (beside, file) = private::temporary(to).map_err(failed)?;
+    let manifest = BackupManifest {
+        format: FORMAT,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_ms,
+        files: listed,
+    };
+    let (beside, file) = private_file::create_temporary(to).map_err(failed)?;
     let written =
-        write_entries(file, &manifest, files, created_ms).and_then(|()| private::rename(&beside, to));
+        write_entries(file, &manifest, files, created_ms).and_then(|()| private_file::rename(&beside, to));
     written.map_err(failed).inspect_err(|_| {
         let _ = std::fs::remove_file(&beside);
     })?;
@@ -98,7 +102,7 @@ pub(crate) fn write(to: &Path, files: &[(String, PathBuf)], created_ms: i64) -> 
 
 fn write_entries(
     file: File,
-    manifest: &Manifest,
+    manifest: &BackupManifest,
     files: &[(String, PathBuf)],
     created_ms: i64,
 ) -> io::Result<()> {
@@ -124,23 +128,24 @@ fn write_entries(
 }
 
 /// Unpacks a backup into a folder that must be empty, checking all of it.
-pub(crate) fn unpack(from: &Path, into: &Path) -> Done<Manifest> {
-    let file = File::open(from).map_err(|error| Failure::io("read the backup", from, &error))?;
+pub(crate) fn unpack(from: &Path, into: &Path) -> CliResult<BackupManifest> {
+    let file = File::open(from).map_err(|error| CliError::io("read the backup", from, &error))?;
     unpack_checked(file, into).map_err(|problem| {
-        Failure::new(format!("{} can't be restored: {problem}", from.display()))
-            .code("bad_backup")
-            .hint("take another backup; nothing was changed")
+        CliError::new(format!("{} can't be restored: {problem}", from.display()))
+            .with_code("bad_backup")
+            .with_hint("take another backup; nothing was changed")
     })
 }
 
-fn unpack_checked(file: File, into: &Path) -> Result<Manifest, String> {
-    let broken =
-        |error: io::Error| format!("it is no tar file, or is cut ({})", crate::report::plain(&error));
+fn unpack_checked(file: File, into: &Path) -> Result<BackupManifest, String> {
+    let broken = |error: io::Error| {
+        format!("it is no tar file, or is cut ({})", crate::error::io_error_message(&error))
+    };
     let mut archive = Archive::new(io::BufReader::new(file));
     let mut entries = archive.entries().map_err(broken)?;
     let mut first = entries.next().ok_or("it is empty")?.map_err(broken)?;
     let manifest = read_manifest(&mut first)?;
-    let mut missing: HashMap<&str, &Listed> =
+    let mut missing: HashMap<&str, &BackupFile> =
         manifest.files.iter().map(|listed| (listed.name.as_str(), listed)).collect();
     if missing.len() != manifest.files.len() {
         return Err("it lists a file twice".to_owned());
@@ -162,12 +167,12 @@ fn unpack_checked(file: File, into: &Path) -> Result<Manifest, String> {
         }
         let path = into.join(&name);
         let unwritable = |error: io::Error| {
-            format!("{} can't be written: {}", path.display(), crate::report::plain(&error))
+            format!("{} can't be written: {}", path.display(), crate::error::io_error_message(&error))
         };
         if let Some(folder) = path.parent() {
             create_private_dir(folder).map_err(|failure| failure.message().to_owned())?;
         }
-        let mut out = private::create_new(&path).map_err(unwritable)?;
+        let mut out = private_file::create_new(&path).map_err(unwritable)?;
         let (size, sha256) = digest(&mut entry, &mut out).map_err(broken)?;
         out.sync_all().map_err(unwritable)?;
         if size != listed.size || sha256 != listed.sha256 {
@@ -180,7 +185,7 @@ fn unpack_checked(file: File, into: &Path) -> Result<Manifest, String> {
     }
 }
 
-fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<Manifest, String> {
+fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<BackupManifest, String> {
     let not_ours = || "it is not a backup that this program made".to_owned();
     if entry.path_bytes().as_ref() != MANIFEST.as_bytes() || entry.size() > MAX_SMALL {
         return Err(not_ours());
@@ -188,16 +193,16 @@ fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<Manifest, Stri
     let mut text = Vec::new();
     entry.read_to_end(&mut text).map_err(|_| not_ours())?;
     #[derive(Deserialize)]
-    struct Form {
+    struct ManifestFormat {
         format: u32,
     }
-    let Form { format } = serde_json::from_slice(&text).map_err(|_| not_ours())?;
+    let ManifestFormat { format } = serde_json::from_slice(&text).map_err(|_| not_ours())?;
     if format != FORMAT {
         return Err(format!(
             "it has form {format}, this program knows {FORMAT}; use the program that made it"
         ));
     }
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| not_ours())?;
+    let manifest: BackupManifest = serde_json::from_slice(&text).map_err(|_| not_ours())?;
     if manifest.files.len() > MAX_ENTRIES {
         return Err("it lists too many files".to_owned());
     }

@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 
 /// From when to when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Validity {
+pub(crate) struct CertificateValidity {
     /// Not before.
     pub(crate) from: Timestamp,
     /// Not after.
@@ -23,30 +23,30 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 /// Of the first certificate in a PEM file; a reason in words where it can't be told.
-pub(crate) fn validity_of_file(path: &Path) -> Result<Validity, String> {
+pub(crate) fn validity_of_file(path: &Path) -> Result<CertificateValidity, String> {
     let certificate = CertificateDer::from_pem_file(path).map_err(|error| error.to_string())?;
     validity(&certificate).ok_or_else(|| "it has no dates that can be read".to_owned())
 }
 
-fn validity(certificate: &[u8]) -> Option<Validity> {
-    let (_, whole, _) = field(certificate)?;
-    let (_, mut fields, _) = field(whole)?;
-    if let Some((VERSION, _, rest)) = field(fields) {
+fn validity(certificate: &[u8]) -> Option<CertificateValidity> {
+    let (_, whole, _) = read_field(certificate)?;
+    let (_, mut fields, _) = read_field(whole)?;
+    if let Some((VERSION, _, rest)) = read_field(fields) {
         fields = rest;
     }
     // Serial number, algorithm, issuer.
     for _ in 0..3 {
-        (_, _, fields) = field(fields)?;
+        (_, _, fields) = read_field(fields)?;
     }
-    let (SEQUENCE, dates, _) = field(fields)? else { return None };
-    let (kind, from, rest) = field(dates)?;
-    let from = moment(kind, from)?;
-    let (kind, to, _) = field(rest)?;
-    Some(Validity { from, to: moment(kind, to)? })
+    let (SEQUENCE, dates, _) = read_field(fields)? else { return None };
+    let (kind, from, rest) = read_field(dates)?;
+    let from = parse_time(kind, from)?;
+    let (kind, to, _) = read_field(rest)?;
+    Some(CertificateValidity { from, to: parse_time(kind, to)? })
 }
 
 /// The first field in DER: its tag, its content, and what follows it.
-fn field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+fn read_field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
@@ -62,7 +62,7 @@ fn field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-fn moment(kind: u8, text: &[u8]) -> Option<Timestamp> {
+fn parse_time(kind: u8, text: &[u8]) -> Option<Timestamp> {
     let text = std::str::from_utf8(text).ok()?;
     let text = match kind {
         // Two digits of the year: 1950 to 2049.

@@ -8,36 +8,36 @@ use crate::commands::{
     agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants,
     man, mcp, models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
 };
-use crate::context::Context;
-use crate::report::{Done, Failure};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 
-const AFTER: &str = "Data lies in the platform's data folder; --data-dir moves it. Settings: defaults, then \
+const AFTER_HELP: &str = "Data lies in the platform's data folder; --data-dir moves it. Settings: defaults, then \
 toolway.toml in the data folder, then TOOLWAY_* variables (limits.frame_bytes is TOOLWAY_LIMITS__FRAME_BYTES), then \
 flags.\n\nExit codes: 0 done, 1 failed, 2 bad usage.";
 
 /// Where flags stand in the help that every command has.
-const COMMON: &str = "Everywhere";
+const COMMON_HEADING: &str = "Everywhere";
 
 /// Lets any AI use the tools of your phones, computers, apps and servers, through one gateway
 #[derive(Debug, Parser)]
-#[command(name = "toolway", version, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "toolway", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Folder where the gateway and this program keep their data
-    #[arg(long, global = true, help_heading = COMMON, display_order = 900, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
     pub(crate) data_dir: Option<PathBuf>,
     /// Settings file, instead of toolway.toml in the data folder
-    #[arg(long, global = true, help_heading = COMMON, display_order = 900, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON on standard output, and errors as JSON on standard error
-    #[arg(long, global = true, help_heading = COMMON, display_order = 900)]
+    #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900)]
     pub(crate) json: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Run the gateway; this computer joins it as a device
     Serve(serve::ServeArgs),
     /// Print a code, a link and a QR code that let one device, app or client in: once, within ten minutes
@@ -106,43 +106,43 @@ pub(crate) enum Command {
 }
 
 /// Runs the command.
-pub(crate) fn run(command: Command, context: &Context) -> Done {
+pub(crate) fn run(command: CliCommand, context: &CliContext) -> CliResult {
     match command {
-        Command::Serve(args) => serve::run(&args, context),
-        Command::Config(command) => config::run(command, context),
-        Command::Version => version::run(context),
-        Command::Completions(args) => completions::run(&args, context),
-        Command::Man(args) => man::run(&args, context),
-        Command::Pair(args) => wait(pair::run(args, context)),
-        Command::Device(args) => wait(device::run(args, context)),
-        Command::Tools(command) => wait(tools::run(command, context)),
-        Command::Devices(command) => wait(devices::run(command, context)),
-        Command::Android(command) => wait(android::run(command, context)),
-        Command::Mcp(args) => wait(mcp::run(*args, context)),
-        Command::Models(command) => wait(models::run(command, context)),
-        Command::Prices(command) => wait(prices::run(command, context)),
-        Command::Agents(command) => wait(agents::run(command, context)),
-        Command::Chat(args) => wait(chat::run(*args, context)),
-        Command::Sessions(command) => wait(sessions::run(command, context)),
-        Command::Usage(args) => wait(usage::run(&args, context)),
-        Command::Calls(command) => wait(calls::run(command, context)),
-        Command::Policy(command) => wait(policy::run(command, context)),
-        Command::Approvals(command) => wait(approvals::run(command, context)),
-        Command::Grants(command) => wait(grants::run(command, context)),
-        Command::Secrets(command) => wait(secrets::run(command, context)),
-        Command::Tokens(command) => wait(tokens::run(command, context)),
-        Command::Backup(args) => wait(backup::run(args, context)),
-        Command::Restore(args) => wait(restore::run(args, context)),
-        Command::Doctor(args) => wait(doctor::run(args, context)),
+        CliCommand::Serve(args) => serve::run(&args, context),
+        CliCommand::Config(command) => config::run(command, context),
+        CliCommand::Version => version::run(context),
+        CliCommand::Completions(args) => completions::run(&args, context),
+        CliCommand::Man(args) => man::run(&args, context),
+        CliCommand::Pair(args) => block_on(pair::run(args, context)),
+        CliCommand::Device(args) => block_on(device::run(args, context)),
+        CliCommand::Tools(command) => block_on(tools::run(command, context)),
+        CliCommand::Devices(command) => block_on(devices::run(command, context)),
+        CliCommand::Android(command) => block_on(android::run(command, context)),
+        CliCommand::Mcp(args) => block_on(mcp::run(*args, context)),
+        CliCommand::Models(command) => block_on(models::run(command, context)),
+        CliCommand::Prices(command) => block_on(prices::run(command, context)),
+        CliCommand::Agents(command) => block_on(agents::run(command, context)),
+        CliCommand::Chat(args) => block_on(chat::run(*args, context)),
+        CliCommand::Sessions(command) => block_on(sessions::run(command, context)),
+        CliCommand::Usage(args) => block_on(usage::run(&args, context)),
+        CliCommand::Calls(command) => block_on(calls::run(command, context)),
+        CliCommand::Policy(command) => block_on(policy::run(command, context)),
+        CliCommand::Approvals(command) => block_on(approvals::run(command, context)),
+        CliCommand::Grants(command) => block_on(grants::run(command, context)),
+        CliCommand::Secrets(command) => block_on(secrets::run(command, context)),
+        CliCommand::Tokens(command) => block_on(tokens::run(command, context)),
+        CliCommand::Backup(args) => block_on(backup::run(args, context)),
+        CliCommand::Restore(args) => block_on(restore::run(args, context)),
+        CliCommand::Doctor(args) => block_on(doctor::run(args, context)),
     }
 }
 
 /// Runs a command that waits for others; one thread is enough for that.
-fn wait(command: impl Future<Output = Done>) -> Done {
+fn block_on(command: impl Future<Output = CliResult>) -> CliResult {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(format!("cannot start: {}", crate::report::plain(&error))))?
+        .map_err(|error| CliError::new(format!("cannot start: {}", crate::error::io_error_message(&error))))?
         .block_on(command)
 }
 

@@ -1,9 +1,9 @@
 //! Asks a running gateway over its REST API.
 
-mod body;
+mod body_stream;
 mod errors;
-pub(crate) mod find;
 mod sse;
+pub(crate) mod target;
 mod websocket;
 
 use std::time::Duration;
@@ -13,22 +13,22 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::report::{Done, Failure};
-pub(crate) use body::Body;
-pub(crate) use find::{ConnectArgs, Place, Target, TokenPlace};
-pub(crate) use sse::{Event, Events};
-pub(crate) use websocket::Socket;
+use crate::error::{CliError, CliResult};
+pub(crate) use body_stream::BodyStream;
+pub(crate) use sse::{GatewayEvent, GatewayEventStream};
+pub(crate) use target::{ConnectArgs, GatewayAddress, GatewayTarget, TokenLocation};
+pub(crate) use websocket::GatewayWebSocket;
 
 /// How long the gateway may take to take the connection.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take to answer where it is not asked to run a tool.
-const PATIENCE: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// What the program calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
 
 /// An answer with when it was given.
 #[derive(Debug)]
-pub(crate) struct Dated {
+pub(crate) struct DatedResponse {
     /// The JSON text as it came.
     pub(crate) text: String,
     /// The gateway's time, in milliseconds since the epoch, where it said it.
@@ -37,30 +37,30 @@ pub(crate) struct Dated {
 
 /// One gateway, reached with one token.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct GatewayClient {
     http: reqwest::Client,
     base: Url,
     token: SecretString,
-    token_place: TokenPlace,
+    token_place: TokenLocation,
 }
 
-impl Client {
+impl GatewayClient {
     /// For a gateway that was found.
-    pub(crate) fn new(target: Target) -> Done<Self> {
+    pub(crate) fn new(target: GatewayTarget) -> CliResult<Self> {
         let base = Url::parse(&target.url)
-            .map_err(|error| Failure::usage(format!("{:?} is not an address: {error}", target.url)))?;
+            .map_err(|error| CliError::usage(format!("{:?} is not an address: {error}", target.url)))?;
         // Also where nothing is encrypted: without one, the library looks for a provider that isn't there.
         let config = toolway_device::trust::rustls_config(&target.trust)
-            .map_err(|error| Failure::new(error.to_string()).code("tls"))?;
+            .map_err(|error| CliError::new(error.to_string()).with_code("tls"))?;
         let http = reqwest::Client::builder()
             .user_agent(USER_AGENT)
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .tls_backend_preconfigured(config)
             .build()
-            .map_err(|error| Failure::new(error.to_string()))?;
+            .map_err(|error| CliError::new(error.to_string()))?;
         Ok(Self { http, base, token: target.token, token_place: target.token_place })
     }
 
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// Where the token came from.
-    pub(crate) fn token_place(&self) -> &TokenPlace {
+    pub(crate) fn token_place(&self) -> &TokenLocation {
         &self.token_place
     }
 
@@ -81,39 +81,39 @@ impl Client {
     }
 
     /// Reads something; gives the JSON text as it came.
-    pub(crate) async fn get(&self, path: &[&str], query: &[(&str, String)]) -> Done<String> {
-        self.answer(self.request_with(Method::GET, path, query)?.timeout(PATIENCE)).await
+    pub(crate) async fn get(&self, path: &[&str], query: &[(&str, String)]) -> CliResult<String> {
+        self.response_text(self.request_with(Method::GET, path, query)?.timeout(REQUEST_TIMEOUT)).await
     }
 
     /// Reads something that may be long, as it comes.
-    pub(crate) async fn get_body(&self, path: &[&str], query: &[(&str, String)]) -> Done<Body> {
-        Ok(Body::of(self.sent(self.request_with(Method::GET, path, query)?).await?))
+    pub(crate) async fn get_stream(&self, path: &[&str], query: &[(&str, String)]) -> CliResult<BodyStream> {
+        Ok(BodyStream::new(self.send_checked(self.request_with(Method::GET, path, query)?).await?))
     }
 
     /// Reads something; also gives the gateway's time.
-    pub(crate) async fn get_dated(&self, path: &[&str]) -> Done<Dated> {
-        let response = self.sent(self.request(Method::GET, path)?.timeout(PATIENCE)).await?;
+    pub(crate) async fn get_dated(&self, path: &[&str]) -> CliResult<DatedResponse> {
+        let response = self.send_checked(self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT)).await?;
         let date = response.headers().get(header::DATE).and_then(|value| value.to_str().ok());
         let date_ms = date
             .and_then(|text| jiff::fmt::rfc2822::parse(text).ok())
             .map(|it| it.timestamp().as_millisecond());
-        let text = response.text().await.map_err(|error| errors::of_transport(self.url(), &error))?;
-        Ok(Dated { text, date_ms })
+        let text = response.text().await.map_err(|error| errors::transport_error(self.url(), &error))?;
+        Ok(DatedResponse { text, date_ms })
     }
 
     /// Asks for something without saying more; gives the JSON text as it came (nothing for 204).
-    pub(crate) async fn ask(&self, method: Method, path: &[&str]) -> Done<String> {
-        self.answer(self.request(method, path)?.timeout(PATIENCE)).await
+    pub(crate) async fn send_empty(&self, method: Method, path: &[&str]) -> CliResult<String> {
+        self.response_text(self.request(method, path)?.timeout(REQUEST_TIMEOUT)).await
     }
 
     /// The same, with a query.
-    pub(crate) async fn ask_with(
+    pub(crate) async fn send_empty_with_query(
         &self,
         method: Method,
         path: &[&str],
         query: &[(&str, String)],
-    ) -> Done<String> {
-        self.answer(self.request_with(method, path, query)?.timeout(PATIENCE)).await
+    ) -> CliResult<String> {
+        self.response_text(self.request_with(method, path, query)?.timeout(REQUEST_TIMEOUT)).await
     }
 
     /// Asks for something; gives the JSON text as it came.
@@ -122,14 +122,14 @@ impl Client {
         method: Method,
         path: &[&str],
         body: &(impl Serialize + ?Sized),
-    ) -> Done<String> {
-        self.answer(self.request(method, path)?.json(body).timeout(PATIENCE)).await
+    ) -> CliResult<String> {
+        self.response_text(self.request(method, path)?.json(body).timeout(REQUEST_TIMEOUT)).await
     }
 
     /// Puts something in its place; gives whether it is new there.
-    pub(crate) async fn put(&self, path: &[&str], body: &(impl Serialize + ?Sized)) -> Done<bool> {
-        let request = self.request(Method::PUT, path)?.json(body).timeout(PATIENCE);
-        Ok(self.sent(request).await?.status() == StatusCode::CREATED)
+    pub(crate) async fn put(&self, path: &[&str], body: &(impl Serialize + ?Sized)) -> CliResult<bool> {
+        let request = self.request(Method::PUT, path)?.json(body).timeout(REQUEST_TIMEOUT);
+        Ok(self.send_checked(request).await?.status() == StatusCode::CREATED)
     }
 
     /// The same of something that takes as long as it takes.
@@ -138,8 +138,8 @@ impl Client {
         method: Method,
         path: &[&str],
         body: &(impl Serialize + ?Sized),
-    ) -> Done<String> {
-        self.answer(self.request(method, path)?.json(body)).await
+    ) -> CliResult<String> {
+        self.response_text(self.request(method, path)?.json(body)).await
     }
 
     /// Calls something that answers with events.
@@ -147,61 +147,70 @@ impl Client {
         &self,
         path: &[&str],
         body: &(impl Serialize + ?Sized),
-    ) -> Done<Events> {
+    ) -> CliResult<GatewayEventStream> {
         let request = self.request(Method::POST, path)?.json(body);
-        self.events(request).await
+        self.open_events(request).await
     }
 
     /// Listens to events.
-    pub(crate) async fn listen(&self, path: &[&str], query: &[(&str, String)]) -> Done<Events> {
-        self.events(self.request_with(Method::GET, path, query)?).await
+    pub(crate) async fn subscribe(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> CliResult<GatewayEventStream> {
+        self.open_events(self.request_with(Method::GET, path, query)?).await
     }
 
-    async fn events(&self, request: RequestBuilder) -> Done<Events> {
-        let response = self.sent(request.header(header::ACCEPT, "text/event-stream")).await?;
-        Ok(Events::of(response))
+    async fn open_events(&self, request: RequestBuilder) -> CliResult<GatewayEventStream> {
+        let response = self.send_checked(request.header(header::ACCEPT, "text/event-stream")).await?;
+        Ok(GatewayEventStream::new(response))
     }
 
-    fn request(&self, method: Method, path: &[&str]) -> Done<RequestBuilder> {
+    fn request(&self, method: Method, path: &[&str]) -> CliResult<RequestBuilder> {
         self.request_with(method, path, &[])
     }
 
-    fn request_with(&self, method: Method, path: &[&str], query: &[(&str, String)]) -> Done<RequestBuilder> {
+    fn request_with(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> CliResult<RequestBuilder> {
         let mut url = self.base.clone();
         url.path_segments_mut()
-            .map_err(|()| Failure::usage(format!("{} can't be a gateway's address", self.base)))?
+            .map_err(|()| CliError::usage(format!("{} can't be a gateway's address", self.base)))?
             .pop_if_empty()
             .extend(path);
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
         let mut token = header::HeaderValue::from_str(&format!("Bearer {}", self.token.expose_secret()))
-            .map_err(|_| Failure::new("the token has characters in it that no token has"))?;
+            .map_err(|_| CliError::new("the token has characters in it that no token has"))?;
         token.set_sensitive(true);
         Ok(self.http.request(method, url).header(header::AUTHORIZATION, token))
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Done<String> {
-        let response = self.sent(request).await?;
-        response.text().await.map_err(|error| errors::of_transport(self.url(), &error))
+    async fn response_text(&self, request: RequestBuilder) -> CliResult<String> {
+        let response = self.send_checked(request).await?;
+        response.text().await.map_err(|error| errors::transport_error(self.url(), &error))
     }
 
     /// Sends it; an answer that is no success becomes a failure in the gateway's own words.
-    async fn sent(&self, request: RequestBuilder) -> Done<reqwest::Response> {
-        let response = request.send().await.map_err(|error| errors::of_transport(self.url(), &error))?;
+    async fn send_checked(&self, request: RequestBuilder) -> CliResult<reqwest::Response> {
+        let response = request.send().await.map_err(|error| errors::transport_error(self.url(), &error))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
         let body = response.text().await.unwrap_or_default();
-        Err(errors::of_answer(self.url(), status, &body, &self.token_place))
+        Err(errors::response_error(self.url(), status, &body, &self.token_place))
     }
 }
 
 /// Reads an answer of the gateway into what is shown of it.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Done<T> {
+pub(crate) fn parse_response<T: DeserializeOwned>(text: &str) -> CliResult<T> {
     serde_json::from_str(text).map_err(|error| {
-        Failure::new(format!("the gateway's answer can't be understood: {error}"))
-            .hint("bring this program and the gateway to the same version (`toolway version`)")
+        CliError::new(format!("the gateway's answer can't be understood: {error}"))
+            .with_hint("bring this program and the gateway to the same version (`toolway version`)")
     })
 }

@@ -1,4 +1,4 @@
-//! What every command is handed: the surroundings, where it prints, and the data folder.
+//! What every command is handed: the env, where it prints, and the data folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use toolway_types::{Clock, SystemClock};
 
-use crate::client::{Client, ConnectArgs, Target};
-use crate::environment::Environment;
+use crate::client::{ConnectArgs, GatewayClient, GatewayTarget};
+use crate::environment::ProcessEnvironment;
+use crate::error::{CliError, CliResult};
 use crate::folder::DataFolder;
 use crate::print::Printer;
-use crate::print::time::Moments;
-use crate::report::{Done, Failure};
-use crate::settings::{FlagSetting, Sources};
+use crate::print::time::TimeFormatter;
+use crate::settings::{FlagSetting, SettingSources};
 
 /// What a command works with.
 #[derive(Debug)]
-pub(crate) struct Context {
-    /// The surroundings.
-    pub(crate) environment: Environment,
+pub(crate) struct CliContext {
+    /// The env.
+    pub(crate) environment: ProcessEnvironment,
     /// Where it prints.
     pub(crate) printer: Printer,
     /// The data folder.
@@ -29,20 +29,20 @@ pub(crate) struct Context {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-impl Context {
-    /// From the surroundings and what was said for every command.
+impl CliContext {
+    /// From the env and what was said for every command.
     pub(crate) fn new(
-        environment: Environment,
+        environment: ProcessEnvironment,
         json: bool,
         data_dir: Option<PathBuf>,
         config: Option<PathBuf>,
-    ) -> Done<Self> {
+    ) -> CliResult<Self> {
         let folder = match data_dir {
             Some(path) => DataFolder::new(path, true),
             None => DataFolder::new(
                 environment.default_data_dir().ok_or_else(|| {
-                    Failure::new("there is no home folder to keep data in")
-                        .hint("name a folder with --data-dir or the variable TOOLWAY_DATA_DIR")
+                    CliError::new("there is no home folder to keep data in")
+                        .with_hint("name a folder with --data-dir or the variable TOOLWAY_DATA_DIR")
                 })?,
                 false,
             ),
@@ -52,8 +52,8 @@ impl Context {
     }
 
     /// A client of the gateway that is meant.
-    pub(crate) fn client(&self, args: &ConnectArgs) -> Done<Client> {
-        Client::new(Target::find(args, self)?)
+    pub(crate) fn client(&self, args: &ConnectArgs) -> CliResult<GatewayClient> {
+        GatewayClient::new(GatewayTarget::find(args, self)?)
     }
 
     /// Now, in milliseconds since the epoch.
@@ -67,20 +67,20 @@ impl Context {
     }
 
     /// How far this person's clock is ahead of the world's, now, in seconds.
-    pub(crate) fn offset_s(&self) -> i32 {
+    pub(crate) fn utc_offset_s(&self) -> i32 {
         self.zone().to_offset(self.clock.now()).seconds()
     }
 
     /// Tells moments as this person sees them.
-    pub(crate) fn moments(&self) -> Moments {
-        Moments::new(self.now_ms(), self.zone())
+    pub(crate) fn time_formatter(&self) -> TimeFormatter {
+        TimeFormatter::new(self.now_ms(), self.zone())
     }
 
     /// All places where settings may stand, with these flags.
-    pub(crate) fn setting_sources(&self, flags: Vec<FlagSetting>) -> Sources {
-        Sources {
+    pub(crate) fn setting_sources(&self, flags: Vec<FlagSetting>) -> SettingSources {
+        SettingSources {
             file: self.config.clone().unwrap_or_else(|| self.folder.settings()),
-            file_named: self.config.is_some(),
+            is_file_required: self.config.is_some(),
             variables: self.environment.settings(),
             flags,
         }

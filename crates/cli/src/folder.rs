@@ -1,17 +1,17 @@
 //! The data folder: what lies where in it, and who may read it (the folder 0700, what lies in it 0600).
 
 pub(crate) mod lock;
-pub(crate) mod private;
-pub(crate) mod running;
+pub(crate) mod private_file;
+pub(crate) mod running_gateway;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// What lies in a data folder besides `toolway.toml` and the database with its companions.
 #[cfg(unix)]
-const OURS: &[&str] = &[
+const KNOWN_ENTRIES: &[&str] = &[
     "owner.token",
     "gateway.json",
     "gateway.lock",
@@ -37,7 +37,7 @@ const OURS: &[&str] = &[
 pub(crate) struct DataFolder {
     path: PathBuf,
     /// Whether it was named, rather than the platform's own.
-    named: bool,
+    is_named: bool,
 }
 
 impl DataFolder {
@@ -45,7 +45,7 @@ impl DataFolder {
     pub(crate) fn new(path: PathBuf, named: bool) -> Self {
         // A relative path means another folder once it is printed in a command to type.
         let path = std::path::absolute(&path).unwrap_or(path);
-        Self { path, named }
+        Self { path, is_named: named }
     }
 
     /// The folder itself.
@@ -54,9 +54,9 @@ impl DataFolder {
     }
 
     /// What must stand in a command so that it uses this folder: nothing, or ` --data-dir PATH`.
-    pub(crate) fn flag(&self) -> String {
-        if self.named {
-            format!(" --data-dir {}", shell_word(&self.path.display().to_string()))
+    pub(crate) fn data_dir_flag(&self) -> String {
+        if self.is_named {
+            format!(" --data-dir {}", shell_quote(&self.path.display().to_string()))
         } else {
             String::new()
         }
@@ -64,7 +64,7 @@ impl DataFolder {
 
     /// Whether it was named, rather than the platform's own.
     pub(crate) fn is_named(&self) -> bool {
-        self.named
+        self.is_named
     }
 
     /// The settings.
@@ -121,7 +121,7 @@ impl DataFolder {
 
     /// Tools that the owner defines.
     pub(crate) fn tools(&self) -> PathBuf {
-        toolway_gateway::toolbox::OwnTools::folder(&self.path)
+        toolway_gateway::gateway_tools::OwnToolLoader::folder(&self.path)
     }
 
     /// Secrets that tools and hooks name, one file each.
@@ -166,23 +166,23 @@ impl DataFolder {
 
     /// Makes the folder where it is missing, for its owner alone. One that is there and open to others is closed
     /// to them, if it is ours: somebody's own folder with other things in it is left as it is.
-    pub(crate) fn create(&self) -> Done {
+    pub(crate) fn create(&self) -> CliResult {
         create_private_dir(&self.path)?;
         #[cfg(unix)]
-        if others_may(&self.path).is_some() && self.is_ours_alone() {
+        if permissions_for_others(&self.path).is_some() && self.has_only_known_entries() {
             let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
             std::fs::set_permissions(&self.path, private)
-                .map_err(|error| Failure::io("close to others", &self.path, &error))?;
+                .map_err(|error| CliError::io("close to others", &self.path, &error))?;
         }
         Ok(())
     }
 
     /// Whether nothing lies in it but what this program puts there.
     #[cfg(unix)]
-    fn is_ours_alone(&self) -> bool {
+    fn has_only_known_entries(&self) -> bool {
         let ours = |name: &std::ffi::OsStr| {
             let name = name.to_string_lossy();
-            OURS.contains(&name.as_ref()) || name.starts_with("toolway.")
+            KNOWN_ENTRIES.contains(&name.as_ref()) || name.starts_with("toolway.")
         };
         let entries = std::fs::read_dir(&self.path);
         entries.is_ok_and(|entries| entries.flatten().all(|entry| ours(&entry.file_name())))
@@ -190,10 +190,10 @@ impl DataFolder {
 }
 
 /// Makes a folder, and those above it, where they are missing; the folder itself for its owner alone.
-pub(crate) fn create_private_dir(path: &Path) -> Done {
+pub(crate) fn create_private_dir(path: &Path) -> CliResult {
     let failed = |error: io::Error| {
-        Failure::io("create the folder", path, &error)
-            .hint("name a folder that you may write to with --data-dir")
+        CliError::io("create the folder", path, &error)
+            .with_hint("name a folder that you may write to with --data-dir")
     };
     if path.is_dir() {
         return Ok(());
@@ -211,7 +211,7 @@ pub(crate) fn create_private_dir(path: &Path) -> Done {
 }
 
 /// The permissions of a file or folder that others than its owner have; none where that can't be told.
-pub(crate) fn others_may(path: &Path) -> Option<u32> {
+pub(crate) fn permissions_for_others(path: &Path) -> Option<u32> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).ok()?.permissions());
@@ -225,7 +225,7 @@ pub(crate) fn others_may(path: &Path) -> Option<u32> {
 }
 
 /// A word as a shell takes it: quoted where it must be.
-pub(crate) fn shell_word(text: &str) -> String {
+pub(crate) fn shell_quote(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-:=@%+,".contains(c);
     if !text.is_empty() && text.chars().all(harmless) {
         return text.to_owned();

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use sysinfo::System;
 use toolway_device::Tool;
-use toolway_host::commands::{Surroundings, load};
+use toolway_host::commands::{CommandEnv, load};
 
-use crate::environment::Environment;
-use crate::folder::private;
-use crate::report::{Done, Failure};
+use crate::environment::ProcessEnvironment;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 
 /// This computer's own tools.
 pub(crate) fn tools() -> Vec<Tool> {
@@ -26,20 +26,20 @@ pub(crate) fn platform() -> String {
 }
 
 /// The tools that a file defines as commands.
-pub(crate) fn command_tools(path: &Path, environment: &Environment) -> Done<Vec<Tool>> {
-    let text = private::read(path)?.ok_or_else(|| {
-        Failure::new(format!("there is no file {}", path.display()))
-            .code("tools_file")
-            .hint("check what --tools names")
+pub(crate) fn command_tools(path: &Path, environment: &ProcessEnvironment) -> CliResult<Vec<Tool>> {
+    let text = private_file::read(path)?.ok_or_else(|| {
+        CliError::new(format!("there is no file {}", path.display()))
+            .with_code("tools_file")
+            .with_hint("check what --tools names")
     })?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let surroundings = Surroundings {
-        environment: environment.all(),
-        folder: absolute.parent().map(Path::to_owned).unwrap_or_default(),
+    let env = CommandEnv {
+        environment: environment.variables_map(),
+        base_dir: absolute.parent().map(Path::to_owned).unwrap_or_default(),
     };
-    load(&text, &surroundings).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display()))
-            .code("tools_file")
-            .hint("correct it; docs/devices.md shows what such a file holds")
+    load(&text, &env).map_err(|error| {
+        CliError::new(format!("{}: {error}", path.display()))
+            .with_code("tools_file")
+            .with_hint("correct it; docs/devices.md shows what such a file holds")
     })
 }

@@ -1,25 +1,25 @@
 //! The `toolway` command. It alone reads the environment, the home folder and the terminal; everything it does
 //! is in the libraries, to which it hands what they need.
 
+mod approval_prompt;
 mod archive;
-mod asking;
 mod certificate;
 mod cli;
 mod client;
 mod commands;
 mod context;
 mod environment;
+mod error;
 mod folder;
 mod host;
 mod principals;
 mod print;
-mod report;
 mod secrets;
 mod settings;
 mod signals;
-mod surroundings;
 mod terminal;
-mod when;
+mod time_args;
+mod tool_env;
 
 use std::process::ExitCode;
 
@@ -27,31 +27,31 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::cli::Cli;
-use crate::context::Context;
-use crate::environment::Environment;
-use crate::report::Failure;
+use crate::context::CliContext;
+use crate::environment::ProcessEnvironment;
+use crate::error::CliError;
 
 fn main() -> ExitCode {
-    let environment = Environment::read();
+    let environment = ProcessEnvironment::read();
     let stderr = environment.stderr;
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return bad_usage(&error, stderr),
     };
     let as_json = cli.json;
-    let done = Context::new(environment, cli.json, cli.data_dir, cli.config)
+    let done = CliContext::new(environment, cli.json, cli.data_dir, cli.config)
         .and_then(|context| cli::run(cli.command, &context));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell(stderr, as_json);
+            failure.print(stderr, as_json);
             failure.exit_code()
         }
     }
 }
 
 /// Help and version are no errors; all else is told like any other failure.
-fn bad_usage(error: &clap::Error, stderr: environment::Stream) -> ExitCode {
+fn bad_usage(error: &clap::Error, stderr: environment::OutputStream) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         // Where nobody reads the help nobody is there to be told.
         let _ = error.print();
@@ -63,12 +63,12 @@ fn bad_usage(error: &clap::Error, stderr: environment::Stream) -> ExitCode {
     }
     let as_json = std::env::args_os().any(|argument| argument == "--json");
     let failure = usage_failure(error);
-    failure.tell(stderr, as_json);
+    failure.print(stderr, as_json);
     failure.exit_code()
 }
 
 /// The parser's message as what is wrong, its tips and the usage as hints.
-fn usage_failure(error: &clap::Error) -> Failure {
+fn usage_failure(error: &clap::Error) -> CliError {
     let text = error.render().to_string();
     let mut message = Vec::new();
     let mut hints = Vec::new();
@@ -83,5 +83,5 @@ fn usage_failure(error: &clap::Error) -> Failure {
             message.push(line.strip_prefix("error: ").unwrap_or(line));
         }
     }
-    hints.into_iter().fold(Failure::usage(message.join("\n")), Failure::hint)
+    hints.into_iter().fold(CliError::usage(message.join("\n")), CliError::with_hint)
 }

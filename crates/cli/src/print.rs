@@ -15,53 +15,53 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::environment::Stream;
-use crate::report::{Done, Failure};
+use crate::environment::OutputStream;
+use crate::error::{CliError, CliResult};
 use style::Style;
-use table::{Pairs, Table};
+use table::{LabeledValues, TextTable};
 
 /// Where a command prints, and in which form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
     /// Whether a program reads it: JSON on standard output, nothing else.
     pub(crate) json: bool,
-    stdout: Stream,
-    stderr: Stream,
+    stdout: OutputStream,
+    stderr: OutputStream,
 }
 
 impl Printer {
     /// On these streams.
-    pub(crate) fn new(json: bool, stdout: Stream, stderr: Stream) -> Self {
+    pub(crate) fn new(json: bool, stdout: OutputStream, stderr: OutputStream) -> Self {
         Self { json, stdout, stderr }
     }
 
     /// Standard output.
-    pub(crate) fn stdout(&self) -> Stream {
+    pub(crate) fn stdout(&self) -> OutputStream {
         self.stdout
     }
 
     /// Standard error.
-    pub(crate) fn stderr(&self) -> Stream {
+    pub(crate) fn stderr(&self) -> OutputStream {
         self.stderr
     }
 
     /// A line of data. It is written as it is: escape what came from elsewhere.
-    pub(crate) fn line(&self, text: &str) -> Done {
+    pub(crate) fn line(&self, text: &str) -> CliResult {
         self.text(&format!("{text}\n"))
     }
 
     /// Data as it is.
-    pub(crate) fn text(&self, text: &str) -> Done {
+    pub(crate) fn text(&self, text: &str) -> CliResult {
         write_stdout(text.as_bytes())
     }
 
     /// Data as it is, whatever it is.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Done {
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> CliResult {
         write_stdout(bytes)
     }
 
     /// Data of a tool as it is for programs, escaped for a terminal; ends with a line feed.
-    pub(crate) fn foreign(&self, text: &str) -> Done {
+    pub(crate) fn untrusted_text(&self, text: &str) -> CliResult {
         let mut shown = if self.stdout.is_terminal { escape::lines(text) } else { text.to_owned() };
         if !shown.ends_with('\n') {
             shown.push('\n');
@@ -70,20 +70,20 @@ impl Printer {
     }
 
     /// JSON text as it came, in one piece.
-    pub(crate) fn raw_json(&self, text: &str) -> Done {
+    pub(crate) fn raw_json(&self, text: &str) -> CliResult {
         if self.stdout.is_terminal { self.line(&escape::json(text)) } else { self.line(text) }
     }
 
     /// A value as JSON, in one line.
-    pub(crate) fn json_value(&self, value: &(impl Serialize + ?Sized)) -> Done {
+    pub(crate) fn json_value(&self, value: &(impl Serialize + ?Sized)) -> CliResult {
         match serde_json::to_string(value) {
             Ok(text) => self.raw_json(&text),
-            Err(error) => Err(Failure::new(format!("cannot write the output as JSON: {error}"))),
+            Err(error) => Err(CliError::new(format!("cannot write the output as JSON: {error}"))),
         }
     }
 
     /// A table, or in words that it is empty.
-    pub(crate) fn table(&self, table: &Table, empty: &str) -> Done {
+    pub(crate) fn table(&self, table: &TextTable, empty: &str) -> CliResult {
         if table.is_empty() {
             self.note(empty);
             return Ok(());
@@ -92,7 +92,7 @@ impl Printer {
     }
 
     /// Labels and values.
-    pub(crate) fn pairs(&self, pairs: &Pairs) -> Done {
+    pub(crate) fn pairs(&self, pairs: &LabeledValues) -> CliResult {
         self.text(&pairs.render(self.stdout.colour))
     }
 
@@ -116,7 +116,7 @@ impl Printer {
 
     /// A line of a conversation with the person, on standard error. It is written as it is: escape what came from
     /// elsewhere.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn interactive_line(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
@@ -132,7 +132,7 @@ impl Printer {
     }
 }
 
-fn write_stdout(bytes: &[u8]) -> Done {
+fn write_stdout(bytes: &[u8]) -> CliResult {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| Failure::output(&error))
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| CliError::output(&error))
 }

@@ -9,10 +9,10 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
-use toolway_tools::secrets::{SecretError, SecretReader, SecretSource};
+use toolway_tools::secrets::{SecretError, SecretLocation, SecretReader};
 
-use crate::folder::{DataFolder, create_private_dir, private};
-use crate::report::{Done, Failure, plain};
+use crate::error::{CliError, CliResult, io_error_message};
+use crate::folder::{DataFolder, create_private_dir, private_file};
 
 /// No secret is longer, in bytes.
 const MAX_SECRET: u64 = 64 << 10;
@@ -21,11 +21,11 @@ const MAX_NAME: usize = 64;
 
 /// Reads secrets from the variables as they were when the program started, and from files as they are now.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct SystemSecretReader {
     variables: HashMap<OsString, OsString>,
 }
 
-impl Kept {
+impl SystemSecretReader {
     /// With these variables.
     pub(crate) fn new(variables: HashMap<OsString, OsString>) -> Self {
         Self { variables }
@@ -37,11 +37,11 @@ impl Kept {
     }
 }
 
-impl SecretReader for Kept {
-    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+impl SecretReader for SystemSecretReader {
+    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
         let text = match source {
-            SecretSource::Env(name) => self.variable(name),
-            SecretSource::File(path) => read_file(path),
+            SecretLocation::Env(name) => self.variable(name),
+            SecretLocation::File(path) => read_file(path),
         };
         text.and_then(|text| match text.trim() {
             "" => Err("it is empty".to_owned()),
@@ -58,7 +58,7 @@ impl SecretReader for Kept {
 fn read_file(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::InvalidData => "it is not text".to_owned(),
-        _ => plain(&error),
+        _ => io_error_message(&error),
     };
     // Reading a pipe or a device might never end.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
@@ -74,63 +74,62 @@ fn read_file(path: &Path) -> Result<String, String> {
 }
 
 /// Whether a secret may have this name, which is its file's as well.
-fn check_name(name: &str) -> Done {
+fn validate_name(name: &str) -> CliResult {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if starts_well && name.len() <= MAX_NAME && name.chars().all(plain) {
         return Ok(());
     }
-    Err(Failure::usage(format!("{name:?} can't be the name of a secret")).hint(format!(
+    Err(CliError::usage(format!("{name:?} can't be the name of a secret")).with_hint(format!(
         "use letters, digits, _ and -, {MAX_NAME} of them at most, the first a letter or digit, as weather_key"
     )))
 }
 
 /// The names of the secrets that a data folder keeps, sorted.
-pub(crate) fn names(folder: &DataFolder) -> Done<Vec<String>> {
+pub(crate) fn names(folder: &DataFolder) -> CliResult<Vec<String>> {
     let path = folder.secrets();
     let entries = match std::fs::read_dir(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|error| Failure::io("read", &path, &error))?,
+        entries => entries.map_err(|error| CliError::io("read", &path, &error))?,
     };
     let mut names: Vec<_> = entries
         .flatten()
         .filter(|entry| entry.path().is_file())
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| check_name(name).is_ok())
+        .filter(|name| validate_name(name).is_ok())
         .collect();
     names.sort();
     Ok(names)
 }
 
 /// Keeps a secret. Gives its file.
-pub(crate) fn set(folder: &DataFolder, name: &str, secret: &SecretString) -> Done<PathBuf> {
-    check_name(name)?;
+pub(crate) fn set(folder: &DataFolder, name: &str, secret: &SecretString) -> CliResult<PathBuf> {
+    validate_name(name)?;
     let text = secret.expose_secret();
-    let wrong = |what: &str| Failure::new(format!("the secret {what}")).code("secret");
+    let wrong = |what: &str| CliError::new(format!("the secret {what}")).with_code("secret");
     if text.trim().is_empty() {
-        return Err(wrong("is empty").hint("give it on standard input: toolway secrets set NAME < FILE"));
+        return Err(wrong("is empty").with_hint("give it on standard input: toolway secrets set NAME < FILE"));
     }
     if text.len() as u64 > MAX_SECRET {
-        return Err(
-            wrong(&format!("is longer than {MAX_SECRET} bytes")).hint("give the secret and nothing else")
-        );
+        return Err(wrong(&format!("is longer than {MAX_SECRET} bytes"))
+            .with_hint("give the secret and nothing else"));
     }
     folder.create()?;
     create_private_dir(&folder.secrets())?;
     let path = folder.secrets().join(name);
-    private::replace(&path, text.trim().as_bytes())?;
+    private_file::replace(&path, text.trim().as_bytes())?;
     Ok(path)
 }
 
 /// Removes a secret.
-pub(crate) fn remove(folder: &DataFolder, name: &str) -> Done {
-    check_name(name)?;
+pub(crate) fn remove(folder: &DataFolder, name: &str) -> CliResult {
+    validate_name(name)?;
     let path = folder.secrets().join(name);
     std::fs::remove_file(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::new(format!("there is no secret {name:?} in the data folder"))
-            .code("secret_unknown")
-            .hint("`toolway secrets list` shows their names"),
-        _ => Failure::io("remove", &path, &error),
+        ErrorKind::NotFound => CliError::new(format!("there is no secret {name:?} in the data folder"))
+            .with_code("secret_unknown")
+            .with_hint("`toolway secrets list` shows their names"),
+        _ => CliError::io("remove", &path, &error),
     })
 }
 

@@ -2,10 +2,10 @@
 //! flags; each layer over the one before. Every effective value is kept with where it came from, and
 //! everything that is wrong is reported at once, each with its place.
 
-pub(crate) mod check;
 mod file;
 pub(crate) mod key;
 mod text;
+pub(crate) mod validation;
 mod variables;
 
 use std::cell::LazyCell;
@@ -18,12 +18,12 @@ use serde_json::Value;
 use toolway_gateway::SettingsOrigin;
 use toolway_gateway::settings::{SettingInfo, Settings, describe};
 
-use crate::report::{Failure, Problem};
-use key::Key;
+use crate::error::{CliError, CliProblem};
+use key::SettingKey;
 
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     /// Nowhere: it is the default.
     Default,
     /// In a file, at a line (from 1).
@@ -39,9 +39,9 @@ pub(crate) enum Origin {
     Flag(String),
 }
 
-impl Origin {
+impl SettingOrigin {
     /// In which order places are gone through: the file by line, variables, flags.
-    fn place(&self) -> (u8, usize) {
+    fn sort_key(&self) -> (u8, usize) {
         match self {
             Self::Default => (0, 0),
             Self::File { line, .. } => (0, *line),
@@ -51,7 +51,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -64,16 +64,16 @@ impl fmt::Display for Origin {
 
 /// A value that was set somewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: Key,
+pub(crate) struct SettingEntry {
+    pub(crate) key: SettingKey,
     pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
     /// Where it is a list in a file: the line of each element.
     pub(crate) element_lines: Vec<usize>,
 }
 
-impl Entry {
-    fn new(key: Key, value: Value, origin: Origin) -> Self {
+impl SettingEntry {
+    fn new(key: SettingKey, value: Value, origin: SettingOrigin) -> Self {
         Self { key, value, origin, element_lines: Vec::new() }
     }
 }
@@ -91,11 +91,11 @@ pub(crate) struct FlagSetting {
 
 /// All places where settings may stand.
 #[derive(Debug, Clone)]
-pub(crate) struct Sources {
+pub(crate) struct SettingSources {
     /// The settings file.
     pub(crate) file: PathBuf,
     /// Whether it was asked for by name, so that it must exist.
-    pub(crate) file_named: bool,
+    pub(crate) is_file_required: bool,
     /// Variables that start as ours do.
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// Flags.
@@ -104,59 +104,59 @@ pub(crate) struct Sources {
 
 /// One setting with its effective value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Effective {
+pub(crate) struct EffectiveSetting {
     /// Its full name.
-    pub(crate) key: Key,
+    pub(crate) key: SettingKey,
     /// What it is.
     pub(crate) description: String,
     /// Its value, hidden where it is a secret.
     pub(crate) value: Value,
     /// Where the value stands.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
 }
 
 /// Settings that are right, with where each came from.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedSettings {
     /// The values.
     pub(crate) settings: Settings,
     /// The file, where there is one.
     pub(crate) file: Option<PathBuf>,
     /// What is allowed but should be known.
-    pub(crate) warnings: Vec<Wrong>,
+    pub(crate) warnings: Vec<SettingDiagnostic>,
     /// Variables that look like settings and are none.
-    pub(crate) ignored: Vec<Wrong>,
-    entries: BTreeMap<Key, Entry>,
+    pub(crate) ignored: Vec<SettingDiagnostic>,
+    entries: BTreeMap<SettingKey, SettingEntry>,
 }
 
 /// Something wrong, or to be known, about a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct SettingDiagnostic {
     /// Where it stands.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
     /// What is wrong.
-    pub(crate) what: String,
+    pub(crate) problem: String,
     /// What to do about it.
     pub(crate) hint: String,
 }
 
-impl Wrong {
-    fn new(origin: Origin, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { origin, what: what.into(), hint: hint.into() }
+impl SettingDiagnostic {
+    fn new(origin: SettingOrigin, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { origin, problem: what.into(), hint: hint.into() }
     }
 
     /// Place and matter in one line.
     pub(crate) fn message(&self) -> String {
         match self.origin {
-            Origin::Default => self.what.clone(),
-            _ => format!("{}: {}", self.origin, self.what),
+            SettingOrigin::Default => self.problem.clone(),
+            _ => format!("{}: {}", self.origin, self.problem),
         }
     }
 }
 
 /// Everything that is wrong, as one failure.
-pub(crate) fn failure(wrong: &[Wrong]) -> Failure {
-    let problem = |it: &Wrong| Problem {
+pub(crate) fn settings_error(wrong: &[SettingDiagnostic]) -> CliError {
+    let problem = |it: &SettingDiagnostic| CliProblem {
         message: it.message(),
         hint: Some(it.hint.clone()).filter(|hint| !hint.is_empty()),
     };
@@ -165,56 +165,57 @@ pub(crate) fn failure(wrong: &[Wrong]) -> Failure {
     } else {
         format!("{} settings are wrong", wrong.len())
     };
-    Failure::new(what)
-        .code("settings")
-        .problems(wrong.iter().map(problem).collect())
-        .hint("`toolway config show` lists the settings; `toolway config check` checks them without starting anything")
+    CliError::new(what)
+        .with_code("settings")
+        .with_problems(wrong.iter().map(problem).collect())
+        .with_hint("`toolway config show` lists the settings; `toolway config check` checks them without starting anything")
 }
 
 /// Every setting with its description, made from the schema of them all when it is asked for: where nothing is wrong
 /// with the settings, that is hardly ever.
-type Known = LazyCell<Vec<SettingInfo>>;
+type SettingCatalog = LazyCell<Vec<SettingInfo>>;
 
 /// Reads all sources and lays them over one another.
 ///
 /// # Errors
 /// Everything that is wrong.
-pub(crate) fn load(sources: &Sources) -> Result<Loaded, Vec<Wrong>> {
-    let known = Known::new(describe);
+pub(crate) fn load(sources: &SettingSources) -> Result<LoadedSettings, Vec<SettingDiagnostic>> {
+    let known = SettingCatalog::new(describe);
     let mut wrong = Vec::new();
     let mut ignored = Vec::new();
     let mut set = Vec::new();
-    let file = file::read(&sources.file, sources.file_named, &mut set, &mut wrong);
+    let file = file::read(&sources.file, sources.is_file_required, &mut set, &mut wrong);
     variables::read(&sources.variables, &known, &mut set, &mut wrong, &mut ignored);
     for flag in &sources.flags {
         text::read_flag(flag, &mut set, &mut wrong);
     }
     let mut entries = BTreeMap::new();
     for entry in set {
-        match check::entry(entry, &known) {
+        match validation::check_entry(entry, &known) {
             Ok(entry) => drop(entries.insert(entry.key.clone(), entry)),
             Err(one) => wrong.push(one),
         }
     }
-    anchor_paths(&mut entries);
-    let settings = check::together(&entries, &mut wrong);
+    resolve_paths(&mut entries);
+    let settings = validation::build_settings(&entries, &mut wrong);
     match settings {
         Some(settings) if wrong.is_empty() => {
-            let warnings = settings.warnings().iter().map(|it| check::placed(it, &entries)).collect();
-            Ok(Loaded { settings, file, warnings, ignored, entries })
+            let warnings =
+                settings.warnings().iter().map(|it| validation::locate_error(it, &entries)).collect();
+            Ok(LoadedSettings { settings, file, warnings, ignored, entries })
         }
         _ => {
-            wrong.sort_by_key(|it| it.origin.place());
+            wrong.sort_by_key(|it| it.origin.sort_key());
             Err(wrong)
         }
     }
 }
 
 /// A relative path in a file is meant from that file's folder; elsewhere from where the program was started.
-fn anchor_paths(entries: &mut BTreeMap<Key, Entry>) {
-    for Entry { key, value, origin, .. } in entries.values_mut() {
+fn resolve_paths(entries: &mut BTreeMap<SettingKey, SettingEntry>) {
+    for SettingEntry { key, value, origin, .. } in entries.values_mut() {
         let folder = match origin {
-            Origin::File { path, .. } => path.parent().map(Path::to_owned),
+            SettingOrigin::File { path, .. } => path.parent().map(Path::to_owned),
             _ => None,
         };
         for text in key.paths_in(value) {
@@ -224,47 +225,48 @@ fn anchor_paths(entries: &mut BTreeMap<Key, Entry>) {
     }
 }
 
-impl Loaded {
+impl LoadedSettings {
     /// Every setting with its effective value, in the order in which they are documented.
-    pub(crate) fn effective(&self) -> Vec<Effective> {
+    pub(crate) fn effective_settings(&self) -> Vec<EffectiveSetting> {
         let mut all = Vec::new();
         for SettingInfo { key, description, default } in describe() {
-            let key = Key::parse(&key);
-            let within: Vec<&Entry> =
+            let key = SettingKey::parse(&key);
+            let within: Vec<&SettingEntry> =
                 self.entries.values().filter(|entry| entry.key.is_below(&key)).collect();
             let entry = self.entries.get(&key);
             if entry.is_none() && !within.is_empty() {
-                all.extend(within.into_iter().map(|entry| Effective {
+                all.extend(within.into_iter().map(|entry| EffectiveSetting {
                     key: entry.key.clone(),
                     description: description.clone(),
-                    value: entry.key.shown(&entry.value),
+                    value: entry.key.redact(&entry.value),
                     origin: entry.origin.clone(),
                 }));
                 continue;
             }
-            let (value, origin) =
-                entry.map_or((default, Origin::Default), |entry| (entry.value.clone(), entry.origin.clone()));
-            all.push(Effective { value: key.shown(&value), key, description, origin });
+            let (value, origin) = entry.map_or((default, SettingOrigin::Default), |entry| {
+                (entry.value.clone(), entry.origin.clone())
+            });
+            all.push(EffectiveSetting { value: key.redact(&value), key, description, origin });
         }
         all
     }
 
     /// Where the settings stand, as the gateway says it to whoever wants to change one over the network.
     pub(crate) fn origin(&self) -> SettingsOrigin {
-        let rules = self.entries.get(&Key::of(&["policy", "rules"]));
-        let in_file = rules.filter(|entry| matches!(entry.origin, Origin::File { .. }));
+        let rules = self.entries.get(&SettingKey::from_parts(&["policy", "rules"]));
+        let in_file = rules.filter(|entry| matches!(entry.origin, SettingOrigin::File { .. }));
         SettingsOrigin {
             file: self.file.clone(),
             rule_lines: in_file.map(|entry| entry.element_lines.clone()).unwrap_or_default(),
-            server_lines: self.lines_below(&Key::of(&["mcp", "servers"])),
+            server_lines: self.table_lines(&SettingKey::from_parts(&["mcp", "servers"])),
         }
     }
 
     /// The first line in the file of each table in this one, by its name.
-    fn lines_below(&self, table: &Key) -> BTreeMap<String, usize> {
+    fn table_lines(&self, table: &SettingKey) -> BTreeMap<String, usize> {
         let mut lines = BTreeMap::new();
         for entry in self.entries.values().filter(|entry| entry.key.is_below(table)) {
-            if let (Some(name), Origin::File { line, .. }) =
+            if let (Some(name), SettingOrigin::File { line, .. }) =
                 (entry.key.parts().get(table.parts().len()), &entry.origin)
             {
                 lines
@@ -277,18 +279,18 @@ impl Loaded {
     }
 
     /// How many settings are set somewhere.
-    pub(crate) fn set(&self) -> usize {
+    pub(crate) fn set_count(&self) -> usize {
         self.entries.len()
     }
 
     /// The names of all settings that have another value there.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
-        let values = |it: &Self| -> BTreeMap<Key, Value> {
-            it.effective().into_iter().map(|one| (one.key, one.value)).collect()
+        let values = |it: &Self| -> BTreeMap<SettingKey, Value> {
+            it.effective_settings().into_iter().map(|one| (one.key, one.value)).collect()
         };
         let (ours, theirs) = (values(self), values(other));
-        let keys: std::collections::BTreeSet<&Key> = ours.keys().chain(theirs.keys()).collect();
-        keys.into_iter().filter(|key| ours.get(key) != theirs.get(key)).map(Key::to_string).collect()
+        let keys: std::collections::BTreeSet<&SettingKey> = ours.keys().chain(theirs.keys()).collect();
+        keys.into_iter().filter(|key| ours.get(key) != theirs.get(key)).map(SettingKey::to_string).collect()
     }
 }
 

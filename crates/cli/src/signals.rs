@@ -1,10 +1,10 @@
 //! What the system tells a program that runs for long: to stop, to read its files again.
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// Listens to them.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct SignalListener {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -13,13 +13,13 @@ pub(crate) struct Signals {
     hangup: tokio::signal::unix::Signal,
 }
 
-impl Signals {
+impl SignalListener {
     /// From now on. Must be called within the runtime.
     #[cfg(unix)]
-    pub(crate) fn new() -> Done<Self> {
+    pub(crate) fn new() -> CliResult<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let listen =
-            |kind| signal(kind).map_err(|error| Failure::new(format!("cannot listen to signals: {error}")));
+            |kind| signal(kind).map_err(|error| CliError::new(format!("cannot listen to signals: {error}")));
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
@@ -29,18 +29,18 @@ impl Signals {
 
     /// From now on. Must be called within the runtime.
     #[cfg(not(unix))]
-    pub(crate) fn new() -> Done<Self> {
-        Ok::<_, Failure>(Self {})
+    pub(crate) fn new() -> CliResult<Self> {
+        Ok::<_, CliError>(Self {})
     }
 
     /// Ctrl-C, or the system asks to stop or to read files again.
-    pub(crate) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next_signal(&mut self) -> ProcessSignal {
         #[cfg(unix)]
         {
             tokio::select! {
-                _ = self.terminate.recv() => Signal::Stop,
-                _ = self.interrupt.recv() => Signal::Stop,
-                _ = self.hangup.recv() => Signal::Reload,
+                _ = self.terminate.recv() => ProcessSignal::Stop,
+                _ = self.interrupt.recv() => ProcessSignal::Stop,
+                _ = self.hangup.recv() => ProcessSignal::Reload,
             }
         }
         #[cfg(not(unix))]
@@ -48,14 +48,14 @@ impl Signals {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }
-            Signal::Stop
+            ProcessSignal::Stop
         }
     }
 }
 
 /// What was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum ProcessSignal {
     /// To stop.
     Stop,
     /// To read files again.

@@ -6,27 +6,29 @@ pub(crate) mod keys;
 
 /// How standard input's terminal is to behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum TerminalMode {
     /// As it is; the guard puts it back whatever somebody else does to it meanwhile.
-    AsIs,
+    Unchanged,
     /// What is typed is shown, line by line.
-    Shown,
+    Echo,
     /// What is typed is not shown; what was typed before this is forgotten.
-    Secret,
+    NoEchoFlush,
     /// What is typed is not shown, and is kept until somebody reads it.
-    Quiet,
+    NoEcho,
     /// Every key comes at once and is not shown; Ctrl-C is a key like any other.
-    Keys,
+    Raw,
 }
 
 /// While it is held, the terminal is in a mode. It does nothing where standard input is no terminal.
 #[derive(Debug)]
-pub(crate) struct Held(#[allow(dead_code, reason = "it works by being dropped")] imp::Before);
+pub(crate) struct TerminalModeGuard(
+    #[allow(dead_code, reason = "it works by being dropped")] imp::SavedTerminalMode,
+);
 
-impl Held {
+impl TerminalModeGuard {
     /// From now on.
-    pub(crate) fn new(mode: Mode) -> Self {
-        Self(imp::Before::change(mode))
+    pub(crate) fn new(mode: TerminalMode) -> Self {
+        Self(imp::SavedTerminalMode::set_mode(mode))
     }
 }
 
@@ -36,29 +38,31 @@ mod imp {
 
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-    use super::Mode;
+    use super::TerminalMode;
 
     #[derive(Debug)]
-    pub(super) struct Before(Option<Termios>);
+    pub(super) struct SavedTerminalMode(Option<Termios>);
 
-    impl Before {
-        pub(super) fn change(mode: Mode) -> Self {
+    impl SavedTerminalMode {
+        pub(super) fn set_mode(mode: TerminalMode) -> Self {
             let before = tcgetattr(io::stdin()).ok();
             if let Some(before) = &before {
                 let mut now = before.clone();
                 let typed = match mode {
-                    Mode::Secret => OptionalActions::Flush,
+                    TerminalMode::NoEchoFlush => OptionalActions::Flush,
                     _ => OptionalActions::Now,
                 };
                 match mode {
-                    Mode::AsIs => {}
-                    Mode::Shown => now.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON),
-                    Mode::Secret | Mode::Quiet => now.local_modes.remove(LocalModes::ECHO),
-                    Mode::Keys => now.local_modes.remove(
+                    TerminalMode::Unchanged => {}
+                    TerminalMode::Echo => now.local_modes.insert(LocalModes::ECHO | LocalModes::ICANON),
+                    TerminalMode::NoEchoFlush | TerminalMode::NoEcho => {
+                        now.local_modes.remove(LocalModes::ECHO)
+                    }
+                    TerminalMode::Raw => now.local_modes.remove(
                         LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN,
                     ),
                 }
-                if mode != Mode::AsIs {
+                if mode != TerminalMode::Unchanged {
                     let _ = tcsetattr(io::stdin(), typed, &now);
                 }
             }
@@ -66,7 +70,7 @@ mod imp {
         }
     }
 
-    impl Drop for Before {
+    impl Drop for SavedTerminalMode {
         fn drop(&mut self) {
             if let Some(before) = &self.0 {
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
@@ -77,13 +81,13 @@ mod imp {
 
 #[cfg(not(unix))]
 mod imp {
-    use super::Mode;
+    use super::TerminalMode;
 
     #[derive(Debug)]
     pub(super) struct Before;
 
-    impl Before {
-        pub(super) fn change(_: Mode) -> Self {
+    impl SavedTerminalMode {
+        pub(super) fn change(_: TerminalMode) -> Self {
             Self
         }
     }

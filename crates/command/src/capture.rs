@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Which end of a long text is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Keep {
+pub enum CaptureEnd {
     /// The start.
     Start,
     /// The end.
@@ -16,20 +16,20 @@ pub enum Keep {
 
 /// A bounded text.
 #[derive(Debug)]
-pub struct Capture {
+pub struct OutputCapture {
     bytes: VecDeque<u8>,
     limit: usize,
-    keep: Keep,
+    kept_end: CaptureEnd,
     dropped: u64,
 }
 
-impl Capture {
-    pub(crate) fn new(limit: usize, keep: Keep) -> Self {
-        Self { bytes: VecDeque::new(), limit, keep, dropped: 0 }
+impl OutputCapture {
+    pub(crate) fn new(limit: usize, keep: CaptureEnd) -> Self {
+        Self { bytes: VecDeque::new(), limit, kept_end: keep, dropped: 0 }
     }
 
     /// Reads to the end. A broken pipe is an end too.
-    pub(crate) async fn fill(&mut self, source: Option<impl AsyncRead + Unpin>) {
+    pub(crate) async fn read_from(&mut self, source: Option<impl AsyncRead + Unpin>) {
         let Some(mut source) = source else { return };
         let mut piece = [0; 8192];
         while let Ok(length @ 1..) = source.read(&mut piece).await {
@@ -41,9 +41,9 @@ impl Capture {
         let room = self.limit - self.bytes.len();
         let over = piece.len().saturating_sub(room);
         self.dropped += over as u64;
-        match self.keep {
-            Keep::Start => self.bytes.extend(piece.iter().take(room)),
-            Keep::End => {
+        match self.kept_end {
+            CaptureEnd::Start => self.bytes.extend(piece.iter().take(room)),
+            CaptureEnd::End => {
                 self.bytes.extend(piece);
                 self.bytes.drain(..over);
             }
@@ -52,7 +52,7 @@ impl Capture {
 
     /// Whether something was thrown away.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         self.dropped > 0
     }
 
@@ -62,13 +62,13 @@ impl Capture {
         let (front, back) = self.bytes.as_slices();
         let bytes = [front, back].concat();
         let text = String::from_utf8_lossy(&bytes);
-        if !self.is_cut() {
+        if !self.is_truncated() {
             return text.into_owned();
         }
         let mark = format!("[{} bytes cut]", self.dropped);
-        match self.keep {
-            Keep::Start => format!("{text}\n{mark}"),
-            Keep::End => format!("{mark}\n{text}"),
+        match self.kept_end {
+            CaptureEnd::Start => format!("{text}\n{mark}"),
+            CaptureEnd::End => format!("{mark}\n{text}"),
         }
     }
 }

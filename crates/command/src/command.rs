@@ -7,65 +7,71 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolway_types::{Code, JsonObject, SpecDocument, ToolError};
 
-use crate::definition::{Definition, Described, Input, Output, Problem};
-use crate::failure;
-use crate::parameters::check_holes;
-use crate::process::{Ended, Launch, Limits, RunError, Surroundings};
-use crate::template::Template;
+use crate::definition::{
+    CommandDefinition, CommandInput, CommandOutputFormat, DefinitionProblem, ToolMetadata,
+};
+use crate::parameters::check_placeholders;
+use crate::process::{CommandEnv, OutputLimits, ProcessOutput, ProgramLaunch, RunError};
+use crate::reported_failure;
+use crate::template::ArgvTemplate;
 
 /// Runs no longer than this where the file does not say.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much is kept of what a command writes.
-const LIMITS: Limits = Limits { stdout: 1 << 20, stderr: 64 << 10 };
+const OUTPUT_LIMITS: OutputLimits = OutputLimits { stdout: 1 << 20, stderr: 64 << 10 };
 
 /// A command, ready to run.
 #[derive(Debug)]
-pub struct Command {
+pub struct ToolCommand {
     name: String,
-    launch: Launch,
-    template: Template,
-    input: Input,
-    output: Output,
+    launch: ProgramLaunch,
+    template: ArgvTemplate,
+    input: CommandInput,
+    output: CommandOutputFormat,
     timeout: Duration,
 }
 
 /// A definition that was understood.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedCommand {
     /// What its callers see. Whether the name and the schema can be used is for whoever offers it to say.
     pub spec: SpecDocument,
     /// What runs.
-    pub command: Command,
+    pub command: ToolCommand,
 }
 
-impl Definition {
+impl CommandDefinition {
     /// Looks for the program and checks that everything fits together. May block for some milliseconds.
     ///
     /// # Errors
     /// [`Problem`] says what does not.
-    pub fn prepare(self, described: Described, surroundings: &Surroundings) -> Result<Prepared, Problem> {
+    pub fn prepare(
+        self,
+        described: ToolMetadata,
+        env: &CommandEnv,
+    ) -> Result<PreparedCommand, DefinitionProblem> {
         let mut spec = described.spec()?;
-        let template = Template::parse(&self.args)?;
+        let template = ArgvTemplate::parse(&self.args)?;
         let schema = spec.parameters.as_ref().map(|schema| schema.to_value()).unwrap_or_default();
-        check_holes(&template, &schema, self.input)?;
-        let timeout =
-            match self.timeout_s {
-                None => TIMEOUT,
-                Some(seconds) => Duration::try_from_secs_f64(seconds)
-                    .ok()
-                    .filter(|timeout| !timeout.is_zero())
-                    .ok_or_else(|| Problem("timeout_s must be a number of seconds above 0".to_owned()))?,
-            };
+        check_placeholders(&template, &schema, self.input)?;
+        let timeout = match self.timeout_s {
+            None => DEFAULT_TIMEOUT,
+            Some(seconds) => {
+                Duration::try_from_secs_f64(seconds).ok().filter(|timeout| !timeout.is_zero()).ok_or_else(
+                    || DefinitionProblem("timeout_s must be a number of seconds above 0".to_owned()),
+                )?
+            }
+        };
         let working_dir = self.working_dir.as_deref();
-        let launch = Launch::find(&self.program, &self.env, self.env_set, working_dir, surroundings)?;
+        let launch = ProgramLaunch::resolve(&self.program, &self.env, self.env_set, working_dir, env)?;
         spec.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let name = spec.name.clone();
-        let command = Command { name, launch, template, input: self.input, output: self.output, timeout };
-        Ok(Prepared { spec, command })
+        let command = ToolCommand { name, launch, template, input: self.input, output: self.output, timeout };
+        Ok(PreparedCommand { spec, command })
     }
 }
 
-impl Command {
+impl ToolCommand {
     /// How long one run may take, as its definition says.
     #[must_use]
     pub fn timeout(&self) -> Duration {
@@ -82,34 +88,35 @@ impl Command {
         arguments: &JsonObject,
         unwanted: impl Future<Output = ()>,
     ) -> Result<Value, ToolError> {
-        let argv = self.template.fill(arguments)?;
+        let argv = self.template.fill_element(arguments)?;
         let input = match self.input {
-            Input::Argv => None,
-            Input::StdinJson => Some(serde_json::to_vec(arguments).unwrap_or_default()),
+            CommandInput::Argv => None,
+            CommandInput::StdinJson => Some(serde_json::to_vec(arguments).unwrap_or_default()),
         };
-        match self.launch.run(argv, input, LIMITS, unwanted).await {
+        match self.launch.run(argv, input, OUTPUT_LIMITS, unwanted).await {
             // It ran, so it may have had effects.
-            Ok(ended) => self.result(&ended).map_err(|error| error.dispatched(true)),
-            Err(error) => Err(not_run(&error)),
+            Ok(ended) => self.to_result(&ended).map_err(|error| error.with_dispatched(true)),
+            Err(error) => Err(run_error(&error)),
         }
     }
 
-    fn result(&self, ended: &Ended) -> Result<Value, ToolError> {
+    fn to_result(&self, ended: &ProcessOutput) -> Result<Value, ToolError> {
         let failed = |what: String| ToolError::new(Code::ToolFailed, format!("{}: {what}", self.name));
         let output = match self.output {
-            Output::Text => Ok(Value::String(ended.stdout.text())),
-            Output::Json if ended.stdout.is_cut() => {
-                Err(format!("its output is longer than {} bytes, so it is no whole JSON", LIMITS.stdout))
-            }
-            Output::Json => serde_json::from_str(&ended.stdout.text())
+            CommandOutputFormat::Text => Ok(Value::String(ended.stdout.text())),
+            CommandOutputFormat::Json if ended.stdout.is_truncated() => Err(format!(
+                "its output is longer than {} bytes, so it is no whole JSON",
+                OUTPUT_LIMITS.stdout
+            )),
+            CommandOutputFormat::Json => serde_json::from_str(&ended.stdout.text())
                 .map_err(|error| format!("its output is not JSON: {error}")),
         };
-        if let (Output::Json, Ok(output), Some(_)) = (self.output, &output, ended.status)
-            && let Some(told) = failure::told(&self.name, output)
+        if let (CommandOutputFormat::Json, Ok(output), Some(_)) = (self.output, &output, ended.status)
+            && let Some(told) = reported_failure::find_reported_failure(&self.name, output)
         {
             return Err(told);
         }
-        if let Some(failure) = ended.failure() {
+        if let Some(failure) = ended.failure_message() {
             return Err(failed(failure));
         }
         let code = ended.status.and_then(|status| status.code());
@@ -117,7 +124,7 @@ impl Command {
     }
 }
 
-fn not_run(error: &RunError) -> ToolError {
+fn run_error(error: &RunError) -> ToolError {
     let failure = ToolError::new(Code::ToolFailed, error.to_string());
     match error {
         RunError::Start { error, .. } if error.kind() == io::ErrorKind::ArgumentListTooLong => failure

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use toolway_types::{Annotations, RawJson, SpecDocument};
+use toolway_types::{RawJson, SpecDocument, ToolAnnotations};
 
 use crate::parameters;
 
 /// What is wrong with one definition, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Problem(pub String);
+pub struct DefinitionProblem(pub String);
 
 /// What a definition says of its tool, whatever it is that runs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Described {
+pub struct ToolMetadata {
     /// As callers name it.
     pub name: String,
     /// A name for people.
@@ -23,7 +23,7 @@ pub struct Described {
     /// What it does.
     pub description: String,
     /// The schema of its arguments.
-    pub parameters: Option<Parameters>,
+    pub parameters: Option<ParameterSchema>,
     /// Never beside another tool of its source.
     #[serde(default)]
     pub sequential: bool,
@@ -39,7 +39,7 @@ pub struct Described {
     pub permissions: Vec<String>,
 }
 
-impl Described {
+impl ToolMetadata {
     /// The keys of a `[[tool]]` that are read here. All others belong to what runs.
     pub(crate) const KEYS: [&str; 9] = [
         "name",
@@ -57,19 +57,19 @@ impl Described {
     ///
     /// # Errors
     /// [`Problem`] where the parameters are no schema of an object.
-    pub fn spec(self) -> Result<SpecDocument, Problem> {
-        let parameters = parameters::schema(self.parameters)?;
-        let annotations = Annotations {
+    pub fn spec(self) -> Result<SpecDocument, DefinitionProblem> {
+        let parameters = parameters::build_schema(self.parameters)?;
+        let annotations = ToolAnnotations {
             read_only_hint: self.read_only.then_some(true),
             destructive_hint: self.destructive,
             open_world_hint: self.open_world,
-            ..Annotations::default()
+            ..ToolAnnotations::default()
         };
         let mut spec = SpecDocument::named(self.name);
         spec.title = self.title;
         spec.description = Some(self.description);
         spec.parameters = Some(RawJson::from(&parameters));
-        if annotations != Annotations::default() {
+        if annotations != ToolAnnotations::default() {
             spec.annotations = RawJson::from_value(&annotations).ok();
         }
         spec.permissions = self.permissions;
@@ -81,14 +81,14 @@ impl Described {
 /// What runs, where it is a command.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Definition {
+pub struct CommandDefinition {
     pub(crate) program: String,
     #[serde(default)]
-    pub(crate) args: Vec<Arg>,
+    pub(crate) args: Vec<ArgDefinition>,
     #[serde(default)]
-    pub(crate) input: Input,
+    pub(crate) input: CommandInput,
     #[serde(default)]
-    pub(crate) output: Output,
+    pub(crate) output: CommandOutputFormat,
     pub(crate) timeout_s: Option<f64>,
     #[serde(default)]
     pub(crate) env: Vec<String>,
@@ -100,7 +100,7 @@ pub struct Definition {
 /// One element of `args`, or several that come and go together.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "an element of args is text, or a list of texts")]
-pub(crate) enum Arg {
+pub(crate) enum ArgDefinition {
     One(String),
     Together(Vec<String>),
 }
@@ -108,7 +108,7 @@ pub(crate) enum Arg {
 /// A JSON Schema, as a table or as JSON text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "parameters are a table, or JSON in a string")]
-pub enum Parameters {
+pub enum ParameterSchema {
     /// JSON.
     Text(String),
     /// TOML.
@@ -118,7 +118,7 @@ pub enum Parameters {
 /// How a command gets its arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Input {
+pub(crate) enum CommandInput {
     #[default]
     Argv,
     StdinJson,
@@ -127,7 +127,7 @@ pub(crate) enum Input {
 /// What its standard output is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Output {
+pub(crate) enum CommandOutputFormat {
     #[default]
     Text,
     Json,

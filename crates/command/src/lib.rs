@@ -54,16 +54,16 @@
 mod capture;
 mod command;
 mod definition;
-mod failure;
-mod file;
-mod group;
+mod definition_file;
 mod parameters;
 mod process;
+mod process_group;
 mod program;
+mod reported_failure;
 mod template;
 
-pub use capture::{Capture, Keep};
-pub use command::{Command, Prepared};
-pub use definition::{Definition, Described, Parameters, Problem};
-pub use file::{Entry, File, FileError, Place};
-pub use process::{Ended, Launch, Limits, RunError, Surroundings};
+pub use capture::{CaptureEnd, OutputCapture};
+pub use command::{PreparedCommand, ToolCommand};
+pub use definition::{CommandDefinition, DefinitionProblem, ParameterSchema, ToolMetadata};
+pub use definition_file::{DefinitionEntry, DefinitionFile, DefinitionFileError, TextPosition};
+pub use process::{CommandEnv, OutputLimits, ProcessOutput, ProgramLaunch, RunError};

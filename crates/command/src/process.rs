@@ -12,23 +12,23 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
-use crate::capture::{Capture, Keep};
-use crate::definition::Problem;
-use crate::group::Group;
+use crate::capture::{CaptureEnd, OutputCapture};
+use crate::definition::DefinitionProblem;
+use crate::process_group::ProcessGroup;
 use crate::program;
 
 /// How long the pipes may stay open once the program has ended: somebody it started may hold them.
-const LINGER: Duration = Duration::from_millis(500);
+const PIPE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How much of its complaints an error tells, in bytes.
-const TOLD: usize = 2 << 10;
+const MAX_ERROR_TEXT_BYTES: usize = 2 << 10;
 
 /// What a program may get from this process, and where its definition lies.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct CommandEnv {
     /// The environment from which `env` passes variables through, and whose `PATH` finds programs.
     pub environment: HashMap<OsString, OsString>,
     /// Where relative `working_dir`s start: the folder of the file.
-    pub folder: PathBuf,
+    pub base_dir: PathBuf,
 }
 
 /// A program that could not be run.
@@ -50,7 +50,7 @@ pub enum RunError {
 
 /// How much is kept of what a program writes, in bytes: of its output the start, of its complaints the end.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct OutputLimits {
     /// Of standard output.
     pub stdout: usize,
     /// Of standard error.
@@ -59,7 +59,7 @@ pub struct Limits {
 
 /// A program, and all that is fixed about how it runs.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct ProgramLaunch {
     program: PathBuf,
     /// All of the environment that it gets.
     environment: Vec<(OsString, OsString)>,
@@ -68,41 +68,41 @@ pub struct Launch {
 
 /// What a run left behind.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProcessOutput {
     /// How the program ended; none where it was killed because nobody wanted it any more.
     pub status: Option<ExitStatus>,
     /// What it wrote.
-    pub stdout: Capture,
+    pub stdout: OutputCapture,
     /// What it complained of.
-    pub stderr: Capture,
+    pub stderr: OutputCapture,
 }
 
-impl Launch {
+impl ProgramLaunch {
     /// Finds a program and settles how it runs. Looks at the disk, so it may block for some milliseconds.
     ///
     /// `env` names the variables that are passed through, `env_set` sets others; the environment is empty
-    /// otherwise. `working_dir` is where it runs: the surroundings' folder where it is none.
+    /// otherwise. `working_dir` is where it runs: the env' folder where it is none.
     ///
     /// # Errors
     /// [`Problem`] where the program or the folder is not there.
-    pub fn find(
+    pub fn resolve(
         program: &str,
         env: &[String],
         env_set: BTreeMap<String, String>,
         working_dir: Option<&str>,
-        surroundings: &Surroundings,
-    ) -> Result<Self, Problem> {
-        let working_dir = surroundings.folder.join(working_dir.unwrap_or_default());
+        command_env: &CommandEnv,
+    ) -> Result<Self, DefinitionProblem> {
+        let working_dir = command_env.base_dir.join(working_dir.unwrap_or_default());
         if !working_dir.is_dir() {
-            return Err(Problem(format!("working_dir {} is not a folder", working_dir.display())));
+            return Err(DefinitionProblem(format!("working_dir {} is not a folder", working_dir.display())));
         }
         let passed = env.iter().filter_map(|name| {
-            let value = surroundings.environment.get(OsString::from(name).as_os_str())?;
+            let value = command_env.environment.get(OsString::from(name).as_os_str())?;
             Some((OsString::from(name), value.clone()))
         });
         let set = env_set.into_iter().map(|(name, value)| (name.into(), value.into()));
         let environment = passed.chain(set).collect();
-        Ok(Self { program: program::find(program, surroundings)?, environment, working_dir })
+        Ok(Self { program: program::find_program(program, command_env)?, environment, working_dir })
     }
 
     /// The program's absolute path.
@@ -121,17 +121,17 @@ impl Launch {
         &self,
         argv: Vec<String>,
         input: Option<Vec<u8>>,
-        limits: Limits,
+        limits: OutputLimits,
         unwanted: impl Future<Output = ()>,
-    ) -> Result<Ended, RunError> {
+    ) -> Result<ProcessOutput, RunError> {
         let mut child = self
-            .start(argv, input.is_some())
+            .spawn(argv, input.is_some())
             .map_err(|error| RunError::Start { program: self.program.clone(), error })?;
-        let group = Group::of(&child);
-        follow(&mut child, &group, input, limits, unwanted).await
+        let group = ProcessGroup::for_child(&child);
+        wait_with_pipes(&mut child, &group, input, limits, unwanted).await
     }
 
-    fn start(&self, argv: Vec<String>, with_input: bool) -> io::Result<Child> {
+    fn spawn(&self, argv: Vec<String>, with_input: bool) -> io::Result<Child> {
         let mut command = tokio::process::Command::new(&self.program);
         command
             .args(argv)
@@ -148,45 +148,45 @@ impl Launch {
     }
 }
 
-impl Ended {
+impl ProcessOutput {
     /// How it failed; none where it ended well.
     #[must_use]
-    pub fn how_it_failed(&self) -> Option<String> {
+    pub fn failure_reason(&self) -> Option<String> {
         match self.status {
             None => Some("it was stopped".to_owned()),
             Some(status) if status.success() => None,
-            Some(status) => Some(how_it_ended(status)),
+            Some(status) => Some(describe_exit_status(status)),
         }
     }
 
     /// How it failed and what it complained of last; none where it ended well.
     #[must_use]
-    pub fn failure(&self) -> Option<String> {
-        let how = self.how_it_failed()?;
+    pub fn failure_message(&self) -> Option<String> {
+        let how = self.failure_reason()?;
         if self.status.is_none() {
             return Some(how);
         }
         let complaints = self.stderr.text();
         let said = if complaints.trim().is_empty() { self.stdout.text() } else { complaints };
-        let said = tail(said.trim(), TOLD);
+        let said = tail(said.trim(), MAX_ERROR_TEXT_BYTES);
         Some(if said.is_empty() { how } else { format!("{how}: {said}") })
     }
 }
 
 /// Feeds, reads and waits, until the program has ended and its pipes are closed, or nobody wants it.
-async fn follow(
+async fn wait_with_pipes(
     child: &mut Child,
-    group: &Group,
+    group: &ProcessGroup,
     input: Option<Vec<u8>>,
-    limits: Limits,
+    limits: OutputLimits,
     unwanted: impl Future<Output = ()>,
-) -> Result<Ended, RunError> {
-    let mut stdout = Capture::new(limits.stdout, Keep::Start);
-    let mut stderr = Capture::new(limits.stderr, Keep::End);
+) -> Result<ProcessOutput, RunError> {
+    let mut stdout = OutputCapture::new(limits.stdout, CaptureEnd::Start);
+    let mut stderr = OutputCapture::new(limits.stderr, CaptureEnd::End);
     let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let status = {
         let pipes = async {
-            tokio::join!(feed(stdin, input), stdout.fill(out), stderr.fill(err));
+            tokio::join!(write_stdin(stdin, input), stdout.read_from(out), stderr.read_from(err));
         };
         tokio::pin!(pipes);
         let mut open = true;
@@ -201,27 +201,27 @@ async fn follow(
         if status.is_none() {
             group.kill();
             // Reaps it, so that nothing of it is left; it is dying already.
-            let _ = timeout(LINGER, child.wait()).await;
+            let _ = timeout(PIPE_TIMEOUT, child.wait()).await;
         }
-        if open && timeout(LINGER, &mut pipes).await.is_err() {
+        if open && timeout(PIPE_TIMEOUT, &mut pipes).await.is_err() {
             group.kill();
             // One that has left the group may still hold them; then what came so far has to do.
-            let _ = timeout(LINGER, &mut pipes).await;
+            let _ = timeout(PIPE_TIMEOUT, &mut pipes).await;
         }
         status
     };
     let status = status.transpose().map_err(RunError::End)?;
-    Ok(Ended { status, stdout, stderr })
+    Ok(ProcessOutput { status, stdout, stderr })
 }
 
 /// Writes the input and closes it. A program that does not read it has its reasons.
-async fn feed(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
+async fn write_stdin(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
     if let (Some(mut stdin), Some(input)) = (stdin, input) {
         let _ = stdin.write_all(&input).await;
     }
 }
 
-fn how_it_ended(status: ExitStatus) -> String {
+fn describe_exit_status(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("it was ended by signal {signal}");

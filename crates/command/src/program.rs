@@ -3,42 +3,48 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::definition::Problem;
-use crate::process::Surroundings;
+use crate::definition::DefinitionProblem;
+use crate::process::CommandEnv;
 
 /// The absolute path of a program.
-pub(crate) fn find(program: &str, surroundings: &Surroundings) -> Result<PathBuf, Problem> {
+pub(crate) fn find_program(program: &str, env: &CommandEnv) -> Result<PathBuf, DefinitionProblem> {
     let path = Path::new(program);
     if program.is_empty() {
-        return Err(Problem("program is empty".to_owned()));
+        return Err(DefinitionProblem("program is empty".to_owned()));
     }
     if path.is_absolute() {
         return if is_executable(path) {
-            checked(path.to_owned())
+            refuse_batch_file(path.to_owned())
         } else {
-            Err(Problem(format!("program {program} is not there, or can't be run")))
+            Err(DefinitionProblem(format!("program {program} is not there, or can't be run")))
         };
     }
     if path.components().count() > 1 {
-        return Err(Problem(format!(
+        return Err(DefinitionProblem(format!(
             "program {program} must be an absolute path, or a name to be found on PATH"
         )));
     }
-    let search = surroundings.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let search = env.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let found = std::env::split_paths(&search)
         .filter(|folder| folder.is_absolute())
         .flat_map(|folder| {
             [folder.join(program), folder.join(format!("{program}{}", std::env::consts::EXE_SUFFIX))]
         })
         .find(|candidate| is_executable(candidate));
-    found.map_or_else(|| Err(Problem(format!("program {program} is not on PATH"))), checked)
+    found.map_or_else(
+        || Err(DefinitionProblem(format!("program {program} is not on PATH"))),
+        refuse_batch_file,
+    )
 }
 
 /// Batch files are run by a shell, which reads arguments in its own way.
-fn checked(path: PathBuf) -> Result<PathBuf, Problem> {
+fn refuse_batch_file(path: PathBuf) -> Result<PathBuf, DefinitionProblem> {
     let ending = path.extension().map(OsStr::to_ascii_lowercase);
     if cfg!(windows) && ending.is_some_and(|ending| ending == "bat" || ending == "cmd") {
-        return Err(Problem(format!("program {} is a batch file, which a shell would run", path.display())));
+        return Err(DefinitionProblem(format!(
+            "program {} is a batch file, which a shell would run",
+            path.display()
+        )));
     }
     Ok(path)
 }

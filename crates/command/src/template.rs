@@ -4,40 +4,42 @@
 use serde_json::Value;
 use toolway_types::{Code, JsonObject, ToolError};
 
-use crate::definition::{Arg, Problem};
+use crate::definition::{ArgDefinition, DefinitionProblem};
 
 /// A piece of an element.
 #[derive(Debug, PartialEq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
-    Hole(String),
+    Placeholder(String),
 }
 
 /// Elements that come and go together.
-type Group = Vec<Vec<Piece>>;
+type ArgGroup = Vec<Vec<TemplatePiece>>;
 
 #[derive(Debug)]
-pub(crate) struct Template(Vec<Group>);
+pub(crate) struct ArgvTemplate(Vec<ArgGroup>);
 
-impl Template {
-    pub(crate) fn parse(args: &[Arg]) -> Result<Self, Problem> {
-        let group = |arg: &Arg| match arg {
-            Arg::One(element) => Ok(vec![pieces(element)?]),
-            Arg::Together(elements) => elements.iter().map(|element| pieces(element)).collect(),
+impl ArgvTemplate {
+    pub(crate) fn parse(args: &[ArgDefinition]) -> Result<Self, DefinitionProblem> {
+        let group = |arg: &ArgDefinition| match arg {
+            ArgDefinition::One(element) => Ok(vec![parse_element(element)?]),
+            ArgDefinition::Together(elements) => {
+                elements.iter().map(|element| parse_element(element)).collect()
+            }
         };
         args.iter().map(group).collect::<Result<_, _>>().map(Self)
     }
 
     /// The parameters that it names.
-    pub(crate) fn holes(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().flatten().filter_map(|piece| match piece {
-            Piece::Hole(name) => Some(name.as_str()),
-            Piece::Text(_) => None,
+            TemplatePiece::Placeholder(name) => Some(name.as_str()),
+            TemplatePiece::Text(_) => None,
         })
     }
 
     /// The `argv` for these arguments, without the program.
-    pub(crate) fn fill(&self, args: &JsonObject) -> Result<Vec<String>, ToolError> {
+    pub(crate) fn fill_element(&self, args: &JsonObject) -> Result<Vec<String>, ToolError> {
         let mut argv = Vec::new();
         for group in &self.0 {
             let filled = group.iter().map(|element| fill(element, args)).collect::<Option<Vec<_>>>();
@@ -54,12 +56,12 @@ impl Template {
 }
 
 /// One element; nothing where a value is missing.
-fn fill(element: &[Piece], args: &JsonObject) -> Option<String> {
+fn fill(element: &[TemplatePiece], args: &JsonObject) -> Option<String> {
     let mut filled = String::new();
     for piece in element {
         match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Hole(name) => match args.get(name)? {
+            TemplatePiece::Text(text) => filled.push_str(text),
+            TemplatePiece::Placeholder(name) => match args.get(name)? {
                 Value::Null => return None,
                 Value::String(text) => filled.push_str(text),
                 other => filled.push_str(&other.to_string()),
@@ -69,12 +71,13 @@ fn fill(element: &[Piece], args: &JsonObject) -> Option<String> {
     Some(filled)
 }
 
-fn pieces(element: &str) -> Result<Vec<Piece>, Problem> {
+fn parse_element(element: &str) -> Result<Vec<TemplatePiece>, DefinitionProblem> {
     let mut pieces = Vec::new();
     let mut text = String::new();
     let mut rest = element.chars().peekable();
-    let problem =
-        |what: &str| Problem(format!("args: {element:?} {what}; braces themselves are {{{{ and }}}}"));
+    let problem = |what: &str| {
+        DefinitionProblem(format!("args: {element:?} {what}; braces themselves are {{{{ and }}}}"))
+    };
     while let Some(c) = rest.next() {
         match c {
             '{' | '}' if rest.peek() == Some(&c) => {
@@ -94,16 +97,16 @@ fn pieces(element: &str) -> Result<Vec<Piece>, Problem> {
                     return Err(problem("has braces without a name in them"));
                 }
                 if !text.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut text)));
+                    pieces.push(TemplatePiece::Text(std::mem::take(&mut text)));
                 }
-                pieces.push(Piece::Hole(name));
+                pieces.push(TemplatePiece::Placeholder(name));
             }
             '}' => return Err(problem("has a closing brace too many")),
             c => text.push(c),
         }
     }
     if !text.is_empty() || pieces.is_empty() {
-        pieces.push(Piece::Text(text));
+        pieces.push(TemplatePiece::Text(text));
     }
     Ok(pieces)
 }

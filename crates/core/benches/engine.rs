@@ -14,42 +14,42 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use toolway_core::{
-    Call, ClosedCall, Commit, EarlierCall, Engine, EngineParts, Keep, Lease, Lookup, OpenedCall,
-    RawArguments, Recorder, Registry, SpecCache,
+    CallRequest, ClosedCall, EarlierCall, Engine, EngineParts, Lease, OpenedCall, RawArguments, RecordCommit,
+    Recorder, Registry, SourceRetention, SpecCache, ToolLookup,
 };
 use toolway_store::{Store, StoreOptions};
 use toolway_types::{PrincipalId, RawJson, Slug, SpecDocument, SystemClock};
 
-use support::{ARGUMENTS, Failure, Figures, caller, document, each, micros, tool};
+use support::{ARGUMENTS, BenchError, BenchMeasurements, caller, document, micros, time_per_round, tool};
 
 /// Counts records and lets them go.
 #[derive(Default)]
-struct Counting {
+struct CountingRecorder {
     opened: AtomicUsize,
     closed: AtomicUsize,
 }
 
 #[async_trait]
-impl Recorder for Counting {
-    fn open(&self, _: Arc<OpenedCall>) -> Commit {
+impl Recorder for CountingRecorder {
+    fn open(&self, _: Arc<OpenedCall>) -> RecordCommit {
         self.opened.fetch_add(1, Ordering::Relaxed);
-        Commit::Queued
+        RecordCommit::Queued
     }
 
-    fn close(&self, _: ClosedCall) -> Commit {
+    fn close(&self, _: ClosedCall) -> RecordCommit {
         self.closed.fetch_add(1, Ordering::Relaxed);
-        Commit::Queued
+        RecordCommit::Queued
     }
 
-    async fn find_keyed(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
+    async fn find_by_key(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
         None
     }
 }
 
 /// An engine with one source of five tools.
-fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), Failure> {
+fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), BenchError> {
     let (registry, cache) = (Registry::new(), SpecCache::default());
-    let lease = registry.lease("living-room-phone".parse()?, Keep::Known);
+    let lease = registry.lease("living-room-phone".parse()?, SourceRetention::Names);
     let tools: Result<_, _> = (0..5).map(|n| tool(&cache, document(&format!("weather_{n}"))?)).collect();
     lease.replace(tools?);
     let parts = EngineParts { recorder, ..EngineParts::new(registry, Arc::new(SystemClock)) };
@@ -68,7 +68,7 @@ async fn call(
     let arguments = RawJson::parse(ARGUMENTS).map_err(|error| error.to_string())?;
     let mut times = Vec::with_capacity(calls);
     for n in 0..calls {
-        let call = Call::new(name.clone(), RawArguments::Json(arguments.clone()), caller.clone());
+        let call = CallRequest::new(name.clone(), RawArguments::Json(arguments.clone()), caller.clone());
         let began = Instant::now();
         let finished = engine.call(call).await;
         times.push(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -91,18 +91,18 @@ fn measure(
     engine: &Arc<Engine>,
     calls: usize,
     rest: Option<(usize, Duration)>,
-) -> Result<Vec<u64>, Failure> {
+) -> Result<Vec<u64>, BenchError> {
     runtime.block_on(async {
         tokio::spawn(call(engine.clone(), calls / 10, rest)).await??;
         Ok(tokio::spawn(call(engine.clone(), calls, rest)).await??)
     })
 }
 
-fn calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
+fn measure_calls(figures: &mut BenchMeasurements, count: usize) -> Result<(), BenchError> {
     let one = Builder::new_current_thread().enable_all().build()?;
     let two = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for (name, runtime) in [("call", &one), ("call_two_workers", &two)] {
-        let recorder = Arc::new(Counting::default());
+        let recorder = Arc::new(CountingRecorder::default());
         let (engine, _lease) = engine(recorder.clone())?;
         figures.times(name, &measure(runtime, &engine, count, None)?);
         let kept = (recorder.opened.load(Ordering::Relaxed), recorder.closed.load(Ordering::Relaxed));
@@ -114,7 +114,7 @@ fn calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
 }
 
 /// The same with the recorder that the gateway has.
-fn recorded_calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
+fn measure_recorded_calls(figures: &mut BenchMeasurements, count: usize) -> Result<(), BenchError> {
     let folder = tempfile::tempdir()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let options = StoreOptions::default();
@@ -131,11 +131,11 @@ fn recorded_calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn lookups(figures: &mut Figures, rounds: usize) -> Result<(), Failure> {
+fn measure_lookups(figures: &mut BenchMeasurements, rounds: usize) -> Result<(), BenchError> {
     let (registry, cache) = (Registry::new(), SpecCache::default());
     let mut leases = Vec::new();
     for source in 0..100 {
-        let lease = registry.lease(format!("device-{source}").parse::<Slug>()?, Keep::Known);
+        let lease = registry.lease(format!("device-{source}").parse::<Slug>()?, SourceRetention::Names);
         let tools: Result<_, _> = (0..100)
             .map(|n| tool(&cache, document(&format!("tool_{}", if n < 50 { n } else { source * 100 + n }))?))
             .collect();
@@ -151,14 +151,14 @@ fn lookups(figures: &mut Figures, rounds: usize) -> Result<(), Failure> {
         ("lookup_unknown_name", "device-42__nothing", false),
         ("lookup_ambiguous_name", "tool_17", false),
     ] {
-        let time = each(rounds, || matches!(look(name), Lookup::Found(..)) == found)?;
+        let time = time_per_round(rounds, || matches!(look(name), ToolLookup::Found(..)) == found)?;
         figures.add(figure, time, "ns");
     }
     Ok(())
 }
 
 /// A spec of about 1,800 bytes.
-fn large(n: usize, distinct: bool) -> Result<SpecDocument, Failure> {
+fn large(n: usize, distinct: bool) -> Result<SpecDocument, BenchError> {
     let mark = if distinct { n } else { 0 };
     let property = |at: usize| {
         let described =
@@ -174,28 +174,28 @@ fn large(n: usize, distinct: bool) -> Result<SpecDocument, Failure> {
 }
 
 /// Memory of this process, in bytes; none where the system does not say.
-fn resident() -> Option<f64> {
+fn resident_memory() -> Option<f64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(pages.split(' ').nth(1)?.parse::<f64>().ok()? * 4096.0)
 }
 
-fn registering(figures: &mut Figures) -> Result<(), Failure> {
+fn measure_registration(figures: &mut BenchMeasurements) -> Result<(), BenchError> {
     // What the first schema of a process costs is not counted.
     drop(tool(&SpecCache::default(), large(0, true)?)?);
     for (name, distinct) in [("register_600_same_schema", false), ("register_600_distinct", true)] {
-        let before = resident();
+        let before = resident_memory();
         let documents: Result<Vec<_>, _> = (0..600).map(|n| large(n, distinct)).collect();
         let documents = documents?;
         let bytes: usize =
             documents.iter().filter_map(|it| it.parameters.as_ref()).map(|it| it.get().len()).sum();
         let (registry, cache) = (Registry::new(), SpecCache::default());
-        let lease = registry.lease("phone".parse()?, Keep::Known);
+        let lease = registry.lease("phone".parse()?, SourceRetention::Names);
         let began = Instant::now();
         let tools: Result<_, _> = documents.into_iter().map(|document| tool(&cache, document)).collect();
         lease.replace(tools?);
         figures.add(name, micros(u64::try_from(began.elapsed().as_nanos())?) / 1000.0, "ms");
         figures.add(format!("{name}_schemas"), f64::from(u32::try_from(bytes)?) / 1e6, "mb");
-        if let (Some(before), Some(after)) = (before, resident()) {
+        if let (Some(before), Some(after)) = (before, resident_memory()) {
             figures.add(format!("{name}_memory"), (after - before) / 1e6, "mb");
         }
         drop(lease);
@@ -203,15 +203,15 @@ fn registering(figures: &mut Figures) -> Result<(), Failure> {
     Ok(())
 }
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), BenchError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let is_said = |word: &str| words.iter().any(|it| it == word);
     let (count, rounds) = if is_said("--quick") { (20_000, 20_000) } else { (300_000, 200_000) };
-    let mut figures = Figures::default();
-    registering(&mut figures)?;
-    lookups(&mut figures, rounds)?;
-    calls(&mut figures, count)?;
-    recorded_calls(&mut figures, count / 10)?;
+    let mut figures = BenchMeasurements::default();
+    measure_registration(&mut figures)?;
+    measure_lookups(&mut figures, rounds)?;
+    measure_calls(&mut figures, count)?;
+    measure_recorded_calls(&mut figures, count / 10)?;
     figures.print(is_said("--json"));
     Ok(())
 }

@@ -12,38 +12,38 @@ use async_trait::async_trait;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use toolway_core::policy::definition::{
-    ApprovalSettings, Effect, PermissionSettings, PolicySettings, RuleDefinition, When,
+    ApprovalSettings, Effect, PermissionSettings, PolicySettings, RuleCondition, RuleDefinition,
 };
 use toolway_core::{
-    Before, Call, Engine, EngineParts, Globs, Hook, HookEntry, HookFault, HookedCall, Keep, Lease, OnFault,
-    Policy, RawArguments, Registry, SpecCache,
+    BeforeCallDecision, CallRequest, Engine, EngineParts, GlobPatterns, Hook, HookCall, HookEntry, HookError,
+    HookErrorAction, Lease, Policy, RawArguments, Registry, SourceRetention, SpecCache,
 };
-use toolway_types::{Envelope, Outcome, RawJson, SystemClock, ToolOutput};
+use toolway_types::{Outcome, RawJson, ResultEnvelope, SystemClock, ToolOutput};
 
-use support::{ARGUMENTS, Failure, Figures, caller, document, each, tool};
+use support::{ARGUMENTS, BenchError, BenchMeasurements, caller, document, time_per_round, tool};
 
 /// Looks and lets pass.
-struct Looking;
+struct NoopHook;
 
 #[async_trait]
-impl Hook for Looking {
-    async fn before(&self, call: &HookedCall) -> Result<Before, HookFault> {
+impl Hook for NoopHook {
+    async fn before_call(&self, call: &HookCall) -> Result<BeforeCallDecision, HookError> {
         std::hint::black_box(call);
-        Ok(Before::Continue)
+        Ok(BeforeCallDecision::Continue)
     }
 }
 
 /// A hundred rules of which only the last fits.
-fn hundred_rules() -> Result<Policy, Failure> {
+fn hundred_rules() -> Result<Policy, BenchError> {
     let rule = |n: usize| RuleDefinition {
-        when: When {
+        when: RuleCondition {
             principals: if n < 99 && n.is_multiple_of(3) {
                 vec![format!("somebody-{n}-*")]
             } else {
                 Vec::new()
             },
             tools: if n == 99 { vec!["living-*/*".to_owned()] } else { vec![format!("device-{n}-*/tool_*")] },
-            ..When::default()
+            ..RuleCondition::default()
         },
         effect: if n == 99 { Effect::Allow } else { Effect::Deny },
         ..RuleDefinition::default()
@@ -57,11 +57,11 @@ fn hundred_rules() -> Result<Policy, Failure> {
     compiled.map_err(|problems| format!("{problems:?}").into())
 }
 
-fn engine(sources: usize, tools: usize) -> Result<(Arc<Engine>, Vec<Lease>), Failure> {
+fn engine(sources: usize, tools: usize) -> Result<(Arc<Engine>, Vec<Lease>), BenchError> {
     let (registry, cache) = (Registry::new(), SpecCache::default());
     let mut leases = Vec::new();
     for source in 0..sources {
-        let lease = registry.lease(format!("living-room-{source}").parse()?, Keep::Known);
+        let lease = registry.lease(format!("living-room-{source}").parse()?, SourceRetention::Names);
         let made: Result<_, _> = (0..tools).map(|n| tool(&cache, document(&format!("tool_{n}"))?)).collect();
         lease.replace(made?);
         leases.push(lease);
@@ -72,21 +72,21 @@ fn engine(sources: usize, tools: usize) -> Result<(Arc<Engine>, Vec<Lease>), Fai
     });
     engine.set_hooks(vec![HookEntry {
         name: "looking".into(),
-        hook: Arc::new(Looking),
-        tools: Globs::new(["*"])?,
-        before: true,
-        after: false,
+        hook: Arc::new(NoopHook),
+        tools: GlobPatterns::new(["*"])?,
+        runs_before: true,
+        runs_after: false,
         timeout: Duration::from_secs(2),
-        on_fault: OnFault::Closed,
+        on_error: HookErrorAction::FailClosed,
     }]);
     Ok((engine, leases))
 }
 
-fn request(name: &str) -> Result<Call, Failure> {
-    Ok(Call::new(name, RawArguments::Json(RawJson::parse(ARGUMENTS)?), caller()))
+fn request(name: &str) -> Result<CallRequest, BenchError> {
+    Ok(CallRequest::new(name, RawArguments::Json(RawJson::parse(ARGUMENTS)?), caller()))
 }
 
-fn one(runtime: &Runtime, engine: &Arc<Engine>, count: usize) -> Result<Vec<u64>, Failure> {
+fn measure_calls(runtime: &Runtime, engine: &Arc<Engine>, count: usize) -> Result<Vec<u64>, BenchError> {
     let mut times = Vec::with_capacity(count);
     for at in 0..count + count / 10 {
         let call = request("living-room-0__tool_2")?;
@@ -112,7 +112,7 @@ fn one(runtime: &Runtime, engine: &Arc<Engine>, count: usize) -> Result<Vec<u64>
 }
 
 /// Two hundred calls of one answer: their time together, the least of several.
-fn answers(runtime: &Runtime, engine: &Arc<Engine>) -> Result<f64, Failure> {
+fn measure_answers(runtime: &Runtime, engine: &Arc<Engine>) -> Result<f64, BenchError> {
     let mut least = Duration::MAX;
     for _ in 0..20 {
         let calls: Result<Vec<_>, _> =
@@ -134,17 +134,17 @@ fn answers(runtime: &Runtime, engine: &Arc<Engine>) -> Result<f64, Failure> {
     Ok(200.0 / least.as_secs_f64())
 }
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), BenchError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let is_said = |word: &str| words.iter().any(|it| it == word);
     let count = if is_said("--quick") { 20_000 } else { 200_000 };
-    let mut figures = Figures::default();
+    let mut figures = BenchMeasurements::default();
 
     let current = Builder::new_current_thread().enable_all().build()?;
     let (engine_of_five, _leases) = engine(1, 5)?;
-    figures.times("call_100_rules_1_hook", &one(&current, &engine_of_five, count)?);
+    figures.times("call_100_rules_1_hook", &measure_calls(&current, &engine_of_five, count)?);
     let two = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    figures.add("answers_of_200_calls", answers(&two, &engine_of_five)?, "calls/s");
+    figures.add("answers_of_200_calls", measure_answers(&two, &engine_of_five)?, "calls/s");
 
     let (engine_of_many, _leases) = engine(100, 100)?;
     let (caller, snapshot, policy) =
@@ -157,16 +157,20 @@ fn main() -> Result<(), Failure> {
         return Err("not every tool was listed".into());
     }
     figures.add("list_10000_first_time", began.elapsed().as_secs_f64() * 1e3, "ms");
-    figures.add("list_10000", each(20, listed)? / 1e6, "ms");
+    figures.add("list_10000", time_per_round(20, listed)? / 1e6, "ms");
     let found = |name: &str| {
         let found = snapshot.lookup(name, &caller, |id, spec| policy.may_use(&caller, id, spec));
-        matches!(found, toolway_core::Lookup::Found(..))
+        matches!(found, toolway_core::ToolLookup::Found(..))
     };
-    figures.add("lookup_among_10000_with_rules", each(count, || found("living-room-42__tool_17"))?, "ns");
+    figures.add(
+        "lookup_among_10000_with_rules",
+        time_per_round(count, || found("living-room-42__tool_17"))?,
+        "ns",
+    );
 
     let large = Outcome::Success(ToolOutput::text("a \"quoted\" line\n".repeat((64 << 10) / 16)));
-    let written = || serde_json::to_string(&Envelope(&large)).is_ok_and(|text| text.len() > 64 << 10);
-    figures.add("write_64_kib_result", each(200, written)? / 1e3, "us");
+    let written = || serde_json::to_string(&ResultEnvelope(&large)).is_ok_and(|text| text.len() > 64 << 10);
+    figures.add("write_64_kib_result", time_per_round(200, written)? / 1e3, "us");
     figures.print(is_said("--json"));
     Ok(())
 }

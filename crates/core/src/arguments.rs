@@ -1,6 +1,6 @@
 //! The arguments of a call: the caller's own bytes beside the parsed object.
 
-mod parse;
+mod unique_keys;
 
 use serde_json::Value;
 use toolway_types::{JsonObject, RawJson};
@@ -31,7 +31,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Parses what the caller gave (invariant 5: malformed or cut JSON is never taken for `{}`).
+    /// Parses what the caller gave (invariant "nothing invalid runs": malformed or truncated JSON never becomes `{}`).
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -41,7 +41,7 @@ impl Arguments {
             RawArguments::Text(text) => return Self::parse_text(&text),
             RawArguments::Json(raw) => raw,
         };
-        match parse::value(&raw) {
+        match unique_keys::parse_value(&raw) {
             Ok(Value::Null) => Ok(Self::empty()),
             Ok(Value::String(text)) => Self::parse_text(&text),
             Ok(value) => Self::from_parts(raw, value),
@@ -55,8 +55,8 @@ impl Arguments {
         }
         let raw = RawJson::parse(text.trim())
             .map_err(|error| format!("the arguments are not well-formed JSON: {error}"))?;
-        let value =
-            parse::value(&raw).map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
+        let value = unique_keys::parse_value(&raw)
+            .map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
         Self::from_parts(raw, value)
     }
 

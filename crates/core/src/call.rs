@@ -1,15 +1,15 @@
 //! The way of a call, step by step. Each step is a module beside this file.
 
-mod arguments;
-mod consent;
-mod cut;
+mod argument_check;
+pub(crate) mod batch;
+mod consent_check;
 mod hooks;
+pub(crate) mod idempotency;
 mod lookup;
-pub(crate) mod many;
-pub(crate) mod once;
 mod record;
-mod redact;
-mod run;
+mod redaction;
+mod tool_run;
+mod truncation;
 
 use std::sync::Arc;
 
@@ -18,96 +18,120 @@ use toolway_types::{Code, ToolError};
 use tracing::Instrument as _;
 
 use crate::arguments::Arguments;
-use crate::caller::Door;
-use crate::engine::{Call, Engine, EngineSettings, Finished, NoRoom};
-pub(crate) use arguments::CHECKS;
-use lookup::Target;
-use record::OpenRecord;
+use crate::caller::EntryPoint;
+use crate::engine::{AdmissionError, CallRequest, Engine, EngineSettings, FinishedCall};
+pub(crate) use argument_check::MAX_HEAVY_CHECKS;
+use lookup::CallTarget;
+use record::CallRecordGuard;
 
 impl Engine {
     /// Runs a tool. Whatever happens on the way, the call ends in exactly one outcome, which is recorded
-    /// before it is returned (invariant 1): looks the name up among what the policy lets this caller use, checks
+    /// before it is returned (invariant "exactly one recorded outcome"): looks the name up among what the policy lets this caller use, checks
     /// the arguments, counts the call against its principal's limits, gets a person's consent where the rules want
     /// it, asks the hooks, runs the tool in its own task under the one deadline, asks the hooks again, checks the
     /// size of what there is. A model is given as much of the text as it can use.
     ///
     /// Dropping the returned future cancels the call and records that.
-    pub async fn call(self: &Arc<Self>, call: Call) -> Finished {
+    pub async fn call(self: &Arc<Self>, call: CallRequest) -> FinishedCall {
         let span = tracing::debug_span!(
             "call", id = %call.id, name = %call.name, caller = %call.caller.principal.id,
             tool = tracing::field::Empty
         );
         let settings = self.settings.load_full();
-        let for_model = call.caller.door == Door::Agent;
+        let for_model = call.caller.via == EntryPoint::Agent;
         // Where nobody looks at spans, the call is not moved into one.
         let mut finished = match span.is_disabled() {
             true => self.call_in_span(&settings, call).await,
             false => Box::pin(self.call_in_span(&settings, call)).instrument(span).await,
         };
         if for_model {
-            finished.outcome = cut::for_model(&finished.outcome, settings.model_text_bytes, finished.id);
+            finished.outcome =
+                truncation::truncate_for_model(&finished.outcome, settings.model_text_bytes, finished.id);
         }
         finished
     }
 
-    async fn call_in_span(self: &Arc<Self>, settings: &Arc<EngineSettings>, mut call: Call) -> Finished {
+    async fn call_in_span(
+        self: &Arc<Self>,
+        settings: &Arc<EngineSettings>,
+        mut call: CallRequest,
+    ) -> FinishedCall {
         let accepted = Instant::now();
-        let refuse = |call: Call, target: Option<Target>, arguments: Option<Arguments>, error: ToolError| {
-            let open =
-                OpenRecord::open(self, settings, &call, accepted, target.as_ref(), arguments.as_ref(), None);
+        let refuse = |call: CallRequest,
+                      target: Option<CallTarget>,
+                      arguments: Option<Arguments>,
+                      error: ToolError| {
+            let open = CallRecordGuard::open(
+                self,
+                settings,
+                &call,
+                accepted,
+                target.as_ref(),
+                arguments.as_ref(),
+                None,
+            );
             open.close(Err(error))
         };
-        let _boarding = match self.flight.board(settings.calls_in_flight) {
+        let _boarding = match self.in_flight.admit(settings.calls_in_flight) {
             Ok(boarding) => boarding,
             Err(no_room) => return refuse(call, None, None, no_room.into()).await,
         };
-        let target = match lookup::target(self, &call) {
+        let target = match lookup::find_target(self, &call) {
             Ok(target) => target,
-            Err(lookup::NoTarget { error, rule }) => {
-                let mut open = OpenRecord::open(self, settings, &call, accepted, None, None, None);
+            Err(lookup::TargetError { error, rule }) => {
+                let mut open = CallRecordGuard::open(self, settings, &call, accepted, None, None, None);
                 if let Some(rule) = &rule {
-                    open.refused_by(rule);
+                    open.note_refusing_rule(rule);
                 }
                 return open.close(Err(error)).await;
             }
         };
-        let arguments = match arguments::of_call(self, settings, &mut call, &target, accepted).await {
-            Ok(arguments) => arguments,
-            Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
-        };
+        let arguments =
+            match argument_check::check_call_arguments(self, settings, &mut call, &target, accepted).await {
+                Ok(arguments) => arguments,
+                Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
+            };
         let principal = &call.caller.principal.id;
         let _in_flight = match self.limiter.admit(&target.policy, target.decision, principal, &target.id) {
             Ok(in_flight) => in_flight,
             Err(error) => {
-                let mut open =
-                    OpenRecord::open(self, settings, &call, accepted, Some(&target), Some(&arguments), None);
+                let mut open = CallRecordGuard::open(
+                    self,
+                    settings,
+                    &call,
+                    accepted,
+                    Some(&target),
+                    Some(&arguments),
+                    None,
+                );
                 if let Some(rule) = target.policy.rule_name(target.decision) {
-                    open.refused_by(rule);
+                    open.note_refusing_rule(rule);
                 }
                 return open.close(Err(error)).await;
             }
         };
         let claim = match call.idempotency_key {
-            None => once::Claim::Free(None),
-            Some(_) => Box::pin(once::claim(self, settings, &mut call, &target, &arguments)).await,
+            None => idempotency::KeyClaim::Free(None),
+            Some(_) => Box::pin(idempotency::claim_key(self, settings, &mut call, &target, &arguments)).await,
         };
         let turn = match claim {
-            once::Claim::Free(turn) => turn,
-            once::Claim::Earlier(finished) => return finished,
-            once::Claim::Refused(error) => {
+            idempotency::KeyClaim::Free(turn) => turn,
+            idempotency::KeyClaim::Earlier(finished) => return finished,
+            idempotency::KeyClaim::Refused(error) => {
                 return refuse(call, Some(target), Some(arguments), error).await;
             }
         };
-        let open = OpenRecord::open(self, settings, &call, accepted, Some(&target), Some(&arguments), turn);
-        run::run(self, settings, call, target, arguments, open).await
+        let open =
+            CallRecordGuard::open(self, settings, &call, accepted, Some(&target), Some(&arguments), turn);
+        tool_run::run_call(self, settings, call, target, arguments, open).await
     }
 }
 
-impl From<NoRoom> for ToolError {
-    fn from(no_room: NoRoom) -> Self {
+impl From<AdmissionError> for ToolError {
+    fn from(no_room: AdmissionError) -> Self {
         match no_room {
-            NoRoom::Closed => Self::new(Code::ShuttingDown, "The gateway is shutting down"),
-            NoRoom::Full => Self::new(Code::Overloaded, "The gateway has too many calls in flight")
+            AdmissionError::Closed => Self::new(Code::ShuttingDown, "The gateway is shutting down"),
+            AdmissionError::Full => Self::new(Code::Overloaded, "The gateway has too many calls in flight")
                 .with_hint("Wait for some of them to end; the limit is the setting limits.calls_in_flight"),
         }
     }

@@ -12,7 +12,7 @@ pub struct Caller {
     /// Who is behind the token.
     pub principal: Arc<Principal>,
     /// The door it came through.
-    pub door: Door,
+    pub via: EntryPoint,
     /// The agent in whose name it is made, where the door says one; see [`Caller::agent`].
     pub agent: Option<Arc<str>>,
     /// The conversation it belongs to.
@@ -20,12 +20,12 @@ pub struct Caller {
     /// The model's answer within that conversation, where a model asked for it.
     pub turn: Option<Arc<str>>,
     /// The registration of the caller's own connection, whose tools it may call by their bare names.
-    pub own: Option<OwnTools>,
+    pub registration: Option<CallerRegistration>,
 }
 
 /// The registration of a caller's own connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnTools {
+pub struct CallerRegistration {
     /// Its source.
     pub source: Slug,
     /// Its lease.
@@ -34,7 +34,7 @@ pub struct OwnTools {
 
 /// The door a call came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum EntryPoint {
     /// REST.
     Rest,
     /// `call_tool` on a WebSocket.
@@ -47,7 +47,7 @@ pub enum Door {
     Local,
 }
 
-impl Door {
+impl EntryPoint {
     /// The word used in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -64,8 +64,8 @@ impl Door {
 impl Caller {
     /// A caller with no connection of its own.
     #[must_use]
-    pub fn new(principal: Arc<Principal>, door: Door) -> Self {
-        Self { principal, door, agent: None, session: None, turn: None, own: None }
+    pub fn new(principal: Arc<Principal>, door: EntryPoint) -> Self {
+        Self { principal, via: door, agent: None, session: None, turn: None, registration: None }
     }
 
     /// The agent in whose name the call is made: the one that the token is bound to, else the door's.
@@ -78,6 +78,6 @@ impl Caller {
     #[must_use]
     pub fn local_owner() -> Self {
         let principal = Principal { id: PrincipalId::from("owner"), role: Role::Owner, agent: None };
-        Self::new(Arc::new(principal), Door::Local)
+        Self::new(Arc::new(principal), EntryPoint::Local)
     }
 }

@@ -4,8 +4,13 @@ mod grants;
 mod question;
 mod questions;
 
-pub(crate) use grants::Sought;
-pub use grants::{BadGrant, Grant, GrantFor, GrantId, GrantKeeper, Grants, NoKeeper, NotKept, Verdict};
-pub use question::{Answer, CannotAnswer, Choice, Question, QuestionId, QuestionKind, Scope};
-pub(crate) use questions::Asked;
-pub use questions::{Closed, QuestionEvent, QuestionSink, Questions, Watching};
+pub(crate) use grants::GrantQuery;
+pub use grants::{
+    ActiveGrants, Grant, GrantError, GrantId, GrantStore, GrantStoreError, GrantSubject, GrantVerdict,
+    NoGrantStore,
+};
+pub use question::{
+    AnswerError, ConsentAnswer, ConsentDecision, ConsentScope, Question, QuestionId, QuestionKind,
+};
+pub(crate) use questions::AskOutcome;
+pub use questions::{OpenQuestions, QuestionCloseReason, QuestionEvent, QuestionSink, QuestionWatcher};

@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use toolway_types::{CallId, RawJson};
 
 use crate::caller::Caller;
-use crate::deadline::RunClock;
-use crate::progress::{Progress, ProgressSink};
+use crate::progress::{ProgressReport, ProgressSink};
+use crate::run_clock::RunClock;
 
 /// Why a call was ended from outside the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,20 +42,20 @@ impl CancelReason {
 }
 
 /// What a door hands to tools of its own protocol along with a call. The engine does not look at it.
-pub type Attachment = Arc<dyn Any + Send + Sync>;
+pub type CallExtension = Arc<dyn Any + Send + Sync>;
 
 /// Nothing has ended the call yet.
-const OPEN: u8 = 0;
+const REASON_NONE: u8 = 0;
 /// The tool's answer is here.
-const ANSWERED: u8 = u8::MAX;
+const REASON_ANSWERED: u8 = u8::MAX;
 
 /// What a running tool is given. Cheap to clone; all clones are the same call's.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    shared: Arc<Shared>,
+    shared: Arc<CallState>,
 }
 
-struct Shared {
+struct CallState {
     id: CallId,
     caller: Caller,
     clock: RunClock,
@@ -67,16 +67,16 @@ struct Shared {
     attempts: AtomicU32,
     queued_us: AtomicU64,
     /// When the tool began, in microseconds of the clock, plus one; 0 before that.
-    began_us: AtomicU64,
+    started_us: AtomicU64,
     progress: Option<ProgressSink>,
-    attachment: Option<Attachment>,
+    extension: Option<CallExtension>,
     /// See [`CallContext::keep_original`].
     original: OnceLock<RawJson>,
     /// What was last reported: how far, of how much.
-    reported: Mutex<(f64, Option<f64>)>,
+    last_report: Mutex<(f64, Option<f64>)>,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for CallState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CallContext").field("id", &self.id).finish_non_exhaustive()
     }
@@ -88,22 +88,22 @@ impl CallContext {
         caller: Caller,
         clock: RunClock,
         progress: Option<ProgressSink>,
-        attachment: Option<Attachment>,
+        attachment: Option<CallExtension>,
     ) -> Self {
-        let shared = Shared {
+        let shared = CallState {
             id,
             caller,
             clock,
             ended: Notify::new(),
-            reason: AtomicU8::new(OPEN),
+            reason: AtomicU8::new(REASON_NONE),
             dispatched: AtomicBool::new(false),
             attempts: AtomicU32::new(0),
             queued_us: AtomicU64::new(0),
-            began_us: AtomicU64::new(0),
+            started_us: AtomicU64::new(0),
             progress,
-            attachment,
+            extension: attachment,
             original: OnceLock::new(),
-            reported: Mutex::default(),
+            last_report: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -122,13 +122,13 @@ impl CallContext {
 
     /// What the call's door handed along, where it is of this type.
     #[must_use]
-    pub fn attachment<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        self.shared.attachment.clone()?.downcast().ok()
+    pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.shared.extension.clone()?.downcast().ok()
     }
 
     /// Keeps the tool's answer as its source wrote it, in the form of its own protocol, for a door of the same
     /// protocol ([`crate::Finished::original`]). The first one stays.
-    pub fn keep_original(&self, answer: RawJson) {
+    pub fn set_original(&self, answer: RawJson) {
         // A second answer of one call is none.
         let _ = self.shared.original.set(answer);
     }
@@ -165,30 +165,30 @@ impl CallContext {
     }
 
     /// Reports how far the tool is. Also a sign of life, and the end of a wait for a person.
-    pub fn progress(&self, progress: Progress) {
-        self.shared.clock.touch();
+    pub fn report_progress(&self, progress: ProgressReport) {
+        self.shared.clock.note_activity();
         if let Some(sink) = &self.shared.progress {
-            *self.shared.reported.lock() = (progress.progress, progress.total);
+            *self.shared.last_report.lock() = (progress.progress, progress.total);
             sink(progress);
         }
     }
 
     /// A person is being asked: stops the clock until [`CallContext::progress`] or [`CallContext::resume`].
-    pub fn wait_for_person(&self) {
-        self.shared.clock.stop();
+    pub fn pause_for_person(&self) {
+        self.shared.clock.pause();
     }
 
     /// Tells whoever watches something that is no sign of life: a report in these words, as far as the last one.
-    pub fn say(&self, words: String) {
+    pub fn report_message(&self, words: String) {
         if let Some(sink) = &self.shared.progress {
-            let (progress, total) = *self.shared.reported.lock();
-            sink(Progress { progress, total, message: Some(words), content: Vec::new() });
+            let (progress, total) = *self.shared.last_report.lock();
+            sink(ProgressReport { progress, total, message: Some(words), content: Vec::new() });
         }
     }
 
     /// A sign of life without a report; ends a wait for a person.
     pub fn resume(&self) {
-        self.shared.clock.touch();
+        self.shared.clock.note_activity();
     }
 
     /// Says that the request has left for the tool, so that it may have effects from now on.
@@ -216,35 +216,38 @@ impl CallContext {
     /// Says that the tool's answer is here, though its task has yet to hand it over: from now on nothing else
     /// can be the outcome. False where the call was ended from outside before; then the answer is late.
     #[must_use]
-    pub fn answered(&self) -> bool {
-        self.shared.reason.compare_exchange(OPEN, ANSWERED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    pub fn mark_answered(&self) -> bool {
+        self.shared
+            .reason
+            .compare_exchange(REASON_NONE, REASON_ANSWERED, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
     }
 
     /// Ends the call from outside; the first reason stands. False where its answer is here already.
     pub(crate) fn cancel(&self, reason: CancelReason) -> bool {
         let state = &self.shared.reason;
-        let before = state.compare_exchange(OPEN, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+        let before = state.compare_exchange(REASON_NONE, reason as u8, Ordering::AcqRel, Ordering::Acquire);
         self.shared.ended.notify_waiters();
-        before != Err(ANSWERED)
+        before != Err(REASON_ANSWERED)
     }
 
-    pub(crate) fn note_queued(&self, queued: Duration) {
+    pub(crate) fn set_queue_time(&self, queued: Duration) {
         self.shared.queued_us.store(micros(queued), Ordering::Relaxed);
     }
 
-    pub(crate) fn queued(&self) -> Duration {
+    pub(crate) fn queue_time(&self) -> Duration {
         Duration::from_micros(self.shared.queued_us.load(Ordering::Relaxed))
     }
 
     /// The tool begins.
-    pub(crate) fn note_running(&self) {
+    pub(crate) fn mark_running(&self) {
         let began = micros(self.shared.clock.elapsed()).saturating_add(1);
-        self.shared.began_us.store(began, Ordering::Relaxed);
+        self.shared.started_us.store(began, Ordering::Relaxed);
     }
 
     /// How long the tool has been running.
-    pub(crate) fn running(&self) -> Duration {
-        match self.shared.began_us.load(Ordering::Relaxed) {
+    pub(crate) fn running_time(&self) -> Duration {
+        match self.shared.started_us.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
             began => self.shared.clock.elapsed().saturating_sub(Duration::from_micros(began - 1)),
         }

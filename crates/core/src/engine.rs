@@ -12,22 +12,22 @@ use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Clock, Outcome, RawJson, ToolId};
 
 use crate::arguments::RawArguments;
-use crate::call::CHECKS;
-use crate::call::many::Lanes;
-use crate::call::once::Once;
+use crate::call::MAX_HEAVY_CHECKS;
+use crate::call::batch::ParallelCallLimits;
+use crate::call::idempotency::IdempotencyKeys;
 use crate::caller::Caller;
-use crate::changed::ChangedTools;
-use crate::consent::{Grants, NoKeeper, QuestionSink, Questions};
-use crate::context::Attachment;
+use crate::changed_tools::ChangedTools;
+use crate::consent::{ActiveGrants, NoGrantStore, OpenQuestions, QuestionSink};
+use crate::context::CallExtension;
 use crate::hook::HookEntry;
-use crate::policy::{AgentScopes, Limiter, Policy};
+use crate::policy::{AgentScopes, Policy, RateLimiter};
 use crate::progress::ProgressSink;
-use crate::record::{Durations, NoRecorder, Recorder};
+use crate::record::{CallDurations, NoRecorder, Recorder};
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 
 /// One request to run a tool.
-pub struct Call {
+pub struct CallRequest {
     /// The call's id.
     pub id: CallId,
     /// The tool's name as the caller gave it.
@@ -45,12 +45,12 @@ pub struct Call {
     /// Where questions to the caller go, where it is there to be asked.
     pub questions: Option<QuestionSink>,
     /// What the door hands to tools of its own protocol ([`crate::CallContext::attachment`]).
-    pub attachment: Option<Attachment>,
+    pub extension: Option<CallExtension>,
     /// Cancelling it ends the call. Dropping the future of [`Engine::call`] does the same.
     pub cancel: Option<CancellationToken>,
 }
 
-impl Call {
+impl CallRequest {
     /// A call with nothing but what every call has.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, arguments: RawArguments, caller: Caller) -> Self {
@@ -63,13 +63,13 @@ impl Call {
             idempotency_key: None,
             progress: None,
             questions: None,
-            attachment: None,
+            extension: None,
             cancel: None,
         }
     }
 }
 
-impl std::fmt::Debug for Call {
+impl std::fmt::Debug for CallRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
     }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Call {
 
 /// A call that has ended.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct FinishedCall {
     /// The id of the call whose outcome this is: an earlier one's, where an idempotency key was used again.
     pub id: CallId,
     /// The tool, where the name led to one.
@@ -88,7 +88,7 @@ pub struct Finished {
     /// another in its place, and it was not too large.
     pub original: Option<RawJson>,
     /// How long its parts took.
-    pub durations: Durations,
+    pub durations: CallDurations,
 }
 
 /// What the owner can set about calls.
@@ -105,7 +105,7 @@ pub struct EngineSettings {
     /// How long an idempotency key holds.
     pub key_lifetime: Duration,
     /// Most idempotency keys remembered at a time.
-    pub keys: usize,
+    pub max_idempotency_keys: usize,
     /// Most calls in flight.
     pub calls_in_flight: usize,
     /// Most calls of one principal that [`Engine::call_many`] runs side by side.
@@ -119,7 +119,7 @@ pub struct EngineSettings {
 }
 
 /// Names whose values are secrets wherever they stand: arguments of many tools, and headers of requests.
-pub const REDACTED: [&str; 9] = [
+pub const SECRET_NAMES: [&str; 9] = [
     "password",
     "token",
     "secret",
@@ -139,12 +139,12 @@ impl Default for EngineSettings {
             tool_timeouts: BTreeMap::new(),
             person_timeout: Duration::from_secs(120),
             key_lifetime: Duration::from_secs(600),
-            keys: 10_000,
+            max_idempotency_keys: 10_000,
             calls_in_flight: 10_000,
             parallel_calls: 16,
             output_bytes: 16 << 20,
             model_text_bytes: 64 << 10,
-            redact: REDACTED.map(str::to_owned).to_vec(),
+            redact: SECRET_NAMES.map(str::to_owned).to_vec(),
         }
     }
 }
@@ -169,17 +169,17 @@ pub struct Engine {
     pub(crate) settings: ArcSwap<EngineSettings>,
     pub(crate) policy: ArcSwap<Policy>,
     /// What agents may use, which every policy is given. Held while either changes.
-    agents: Mutex<Option<Arc<AgentScopes>>>,
+    agent_scopes: Mutex<Option<Arc<AgentScopes>>>,
     pub(crate) hooks: ArcSwap<Arc<[HookEntry]>>,
-    pub(crate) grants: Grants,
-    pub(crate) questions: Questions,
-    pub(crate) changed: ChangedTools,
-    pub(crate) limiter: Limiter,
-    pub(crate) lanes: Lanes,
-    pub(crate) once: Once,
+    pub(crate) grants: ActiveGrants,
+    pub(crate) questions: OpenQuestions,
+    pub(crate) changed_tools: ChangedTools,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) parallel_limits: ParallelCallLimits,
+    pub(crate) idempotency_keys: IdempotencyKeys,
     /// Lets so many checks of arguments that take long run at a time.
-    pub(crate) checks: Arc<Semaphore>,
-    pub(crate) flight: Flight,
+    pub(crate) heavy_checks: Arc<Semaphore>,
+    pub(crate) in_flight: InFlight,
     /// Cancelled when calls still running are to end.
     pub(crate) stopping: CancellationToken,
 }
@@ -192,42 +192,42 @@ impl std::fmt::Debug for Engine {
 
 /// How many calls are under way, and whether new ones are taken.
 #[derive(Debug, Default)]
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     count: AtomicUsize,
-    closed: std::sync::atomic::AtomicBool,
-    landed: Notify,
+    is_closed: std::sync::atomic::AtomicBool,
+    drained: Notify,
     /// Runs that were told to stop and had not yet stopped.
-    pub(crate) abandoned: AtomicU64,
+    pub(crate) abandoned_runs: AtomicU64,
 }
 
 /// Counts one call for as long as it lives.
-pub(crate) struct Boarding<'a>(&'a Flight);
+pub(crate) struct InFlightGuard<'a>(&'a InFlight);
 
 /// Why a call was not taken.
-pub(crate) enum NoRoom {
+pub(crate) enum AdmissionError {
     Closed,
     Full,
 }
 
-impl Flight {
-    pub(crate) fn board(&self, limit: usize) -> Result<Boarding<'_>, NoRoom> {
+impl InFlight {
+    pub(crate) fn admit(&self, limit: usize) -> Result<InFlightGuard<'_>, AdmissionError> {
         let boarding = {
             let count = self.count.fetch_add(1, Ordering::SeqCst);
-            let boarding = Boarding(self);
+            let boarding = InFlightGuard(self);
             if count >= limit {
-                return Err(NoRoom::Full);
+                return Err(AdmissionError::Full);
             }
             boarding
         };
         // Ordered against the store and the count in `shut_down`: one of the two sees the other.
-        if self.closed.load(Ordering::SeqCst) { Err(NoRoom::Closed) } else { Ok(boarding) }
+        if self.is_closed.load(Ordering::SeqCst) { Err(AdmissionError::Closed) } else { Ok(boarding) }
     }
 }
 
-impl Drop for Boarding<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.landed.notify_waiters();
+            self.0.drained.notify_waiters();
         }
     }
 }
@@ -245,7 +245,7 @@ pub struct EngineParts {
     /// Who may use which tool.
     pub policy: Policy,
     /// What was answered before.
-    pub grants: Grants,
+    pub grants: ActiveGrants,
 }
 
 impl EngineParts {
@@ -258,7 +258,7 @@ impl EngineParts {
             clock,
             settings: EngineSettings::default(),
             policy: Policy::default(),
-            grants: Grants::new(Vec::new(), Arc::new(NoKeeper)),
+            grants: ActiveGrants::new(Vec::new(), Arc::new(NoGrantStore)),
         }
     }
 }
@@ -274,16 +274,16 @@ impl Engine {
             clock,
             settings: ArcSwap::from_pointee(settings),
             policy: ArcSwap::from_pointee(policy),
-            agents: Mutex::default(),
+            agent_scopes: Mutex::default(),
             hooks: ArcSwap::from_pointee(Arc::from([])),
             grants,
-            questions: Questions::default(),
-            changed: ChangedTools::default(),
-            limiter: Limiter::default(),
-            lanes: Lanes::default(),
-            once: Once::default(),
-            checks: Arc::new(Semaphore::new(CHECKS)),
-            flight: Flight::default(),
+            questions: OpenQuestions::default(),
+            changed_tools: ChangedTools::default(),
+            limiter: RateLimiter::default(),
+            parallel_limits: ParallelCallLimits::default(),
+            idempotency_keys: IdempotencyKeys::default(),
+            heavy_checks: Arc::new(Semaphore::new(MAX_HEAVY_CHECKS)),
+            in_flight: InFlight::default(),
             stopping: CancellationToken::new(),
         })
     }
@@ -302,15 +302,15 @@ impl Engine {
 
     /// Takes other rules, from the next call on. What principals have used of their limits stays counted.
     pub fn set_policy(&self, policy: Policy) {
-        let agents = self.agents.lock();
+        let agents = self.agent_scopes.lock();
         self.policy.store(Arc::new(policy.with_agents(agents.clone())));
     }
 
     /// Says what agents may use, from the next call on; other rules do not change it. Until it is said, agents may
     /// use what the rules let their callers use.
-    pub fn set_agents(&self, scopes: AgentScopes) {
+    pub fn set_agent_scopes(&self, scopes: AgentScopes) {
         let scopes = Some(Arc::new(scopes));
-        let mut agents = self.agents.lock();
+        let mut agents = self.agent_scopes.lock();
         self.policy.store(Arc::new(self.policy.load().with_agents(scopes.clone())));
         *agents = scopes;
     }
@@ -322,24 +322,24 @@ impl Engine {
 
     /// The answers that are kept.
     #[must_use]
-    pub fn grants(&self) -> &Grants {
+    pub fn grants(&self) -> &ActiveGrants {
         &self.grants
     }
 
     /// The questions that are open.
     #[must_use]
-    pub fn questions(&self) -> &Questions {
+    pub fn questions(&self) -> &OpenQuestions {
         &self.questions
     }
 
     /// The tools that are not what they were.
     #[must_use]
-    pub fn changed(&self) -> &ChangedTools {
-        &self.changed
+    pub fn changed_tools(&self) -> &ChangedTools {
+        &self.changed_tools
     }
 
     /// Takes new settings; calls under way keep what they started with.
-    pub fn configure(&self, settings: EngineSettings) {
+    pub fn set_settings(&self, settings: EngineSettings) {
         self.settings.store(Arc::new(settings));
     }
 
@@ -353,28 +353,28 @@ impl Engine {
     /// How many calls are under way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.flight.count.load(Ordering::SeqCst)
+        self.in_flight.count.load(Ordering::SeqCst)
     }
 
     /// How many runs have been told to stop and are still running: blocking code past its deadline.
     #[must_use]
-    pub fn abandoned(&self) -> u64 {
-        self.flight.abandoned.load(Ordering::Acquire)
+    pub fn abandoned_runs(&self) -> u64 {
+        self.in_flight.abandoned_runs.load(Ordering::Acquire)
     }
 
     /// Takes no new calls, gives those under way `grace` to end, then ends them as `shutting_down`. Returns
     /// when every call has its outcome.
     pub async fn shut_down(&self, grace: Duration) {
-        self.flight.closed.store(true, Ordering::SeqCst);
-        if tokio::time::timeout(grace, self.drained()).await.is_err() {
+        self.in_flight.is_closed.store(true, Ordering::SeqCst);
+        if tokio::time::timeout(grace, self.wait_until_drained()).await.is_err() {
             self.stopping.cancel();
-            self.drained().await;
+            self.wait_until_drained().await;
         }
     }
 
-    async fn drained(&self) {
+    async fn wait_until_drained(&self) {
         loop {
-            let landed = self.flight.landed.notified();
+            let landed = self.in_flight.drained.notified();
             if self.in_flight() == 0 {
                 return;
             }

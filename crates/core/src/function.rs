@@ -12,7 +12,7 @@ use toolway_types::{Code, RawJson, SpecDocument, ToolError, ToolOutput};
 
 use crate::arguments::Arguments;
 use crate::context::CallContext;
-use crate::spec::{BadSpec, ToolSpec};
+use crate::spec::{SpecError, ToolSpec};
 use crate::tool::Tool;
 
 /// Makes a tool from an async function.
@@ -32,7 +32,7 @@ use crate::tool::Tool;
 ///
 /// # Errors
 /// [`BadSpec`] where the name can't be used, or the argument type is not a struct.
-pub fn function<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, BadSpec>
+pub fn tool_from_fn<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
@@ -40,7 +40,10 @@ where
 {
     let mut schema = schemars::schema_for!(A);
     schema.remove("$schema");
-    function_with_schema(SpecDocument { parameters: Some(RawJson::from(schema.as_value())), ..document }, run)
+    tool_from_fn_with_schema(
+        SpecDocument { parameters: Some(RawJson::from(schema.as_value())), ..document },
+        run,
+    )
 }
 
 /// Makes a tool from an async function and a schema written by hand (the document's parameters), where that reads
@@ -50,13 +53,13 @@ where
 ///
 /// # Errors
 /// [`BadSpec`] where the name or the form of the schema can't be used.
-pub fn function_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, BadSpec>
+pub fn tool_from_fn_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
 where
     A: DeserializeOwned + Send + 'static,
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    let spec = Arc::new(ToolSpec::of_program(document)?);
+    let spec = Arc::new(ToolSpec::from_program(document)?);
     Ok(Arc::new(FunctionTool { spec, run, arguments: PhantomData::<fn(A)> }))
 }
 

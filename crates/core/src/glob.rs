@@ -4,14 +4,14 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-mod by_char;
+mod char_patterns;
 
-use by_char::ByChar;
+use char_patterns::CharPatterns;
 
 /// A pattern that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pattern:?} is not a pattern: {problem}")]
-pub struct BadGlob {
+pub struct GlobError {
     /// The pattern.
     pub pattern: String,
     /// What is wrong with it.
@@ -21,44 +21,44 @@ pub struct BadGlob {
 /// Several patterns; a text fits where it fits one of them. `*` stands for any text, slashes included, `?` for
 /// one character, `{a,b}` for one of several, `[a-z]` for one of a range.
 #[derive(Clone)]
-pub struct Globs {
+pub struct GlobPatterns {
     patterns: Vec<String>,
-    kind: Kind,
+    kind: GlobKind,
     set: GlobSet,
-    by_char: Option<ByChar>,
+    char_patterns: Option<CharPatterns>,
 }
 
 /// What can be decided without looking for patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GlobKind {
     /// One of them stands for any text.
-    All,
+    MatchAll,
     /// None of them stands for anything but itself.
     Literal,
     Other,
 }
 
-fn kind(patterns: &[String]) -> Kind {
+fn classify(patterns: &[String]) -> GlobKind {
     if patterns.iter().any(|pattern| pattern == "*") {
-        Kind::All
+        GlobKind::MatchAll
     } else if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])) {
-        Kind::Other
+        GlobKind::Other
     } else {
-        Kind::Literal
+        GlobKind::Literal
     }
 }
 
-impl Globs {
+impl GlobPatterns {
     /// Compiles patterns.
     ///
     /// # Errors
     /// [`BadGlob`] names the first that can't be used.
-    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, BadGlob> {
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, GlobError> {
         let mut texts = Vec::new();
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
-            let bad = |problem: String| BadGlob { pattern: pattern.to_owned(), problem };
+            let bad = |problem: String| GlobError { pattern: pattern.to_owned(), problem };
             if pattern.is_empty() {
                 return Err(bad("it is empty".to_owned()));
             }
@@ -68,34 +68,34 @@ impl Globs {
         }
         let set = set
             .build()
-            .map_err(|error| BadGlob { pattern: texts.join(", "), problem: error.kind().to_string() })?;
-        let by_char = ByChar::of(&texts)
-            .map_err(|problem| BadGlob { pattern: texts.join(", "), problem: problem.to_string() })?;
-        Ok(Self { kind: kind(&texts), patterns: texts, set, by_char })
+            .map_err(|error| GlobError { pattern: texts.join(", "), problem: error.kind().to_string() })?;
+        let by_char = CharPatterns::compile(&texts)
+            .map_err(|problem| GlobError { pattern: texts.join(", "), problem: problem.to_string() })?;
+        Ok(Self { kind: classify(&texts), patterns: texts, set, char_patterns: by_char })
     }
 
     /// No pattern at all, which nothing fits.
     #[must_use]
-    pub fn none() -> Self {
-        Self { patterns: Vec::new(), kind: Kind::Literal, set: GlobSet::empty(), by_char: None }
+    pub fn empty() -> Self {
+        Self { patterns: Vec::new(), kind: GlobKind::Literal, set: GlobSet::empty(), char_patterns: None }
     }
 
     /// Whether a text fits one of them.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match self.kind {
-            Kind::All => true,
-            Kind::Literal => self.patterns.iter().any(|pattern| pattern == text),
-            Kind::Other if self.by_char.is_none() || text.is_ascii() => self.set.is_match(text),
-            Kind::Other => !self.which(text).is_empty(),
+            GlobKind::MatchAll => true,
+            GlobKind::Literal => self.patterns.iter().any(|pattern| pattern == text),
+            GlobKind::Other if self.char_patterns.is_none() || text.is_ascii() => self.set.is_match(text),
+            GlobKind::Other => !self.matching_indices(text).is_empty(),
         }
     }
 
     /// The places of all that a text fits.
-    pub(crate) fn which(&self, text: &str) -> Vec<usize> {
+    pub(crate) fn matching_indices(&self, text: &str) -> Vec<usize> {
         let mut found = self.set.matches(text);
-        if let Some(by_char) = self.by_char.as_ref().filter(|_| !text.is_ascii()) {
-            by_char.correct(&mut found, text);
+        if let Some(by_char) = self.char_patterns.as_ref().filter(|_| !text.is_ascii()) {
+            by_char.correct_matches(&mut found, text);
         }
         found
     }
@@ -107,7 +107,7 @@ impl Globs {
     }
 }
 
-impl fmt::Debug for Globs {
+impl fmt::Debug for GlobPatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Globs").field(&self.patterns).finish()
     }

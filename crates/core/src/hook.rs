@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use toolway_types::{CallId, Outcome, PrincipalId, Role, ToolId, ToolOutput};
 
 use crate::arguments::{Arguments, RawArguments};
-use crate::caller::Door;
-use crate::glob::Globs;
+use crate::caller::EntryPoint;
+use crate::glob::GlobPatterns;
 
 /// A call as hooks see it. Secrets are in it: a hook is the owner's own.
 #[derive(Debug, Clone)]
-pub struct HookedCall {
+pub struct HookCall {
     /// The call's id.
     pub id: CallId,
     /// The tool.
@@ -22,7 +22,7 @@ pub struct HookedCall {
     /// With which role.
     pub role: Role,
     /// Through which door.
-    pub door: Door,
+    pub via: EntryPoint,
     /// In whose agent's name.
     pub agent: Option<Arc<str>>,
     /// The conversation.
@@ -33,7 +33,7 @@ pub struct HookedCall {
 
 /// What a hook wants before a call runs.
 #[derive(Debug, Clone)]
-pub enum Before {
+pub enum BeforeCallDecision {
     /// Nothing.
     Continue,
     /// Other arguments, which are checked against the tool's schema again.
@@ -47,7 +47,7 @@ pub enum Before {
 
 /// What a hook wants after a call ran.
 #[derive(Debug, Clone)]
-pub enum After {
+pub enum AfterCallDecision {
     /// Nothing.
     Keep,
     /// Another output in the place of the tool's, or of its error.
@@ -57,7 +57,7 @@ pub enum After {
 /// A hook that could not do its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct HookFault(pub String);
+pub struct HookError(pub String);
 
 /// Something that is asked before and after calls. Each question is bounded in time by [`HookEntry::timeout`],
 /// and a panic is a fault of the hook, not of the call.
@@ -67,26 +67,26 @@ pub trait Hook: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`HookFault`]; what becomes of the call then is said by [`HookEntry::on_fault`].
-    async fn before(&self, _call: &HookedCall) -> Result<Before, HookFault> {
-        Ok(Before::Continue)
+    async fn before_call(&self, _call: &HookCall) -> Result<BeforeCallDecision, HookError> {
+        Ok(BeforeCallDecision::Continue)
     }
 
     /// After a call ran, whatever it ended in.
     ///
     /// # Errors
     /// [`HookFault`], as before.
-    async fn after(&self, _call: &HookedCall, _outcome: &Outcome) -> Result<After, HookFault> {
-        Ok(After::Keep)
+    async fn after_call(&self, _call: &HookCall, _outcome: &Outcome) -> Result<AfterCallDecision, HookError> {
+        Ok(AfterCallDecision::Keep)
     }
 }
 
 /// What becomes of a call whose hook failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFault {
+pub enum HookErrorAction {
     /// It goes on as if there were no such hook.
-    Open,
+    FailOpen,
     /// It ends as cancelled by the hook.
-    Closed,
+    FailClosed,
 }
 
 /// A hook and when it is asked.
@@ -97,20 +97,21 @@ pub struct HookEntry {
     /// The hook.
     pub hook: Arc<dyn Hook>,
     /// The tools whose calls it sees.
-    pub tools: Globs,
+    pub tools: GlobPatterns,
     /// Whether it is asked before calls.
-    pub before: bool,
+    pub runs_before: bool,
     /// Whether it is asked after calls.
-    pub after: bool,
+    pub runs_after: bool,
     /// How long one question may take.
     pub timeout: Duration,
     /// What becomes of a call where it fails.
-    pub on_fault: OnFault,
+    pub on_error: HookErrorAction,
 }
 
 impl std::fmt::Debug for HookEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, tools, before, after, timeout, on_fault, .. } = self;
+        let Self { name, tools, runs_before: before, runs_after: after, timeout, on_error: on_fault, .. } =
+            self;
         f.debug_struct("HookEntry")
             .field("name", name)
             .field("tools", tools)

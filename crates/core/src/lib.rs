@@ -7,10 +7,9 @@
 pub mod arguments;
 mod call;
 pub mod caller;
-pub mod changed;
+pub mod changed_tools;
 pub mod consent;
 pub mod context;
-pub mod deadline;
 pub mod engine;
 pub mod function;
 pub mod glob;
@@ -20,6 +19,7 @@ pub mod policy;
 pub mod progress;
 pub mod record;
 pub mod registry;
+pub mod run_clock;
 pub mod schema;
 pub mod spec;
 #[cfg(test)]
@@ -27,21 +27,26 @@ mod testkit;
 pub mod tool;
 
 pub use arguments::{Arguments, RawArguments};
-pub use caller::{Caller, Door, OwnTools};
-pub use changed::ChangedTools;
-pub use consent::{Grant, Grants, Question, Questions};
-pub use context::{Attachment, CallContext, CancelReason};
-pub use deadline::RunClock;
-pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished, REDACTED};
-pub use function::{function, function_with_schema};
-pub use glob::{BadGlob, Globs};
-pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
-pub use policy::{AgentScope, AgentScopes, Explanation, Policy, PolicyProblem};
-pub use progress::{Progress, ProgressSink};
-pub use record::{
-    CallNotes, ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,
+pub use caller::{Caller, CallerRegistration, EntryPoint};
+pub use changed_tools::ChangedTools;
+pub use consent::{ActiveGrants, Grant, OpenQuestions, Question};
+pub use context::{CallContext, CallExtension, CancelReason};
+pub use engine::{CallRequest, Engine, EngineParts, EngineSettings, FinishedCall, SECRET_NAMES};
+pub use function::{tool_from_fn, tool_from_fn_with_schema};
+pub use glob::{GlobError, GlobPatterns};
+pub use hook::{
+    AfterCallDecision, BeforeCallDecision, Hook, HookCall, HookEntry, HookError, HookErrorAction,
 };
-pub use registry::{Keep, Lease, LeaseId, Lookup, Registry, Snapshot, SourceView, ToolList};
+pub use policy::{AgentScope, AgentScopes, Policy, PolicyExplanation, PolicyProblem};
+pub use progress::{ProgressReport, ProgressSink};
+pub use record::{
+    CallDurations, CallNotes, ClosedCall, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, RecordCommit,
+    Recorder,
+};
+pub use registry::{
+    Lease, LeaseId, Registry, RegistrySnapshot, SortedTools, SourceRetention, SourceSnapshot, ToolLookup,
+};
+pub use run_clock::RunClock;
 pub use schema::{Schema, SchemaError};
-pub use spec::{BadSpec, SpecCache, SpecFlag, ToolSpec};
+pub use spec::{SpecCache, SpecError, SpecFlag, ToolSpec};
 pub use tool::Tool;

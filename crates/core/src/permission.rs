@@ -7,17 +7,20 @@ use crate::spec::ToolSpec;
 
 /// The permissions of a tool that are checked at the gateway: all of a tool that runs in the gateway, and of other
 /// sources' those with a dotted name of ours, as `files.write`.
-pub(crate) fn checked_here<'s>(tool: &ToolId, spec: &'s ToolSpec) -> impl Iterator<Item = &'s str> + use<'s> {
+pub(crate) fn gateway_permissions<'s>(
+    tool: &ToolId,
+    spec: &'s ToolSpec,
+) -> impl Iterator<Item = &'s str> + use<'s> {
     let runs_here = matches!(tool.source.as_str(), "builtin" | "own");
     spec.permissions()
         .iter()
         .map(|permission| &**permission)
-        .filter(move |permission| runs_here || is_ours(permission))
+        .filter(move |permission| runs_here || is_gateway_permission(permission))
 }
 
 /// Whether a permission has the form of ours: words in lower case with dots between them. Android's have capitals
 /// (`READ_CONTACTS`, `android.permission.CAMERA`).
-fn is_ours(permission: &str) -> bool {
+fn is_gateway_permission(permission: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty()
             && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
@@ -27,12 +30,12 @@ fn is_ours(permission: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::is_gateway_permission;
 
     #[test]
     fn knows_ours_from_the_phones() {
         for ours in ["files.write", "network.private", "device.location", "a.b.c_2"] {
-            assert!(is_ours(ours), "{ours}");
+            assert!(is_gateway_permission(ours), "{ours}");
         }
         for other in [
             "INTERNET",
@@ -44,7 +47,7 @@ mod tests {
             "a..b",
             "",
         ] {
-            assert!(!is_ours(other), "{other}");
+            assert!(!is_gateway_permission(other), "{other}");
         }
     }
 }

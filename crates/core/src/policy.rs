@@ -5,52 +5,52 @@
 //! per caller and tool for as long as the rules stand. Before them comes what a caller's agent may use
 //! ([`AgentScopes`]).
 
-mod agents;
-mod cache;
-mod compile;
+mod agent_scopes;
+mod compiler;
+mod decision_cache;
 pub mod definition;
-mod explain;
-mod index;
-mod limits;
+mod explanation;
+mod rate_limits;
 mod selector;
+mod tool_index;
 
 use std::sync::Arc;
 
 use toolway_types::{Slug, ToolId};
 
 use crate::caller::Caller;
-use crate::glob::Globs;
+use crate::glob::GlobPatterns;
 use crate::permission;
 use crate::spec::ToolSpec;
-use agents::ByAgent;
-use cache::{Cache, Fitting};
-use definition::{ApprovalMode, ChangedTools, Effect, PermissionState, RuleDefinition};
-use index::ToolIndex;
-use selector::{Selector, Traits};
+use agent_scopes::AgentScopeCheck;
+use decision_cache::{DecisionCache, MatchingRules};
+use definition::{ApprovalMode, ChangedToolAction, Effect, PermissionState, RuleDefinition};
+use selector::{RuleSelector, ToolTraits};
+use tool_index::ToolIndex;
 
-pub use agents::{AgentScope, AgentScopes};
-pub use compile::PolicyProblem;
-pub use explain::{Explanation, PermissionExplanation};
-pub(crate) use limits::Limiter;
+pub use agent_scopes::{AgentScope, AgentScopes};
+pub use compiler::PolicyProblem;
+pub use explanation::{PermissionExplanation, PolicyExplanation};
+pub(crate) use rate_limits::RateLimiter;
 
 /// All the rules that hold.
 #[derive(Debug, Default)]
 pub struct Policy {
-    ruleset: Arc<Ruleset>,
+    ruleset: Arc<RuleSet>,
     /// What agents may use; none where nobody says, and then agents change nothing.
     agents: Option<Arc<AgentScopes>>,
     /// Whether it matters to a decision what a tool does.
-    asks_for_traits: bool,
-    cache: Cache,
+    uses_traits: bool,
+    cache: DecisionCache,
 }
 
 /// The owner's rules.
 #[derive(Debug)]
-struct Ruleset {
+struct RuleSet {
     default: Effect,
-    trusted: Globs,
-    changed_tools: ChangedTools,
-    rules: Vec<Rule>,
+    trusted: GlobPatterns,
+    changed_tools: ChangedToolAction,
+    rules: Vec<PolicyRule>,
     default_approval: ApprovalMode,
     approval: Vec<ApprovalRule>,
     default_permission: PermissionState,
@@ -60,66 +60,71 @@ struct Ruleset {
 }
 
 #[derive(Debug)]
-struct Rule {
+struct PolicyRule {
     /// Its name, or its place.
     name: String,
-    selector: Selector,
+    selector: RuleSelector,
     definition: RuleDefinition,
 }
 
 #[derive(Debug)]
 struct ApprovalRule {
-    selector: Selector,
+    selector: RuleSelector,
     mode: ApprovalMode,
     caller_may_answer: bool,
 }
 
 #[derive(Debug)]
 struct PermissionRule {
-    permission: Globs,
-    selector: Selector,
+    permission: GlobPatterns,
+    selector: RuleSelector,
     state: PermissionState,
 }
 
 /// What the rules say of one tool for one caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Decision {
+pub(crate) struct PolicyDecision {
     pub(crate) effect: Effect,
     /// The rule that decided; none where the default did.
     rule: Option<u16>,
     /// What the approval settings and the agent say, apart from the rule.
-    approval: Approval,
+    approval: ApprovalRequirement,
     /// Whether the caller's agent keeps the tool from it.
-    outside: bool,
+    is_outside_agent_scope: bool,
 }
 
-impl Decision {
+impl PolicyDecision {
     fn deny(outside: bool) -> Self {
-        Self { effect: Effect::Deny, rule: None, approval: Approval::NotNeeded, outside }
+        Self {
+            effect: Effect::Deny,
+            rule: None,
+            approval: ApprovalRequirement::NotRequired,
+            is_outside_agent_scope: outside,
+        }
     }
 }
 
 /// Whether a person is asked, and who may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Approval {
-    NotNeeded,
+pub(crate) enum ApprovalRequirement {
+    NotRequired,
     Owner,
     OwnerOrCaller,
 }
 
-impl Approval {
-    fn needed(caller_may_answer: bool) -> Self {
+impl ApprovalRequirement {
+    fn required_from(caller_may_answer: bool) -> Self {
         if caller_may_answer { Self::OwnerOrCaller } else { Self::Owner }
     }
 }
 
-impl Default for Ruleset {
+impl Default for RuleSet {
     /// Every tool for everyone whose role may call tools.
     fn default() -> Self {
         Self {
             default: Effect::Allow,
-            trusted: Globs::none(),
-            changed_tools: ChangedTools::Flag,
+            trusted: GlobPatterns::empty(),
+            changed_tools: ChangedToolAction::Flag,
             rules: Vec::new(),
             default_approval: ApprovalMode::Never,
             approval: Vec::new(),
@@ -131,30 +136,36 @@ impl Default for Ruleset {
     }
 }
 
-impl Ruleset {
+impl RuleSet {
     /// Whether it matters to a decision what a tool does.
-    fn asks_for_traits(&self) -> bool {
-        let by_rule = self.rules.iter().any(|rule| rule.selector.asks_for_traits());
+    fn uses_traits(&self) -> bool {
+        let by_rule = self.rules.iter().any(|rule| rule.selector.uses_traits());
         let by_approval =
-            |rule: &ApprovalRule| rule.selector.asks_for_traits() || rule.mode == ApprovalMode::Writes;
+            |rule: &ApprovalRule| rule.selector.uses_traits() || rule.mode == ApprovalMode::Writes;
         by_rule || self.approval.iter().any(by_approval) || self.default_approval == ApprovalMode::Writes
     }
 
-    fn look(&self, fitting: &Fitting, id: &str, traits: Traits, agents: ApprovalMode) -> Decision {
-        let for_tool = self.rules_by_tool.fitting(id);
+    fn evaluate(
+        &self,
+        fitting: &MatchingRules,
+        id: &str,
+        traits: ToolTraits,
+        agents: ApprovalMode,
+    ) -> PolicyDecision {
+        let for_tool = self.rules_by_tool.matching_rules(id);
         let both = fitting.rules.iter().zip(&for_tool).zip(&self.rules);
         let place = both.into_iter().position(|((for_caller, for_tool), rule)| {
             *for_caller
                 && *for_tool
-                && rule.selector.fits_traits(traits, rule.definition.effect == Effect::Deny)
+                && rule.selector.matches_traits(traits, rule.definition.effect == Effect::Deny)
         });
         let effect =
             place.and_then(|at| self.rules.get(at)).map_or(self.default, |rule| rule.definition.effect);
-        let for_tool = self.approval_by_tool.fitting(id);
+        let for_tool = self.approval_by_tool.matching_rules(id);
         let mut both = fitting.approval.iter().zip(&for_tool).zip(&self.approval);
         let approval = both
             .find(|((for_caller, for_tool), rule)| {
-                **for_caller && **for_tool && rule.selector.fits_traits(traits, false)
+                **for_caller && **for_tool && rule.selector.matches_traits(traits, false)
             })
             .map(|(_, rule)| rule);
         let (mode, caller_may_answer) =
@@ -164,8 +175,17 @@ impl Ruleset {
             ApprovalMode::Writes => !traits.read_only,
             ApprovalMode::Always => true,
         };
-        let approval = if needed { Approval::needed(caller_may_answer) } else { Approval::NotNeeded };
-        Decision { effect, rule: place.and_then(|at| u16::try_from(at).ok()), approval, outside: false }
+        let approval = if needed {
+            ApprovalRequirement::required_from(caller_may_answer)
+        } else {
+            ApprovalRequirement::NotRequired
+        };
+        PolicyDecision {
+            effect,
+            rule: place.and_then(|at| u16::try_from(at).ok()),
+            approval,
+            is_outside_agent_scope: false,
+        }
     }
 }
 
@@ -189,8 +209,13 @@ impl Policy {
     /// These rules, with what agents may use. What was decided before is forgotten.
     pub(crate) fn with_agents(&self, agents: Option<Arc<AgentScopes>>) -> Self {
         let asks_for_traits =
-            self.ruleset.asks_for_traits() || agents.as_ref().is_some_and(|agents| agents.ask_for_traits());
-        Self { ruleset: Arc::clone(&self.ruleset), agents, asks_for_traits, cache: Cache::default() }
+            self.ruleset.uses_traits() || agents.as_ref().is_some_and(|agents| agents.use_traits());
+        Self {
+            ruleset: Arc::clone(&self.ruleset),
+            agents,
+            uses_traits: asks_for_traits,
+            cache: DecisionCache::default(),
+        }
     }
 
     /// Whether there is anything that could deny something.
@@ -200,23 +225,23 @@ impl Policy {
 
     /// Whether a source's word on what its tools do is believed.
     #[must_use]
-    pub fn trusts(&self, source: &Slug) -> bool {
+    pub fn is_trusted(&self, source: &Slug) -> bool {
         self.ruleset.trusted.matches(source.as_str())
     }
 
     /// Whether a tool that has changed waits for the owner.
     #[must_use]
-    pub fn holds_changed_tools(&self) -> bool {
-        self.ruleset.changed_tools == ChangedTools::Ask
+    pub fn asks_for_changed_tools(&self) -> bool {
+        self.ruleset.changed_tools == ChangedToolAction::Ask
     }
 
-    pub(crate) fn decide(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> Decision {
+    pub(crate) fn decide(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> PolicyDecision {
         if !caller.principal.role.may_call() {
-            return Decision::deny(false);
+            return PolicyDecision::deny(false);
         }
-        match ByAgent::of(self.agents.as_deref(), caller, tool) {
-            ByAgent::Outside => Decision::deny(true),
-            ByAgent::Within(approval) => self.decide_by_rules(caller, tool, spec, approval),
+        match AgentScopeCheck::check(self.agents.as_deref(), caller, tool) {
+            AgentScopeCheck::OutOfScope => PolicyDecision::deny(true),
+            AgentScopeCheck::InScope(approval) => self.decide_by_rules(caller, tool, spec, approval),
         }
     }
 
@@ -227,64 +252,71 @@ impl Policy {
         tool: &ToolId,
         spec: Option<&ToolSpec>,
         agents: ApprovalMode,
-    ) -> Decision {
+    ) -> PolicyDecision {
         let rules = &*self.ruleset;
         let mode = stricter(rules.default_approval, agents);
         if rules.rules.is_empty() && rules.approval.is_empty() && mode != ApprovalMode::Writes {
             let approval = match mode {
-                ApprovalMode::Always => Approval::Owner,
-                _ => Approval::NotNeeded,
+                ApprovalMode::Always => ApprovalRequirement::Owner,
+                _ => ApprovalRequirement::NotRequired,
             };
-            return Decision { effect: rules.default, rule: None, approval, outside: false };
+            return PolicyDecision {
+                effect: rules.default,
+                rule: None,
+                approval,
+                is_outside_agent_scope: false,
+            };
         }
-        let traits = match self.asks_for_traits {
-            true => Traits::of(spec, self.trusts(&tool.source)),
-            false => Traits::of(None, false),
+        let traits = match self.uses_traits {
+            true => ToolTraits::of(spec, self.is_trusted(&tool.source)),
+            false => ToolTraits::of(None, false),
         };
-        let fitting = || Fitting {
-            rules: rules.rules.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
-            approval: rules.approval.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
+        let fitting = || MatchingRules {
+            rules: rules.rules.iter().map(|rule| rule.selector.matches_caller(caller)).collect(),
+            approval: rules.approval.iter().map(|rule| rule.selector.matches_caller(caller)).collect(),
         };
         // Of one caller, whose agent is a part of it, there is one such mode for as long as this lives.
-        let look = |fitting: &Fitting| rules.look(fitting, &tool.to_string(), traits, agents);
-        self.cache.decision(caller, tool, traits, fitting, look)
+        let look = |fitting: &MatchingRules| rules.evaluate(fitting, &tool.to_string(), traits, agents);
+        self.cache.get_or_decide(caller, tool, traits, fitting, look)
     }
 
-    fn rule(&self, decision: Decision) -> Option<&Rule> {
+    fn rule(&self, decision: PolicyDecision) -> Option<&PolicyRule> {
         decision.rule.and_then(|at| self.ruleset.rules.get(usize::from(at)))
     }
 
     /// What decided: a rule by its name, or the caller's agent.
-    pub(crate) fn decided_by(&self, decision: Decision, caller: &Caller) -> Option<String> {
-        match (decision.outside, caller.agent()) {
+    pub(crate) fn deciding_rule(&self, decision: PolicyDecision, caller: &Caller) -> Option<String> {
+        match (decision.is_outside_agent_scope, caller.agent()) {
             (true, Some(agent)) => Some(format!("agent:{agent}")),
             _ => self.rule_name(decision).map(str::to_owned),
         }
     }
 
     /// The name of the rule that decided.
-    pub(crate) fn rule_name(&self, decision: Decision) -> Option<&str> {
+    pub(crate) fn rule_name(&self, decision: PolicyDecision) -> Option<&str> {
         self.rule(decision).map(|rule| rule.name.as_str())
     }
 
     /// Whether a person is asked, by the rule or by the approval settings. Where both ask, whoever may answer
     /// the stricter.
-    pub(crate) fn approval(&self, decision: Decision) -> Approval {
+    pub(crate) fn approval_requirement(&self, decision: PolicyDecision) -> ApprovalRequirement {
         let by_rule = match decision.effect {
-            Effect::Ask => {
-                Approval::needed(self.rule(decision).is_some_and(|rule| rule.definition.caller_may_answer))
-            }
-            _ => Approval::NotNeeded,
+            Effect::Ask => ApprovalRequirement::required_from(
+                self.rule(decision).is_some_and(|rule| rule.definition.caller_may_answer),
+            ),
+            _ => ApprovalRequirement::NotRequired,
         };
         match (by_rule, decision.approval) {
-            (Approval::NotNeeded, other) | (other, Approval::NotNeeded) => other,
-            (Approval::OwnerOrCaller, Approval::OwnerOrCaller) => Approval::OwnerOrCaller,
-            _ => Approval::Owner,
+            (ApprovalRequirement::NotRequired, other) | (other, ApprovalRequirement::NotRequired) => other,
+            (ApprovalRequirement::OwnerOrCaller, ApprovalRequirement::OwnerOrCaller) => {
+                ApprovalRequirement::OwnerOrCaller
+            }
+            _ => ApprovalRequirement::Owner,
         }
     }
 
     /// The state of a permission that is checked here.
-    pub(crate) fn permission(
+    pub(crate) fn permission_state(
         &self,
         permission: &str,
         caller: &Caller,
@@ -295,25 +327,25 @@ impl Policy {
         if rules.permissions.is_empty() {
             return rules.default_permission;
         }
-        let traits = Traits::of(Some(spec), self.trusts(&tool.source));
+        let traits = ToolTraits::of(Some(spec), self.is_trusted(&tool.source));
         let id = tool.to_string();
         let found = rules.permissions.iter().find(|rule| {
             rule.permission.matches(permission)
-                && rule.selector.fits_caller(caller)
-                && rule.selector.fits_tool(&id, traits, true)
+                && rule.selector.matches_caller(caller)
+                && rule.selector.matches_tool(&id, traits, true)
         });
         found.map_or(rules.default_permission, |rule| rule.state)
     }
 
     /// The permissions of a tool that are checked here, and their states.
-    pub(crate) fn permissions<'s>(
+    pub(crate) fn permission_states<'s>(
         &'s self,
         caller: &'s Caller,
         tool: &'s ToolId,
         spec: &'s ToolSpec,
     ) -> impl Iterator<Item = (&'s str, PermissionState)> {
-        permission::checked_here(tool, spec)
-            .map(move |permission| (permission, self.permission(permission, caller, tool, spec)))
+        permission::gateway_permissions(tool, spec)
+            .map(move |permission| (permission, self.permission_state(permission, caller, tool, spec)))
     }
 }
 

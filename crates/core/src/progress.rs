@@ -6,7 +6,7 @@ use toolway_types::ContentPart;
 
 /// One report from a running tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
+pub struct ProgressReport {
     /// How far.
     pub progress: f64,
     /// Of how much.
@@ -18,4 +18,4 @@ pub struct Progress {
 }
 
 /// Takes reports. It must not block; where its reader is slow it drops reports.
-pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
+pub type ProgressSink = Arc<dyn Fn(ProgressReport) + Send + Sync>;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use toolway_types::{CallId, Outcome, PrincipalId, RawJson, Role, ToolId};
 
-use crate::caller::Door;
+use crate::caller::EntryPoint;
 
 /// What is known when a call starts.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct OpenedCall {
     /// With which role.
     pub role: Role,
     /// Through which door.
-    pub door: Door,
+    pub via: EntryPoint,
     /// The agent whose turn it belongs to.
     pub agent: Option<Arc<str>>,
     /// The conversation it belongs to.
@@ -58,7 +58,7 @@ pub struct ClosedCall {
     /// How it ended.
     pub outcome: Arc<Outcome>,
     /// How long its parts took.
-    pub durations: Durations,
+    pub durations: CallDurations,
     /// How often the request was sent to the tool: 0 where it never ran.
     pub attempts: u32,
     /// What people, hooks and rules did with it; none where nobody did anything.
@@ -81,7 +81,7 @@ pub struct CallNotes {
 
 /// How long the parts of a call took, by the monotonic clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Durations {
+pub struct CallDurations {
     /// From the call's acceptance to its outcome.
     pub total: Duration,
     /// Of that, waiting for a person.
@@ -94,14 +94,14 @@ pub struct Durations {
 
 /// How far a record got.
 #[derive(Debug)]
-pub enum Commit {
+pub enum RecordCommit {
     /// It will be written soon, or is lost and counted; there is nothing to wait for.
     Queued,
     /// The receiver resolves when it is committed, or when it is certain that it will not be.
     Pending(oneshot::Receiver<()>),
 }
 
-impl Commit {
+impl RecordCommit {
     /// Waits until the record is on disk, where that was asked for.
     pub async fn wait(self) {
         if let Self::Pending(done) = self {
@@ -121,7 +121,7 @@ pub struct EarlierCall {
     /// How it ended; none where its record is still open.
     pub outcome: Option<Arc<Outcome>>,
     /// How long its parts took.
-    pub durations: Durations,
+    pub durations: CallDurations,
 }
 
 /// Keeps the records of calls.
@@ -129,13 +129,13 @@ pub struct EarlierCall {
 pub trait Recorder: Send + Sync + 'static {
     /// A call starts. Where it carries an idempotency key, or every call is to be durable, the answer is
     /// [`Commit::Pending`] and the call runs only after it resolves.
-    fn open(&self, call: Arc<OpenedCall>) -> Commit;
+    fn open(&self, call: Arc<OpenedCall>) -> RecordCommit;
 
     /// A call ended.
-    fn close(&self, call: ClosedCall) -> Commit;
+    fn close(&self, call: ClosedCall) -> RecordCommit;
 
     /// The newest call of this principal with this key that started at `since_ms` or later.
-    async fn find_keyed(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall>;
+    async fn find_by_key(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall>;
 }
 
 /// Keeps nothing.
@@ -144,15 +144,15 @@ pub struct NoRecorder;
 
 #[async_trait]
 impl Recorder for NoRecorder {
-    fn open(&self, _: Arc<OpenedCall>) -> Commit {
-        Commit::Queued
+    fn open(&self, _: Arc<OpenedCall>) -> RecordCommit {
+        RecordCommit::Queued
     }
 
-    fn close(&self, _: ClosedCall) -> Commit {
-        Commit::Queued
+    fn close(&self, _: ClosedCall) -> RecordCommit {
+        RecordCommit::Queued
     }
 
-    async fn find_keyed(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
+    async fn find_by_key(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
         None
     }
 }

@@ -1,4 +1,4 @@
-//! Which tools there are. Each registration is owned by a [`Lease`] (invariant 3): dropping it removes exactly
+//! Which tools there are. Each registration belongs to a [`Lease`] (invariant "a registration belongs to its lease"): dropping it removes exactly
 //! what it added. Readers see immutable [`Snapshot`]s without locking; a change builds the next one, sharing
 //! all that stayed.
 
@@ -18,12 +18,12 @@ use toolway_types::{Slug, ToolName};
 use crate::tool::Tool;
 
 pub use lease::Lease;
-pub use lookup::Lookup;
-pub use snapshot::Snapshot;
-pub use source::SourceView;
+pub use lookup::ToolLookup;
+pub use snapshot::RegistrySnapshot;
+pub use source::SourceSnapshot;
 
 /// Tools by name.
-pub type ToolList = Arc<[Arc<dyn Tool>]>;
+pub type SortedTools = Arc<[Arc<dyn Tool>]>;
 
 /// A registration's id; later ones are larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,9 +31,9 @@ pub struct LeaseId(pub(crate) u64);
 
 /// What stays of a source when its last lease is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum SourceRetention {
     /// Its name and the names of its tools, so that a bare name stays ambiguous while it is away.
-    Known,
+    Names,
     /// Nothing.
     Nothing,
 }
@@ -41,7 +41,7 @@ pub enum Keep {
 /// Which tools there are.
 #[derive(Debug)]
 pub struct Registry {
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: ArcSwap<RegistrySnapshot>,
     /// Held while the next snapshot is built.
     writing: Mutex<()>,
     next_lease: AtomicU64,
@@ -68,11 +68,11 @@ impl Registry {
 
     /// What is there now. Holding on to it keeps the old lists alive, so don't for long.
     #[must_use]
-    pub fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<RegistrySnapshot> {
         self.snapshot.load_full()
     }
 
-    pub(crate) fn read(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+    pub(crate) fn read(&self) -> arc_swap::Guard<Arc<RegistrySnapshot>> {
         self.snapshot.load()
     }
 
@@ -94,24 +94,24 @@ impl Registry {
 
     /// A registration for a source, holding nothing yet.
     #[must_use]
-    pub fn lease(self: &Arc<Self>, slug: Slug, keep: Keep) -> Lease {
+    pub fn lease(self: &Arc<Self>, slug: Slug, keep: SourceRetention) -> Lease {
         let id = LeaseId(self.next_lease.fetch_add(1, Ordering::Relaxed));
         self.change(|snapshot| snapshot.add_lease(&slug, id));
         Lease::new(self.clone(), slug, id, keep)
     }
 
-    fn set_lease(&self, slug: &Slug, id: LeaseId, tools: ToolList) {
+    fn set_lease(&self, slug: &Slug, id: LeaseId, tools: SortedTools) {
         self.change(|snapshot| snapshot.set_lease(slug, id, tools));
     }
 
-    fn drop_lease(&self, slug: &Slug, id: LeaseId, keep: Keep) {
+    fn drop_lease(&self, slug: &Slug, id: LeaseId, keep: SourceRetention) {
         self.change(|snapshot| snapshot.drop_lease(slug, id, keep));
     }
 
-    fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+    fn change(&self, change: impl FnOnce(&mut RegistrySnapshot)) {
         let last = {
             let _writing = self.writing.lock();
-            let mut next = Snapshot::clone(&self.snapshot.load());
+            let mut next = RegistrySnapshot::clone(&self.snapshot.load());
             change(&mut next);
             self.snapshot.swap(Arc::new(next))
         };

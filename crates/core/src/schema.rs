@@ -1,9 +1,9 @@
 //! A JSON Schema: the source's own bytes beside the compiled validator.
 
+mod complexity;
 mod cost;
-mod parts;
 mod secrets;
-mod shape;
+mod subschemas;
 
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
@@ -12,9 +12,9 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 use toolway_types::RawJson;
 
-use cost::Walk;
-pub(crate) use secrets::Secrets;
-use shape::Shape;
+use complexity::SchemaComplexity;
+use cost::CostWalk;
+pub(crate) use secrets::SecretProperties;
 
 /// How many violations are reported one by one.
 const MAX_VIOLATIONS: usize = 50;
@@ -23,18 +23,18 @@ const MAX_VIOLATION_TEXT: usize = 300;
 /// Where listing what is wrong takes more steps than this, only the first violation is looked for, or none where
 /// even that could take as long: every part of a value can violate, each for as many reasons as there are choices,
 /// and the validator keeps them all before it gives the first.
-const LISTING: u64 = 20_000;
+const MAX_LISTING_STEPS: u64 = 20_000;
 /// Where saying yes or no takes more steps than this, the answer is no.
-const JUDGING: u64 = 50_000_000;
+const MAX_VALIDATION_STEPS: u64 = 50_000_000;
 /// How often a pattern that looks around or back may try again on one text.
-const TRIES: usize = 10_000;
+const BACKTRACK_LIMIT: usize = 10_000;
 
 /// Longest arguments, in bytes, that are checked on the spot.
-const LIGHT_BYTES: usize = 64 << 10;
+const MAX_INLINE_BYTES: usize = 64 << 10;
 /// Largest weight of a schema that is checked on the spot.
-const LIGHT_WEIGHT: u32 = 5_000;
+const MAX_INLINE_WEIGHT: u32 = 5_000;
 /// What the two may come to together: some milliseconds at the very worst.
-const LIGHT_STEPS: u64 = 1 << 20;
+const MAX_INLINE_STEPS: u64 = 1 << 20;
 
 /// What stands for no schema: arguments are an object, whatever is in it.
 static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "object" }));
@@ -47,13 +47,13 @@ pub enum SchemaError {
     NotAnObject(&'static str),
     /// A schema of something other than an object.
     #[error("the schema's type is {0}, but arguments are always an object")]
-    NotOfObjects(String),
+    NotObjectType(String),
     /// It does not compile, or refers to something outside itself.
     #[error("the schema does not compile: {0}")]
     DoesNotCompile(String),
     /// Checking values against it would take more than may be asked, or never end.
     #[error("the schema {0}")]
-    TooMuch(String),
+    TooComplex(String),
 }
 
 /// A JSON Schema that compiles (draft 2020-12, or the draft that its `$schema` names). Nothing is ever fetched.
@@ -64,8 +64,8 @@ pub struct Schema {
     raw: Option<RawJson>,
     validator: OnceLock<Option<Validator>>,
     /// Which values do not belong into records; none where nothing is marked.
-    secrets: Option<Box<Secrets>>,
-    shape: Shape,
+    secrets: Option<Box<SecretProperties>>,
+    complexity: SchemaComplexity,
 }
 
 impl Schema {
@@ -74,8 +74,8 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
-    pub fn of_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
-        Self::of_object(raw, true)
+    pub fn from_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
+        Self::from_object_schema(raw, true)
     }
 
     /// Takes the parameters of a tool that is part of the program, which are known to compile: they are compiled
@@ -84,25 +84,25 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] where they are not of an object.
-    pub(crate) fn of_program(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
-        Self::of_object(raw, false)
+    pub(crate) fn from_program(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
+        Self::from_object_schema(raw, false)
     }
 
-    fn of_object(raw: Option<&RawJson>, is_tried: bool) -> Result<Self, SchemaError> {
-        let value = raw.map_or(Ok(Value::Null), parsed)?;
+    fn from_object_schema(raw: Option<&RawJson>, is_tried: bool) -> Result<Self, SchemaError> {
+        let value = raw.map_or(Ok(Value::Null), parse_schema)?;
         let (raw, value) = match &value {
             Value::Null => (None, &*ANY_OBJECT),
             Value::Array(items) if items.is_empty() => (None, &*ANY_OBJECT),
             Value::Object(fields) => match fields.get("type") {
                 None => (raw, &value),
                 Some(Value::String(kind)) if kind == "object" => (raw, &value),
-                Some(other) => return Err(SchemaError::NotOfObjects(cut(&other.to_string()))),
+                Some(other) => return Err(SchemaError::NotObjectType(truncate(&other.to_string()))),
             },
-            other => return Err(SchemaError::NotAnObject(kind(other))),
+            other => return Err(SchemaError::NotAnObject(json_type_name(other))),
         };
         match is_tried {
             true => Self::compile(raw.cloned(), value),
-            false => Self::untried(raw.cloned(), value),
+            false => Self::without_compiling(raw.cloned(), value),
         }
     }
 
@@ -110,30 +110,35 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
-    pub fn of_output(raw: &RawJson) -> Result<Self, SchemaError> {
-        let value = parsed(raw)?;
+    pub fn from_output(raw: &RawJson) -> Result<Self, SchemaError> {
+        let value = parse_schema(raw)?;
         if !value.is_object() {
-            return Err(SchemaError::NotAnObject(kind(&value)));
+            return Err(SchemaError::NotAnObject(json_type_name(&value)));
         }
         Self::compile(Some(raw.clone()), &value)
     }
 
     fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
-        let schema = Self::untried(raw, value)?;
-        build(value).map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
+        let schema = Self::without_compiling(raw, value)?;
+        build_validator(value).map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string())))?;
         Ok(schema)
     }
 
-    fn untried(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
-        let shape = Shape::of(value).map_err(SchemaError::TooMuch)?;
-        Ok(Self { raw, validator: OnceLock::new(), secrets: Secrets::of(value).map(Box::new), shape })
+    fn without_compiling(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
+        let shape = SchemaComplexity::measure(value).map_err(SchemaError::TooComplex)?;
+        Ok(Self {
+            raw,
+            validator: OnceLock::new(),
+            secrets: SecretProperties::of(value).map(Box::new),
+            complexity: shape,
+        })
     }
 
     /// None only where what compiled once does not any more, or never did.
     fn validator(&self) -> Option<&Validator> {
         let compile = || match &self.raw {
-            None => build(&ANY_OBJECT).ok(),
-            Some(raw) => build(&raw.to_value()).ok(),
+            None => build_validator(&ANY_OBJECT).ok(),
+            Some(raw) => build_validator(&raw.to_value()).ok(),
         };
         self.validator.get_or_init(compile).as_ref()
     }
@@ -150,37 +155,40 @@ impl Schema {
         self.secrets.is_some()
     }
 
-    pub(crate) fn secrets(&self) -> Option<&Secrets> {
+    pub(crate) fn secrets(&self) -> Option<&SecretProperties> {
         self.secrets.as_deref()
     }
 
     /// Whether checking arguments of so many bytes is more than belongs into a task that others wait for.
     pub(crate) fn is_heavy_for(&self, bytes: usize) -> bool {
-        bytes > LIGHT_BYTES
-            || self.shape.weight > LIGHT_WEIGHT
-            || u64::from(self.shape.weight).saturating_mul(bytes as u64) > LIGHT_STEPS
+        bytes > MAX_INLINE_BYTES
+            || self.complexity.weight > MAX_INLINE_WEIGHT
+            || u64::from(self.complexity.weight).saturating_mul(bytes as u64) > MAX_INLINE_STEPS
     }
 
     /// Whether a value fits.
-    pub(crate) fn accepts(&self, value: &Value) -> bool {
+    pub(crate) fn is_valid(&self, value: &Value) -> bool {
         self.validator().is_some_and(|validator| validator.is_valid(value))
     }
 
     /// Whether saying if a value fits takes no longer than may be asked. Worth asking only where it is heavy.
-    pub(crate) fn can_judge(&self, value: &Value) -> bool {
+    pub(crate) fn can_validate(&self, value: &Value) -> bool {
         let Some(raw) = &self.raw else { return true };
-        let most = u64::from(self.shape.weight).saturating_mul(parts(value, PARTS) as u64);
-        if self.shape.is_unclear || (most <= JUDGING && !self.shape.has_patterns) {
-            return most <= JUDGING;
+        let most =
+            u64::from(self.complexity.weight).saturating_mul(count_values(value, MAX_VALUE_PARTS) as u64);
+        if self.complexity.has_unresolved_references
+            || (most <= MAX_VALIDATION_STEPS && !self.complexity.has_patterns)
+        {
+            return most <= MAX_VALIDATION_STEPS;
         }
-        Walk::can_judge(&raw.to_value(), value, JUDGING)
+        CostWalk::can_validate(&raw.to_value(), value, MAX_VALIDATION_STEPS)
     }
 
     /// Every violation, each with the JSON pointer of the offending value; empty where the value fits. The
     /// values themselves are left out where the schema marks something `writeOnly`.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
-        if self.accepts(value) {
+        if self.is_valid(value) {
             return Vec::new();
         }
         self.list_violations(value, self.has_write_only())
@@ -190,13 +198,16 @@ impl Schema {
     pub(crate) fn list_violations(&self, value: &Value, masked: bool) -> Vec<String> {
         let say = |error: &ValidationError<'_>| {
             let pointer = error.instance_path().to_string();
-            let place = if pointer.is_empty() { "(the arguments)".to_owned() } else { cut(&pointer) };
+            let place = if pointer.is_empty() { "(the arguments)".to_owned() } else { truncate(&pointer) };
             let text = if masked { error.masked().to_string() } else { error.to_string() };
-            format!("{place}: {}", cut(&text))
+            format!("{place}: {}", truncate(&text))
         };
         let Some(validator) = self.validator() else { return vec!["the schema does not compile".to_owned()] };
         if !self.can_list(value) {
-            if self.shape.is_unclear || self.shape.is_recursive || self.shape.has_choices {
+            if self.complexity.has_unresolved_references
+                || self.complexity.is_recursive
+                || self.complexity.has_choices
+            {
                 return vec!["(the arguments): too much may be wrong with them to list it".to_owned()];
             }
             let mut found: Vec<_> = validator.validate(value).err().iter().map(say).collect();
@@ -214,12 +225,14 @@ impl Schema {
 
     fn can_list(&self, value: &Value) -> bool {
         let Some(raw) = &self.raw else { return true };
-        let Shape { weight, is_recursive, is_unclear, .. } = self.shape;
+        let SchemaComplexity { weight, is_recursive, has_unresolved_references: is_unclear, .. } =
+            self.complexity;
         if is_unclear {
             return false;
         }
-        let most = u64::from(weight).saturating_mul(parts(value, PARTS) as u64);
-        (most <= LISTING && !is_recursive) || Walk::can_list(&raw.to_value(), value, LISTING)
+        let most = u64::from(weight).saturating_mul(count_values(value, MAX_VALUE_PARTS) as u64);
+        (most <= MAX_LISTING_STEPS && !is_recursive)
+            || CostWalk::can_list(&raw.to_value(), value, MAX_LISTING_STEPS)
     }
 }
 
@@ -231,14 +244,14 @@ impl fmt::Debug for Schema {
 
 /// Text can be JSON by its grammar and still hold what no value can: half of a surrogate pair, a number beyond
 /// all bounds, too deep a nest.
-fn parsed(raw: &RawJson) -> Result<Value, SchemaError> {
-    raw.to().map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))
+fn parse_schema(raw: &RawJson) -> Result<Value, SchemaError> {
+    raw.to().map_err(|error| SchemaError::DoesNotCompile(truncate(&error.to_string())))
 }
 
 /// Formats are annotations in every draft. Patterns are matched in linear time, but for those that look around or
 /// back: they are matched by trying, for as long as that may take.
-fn build(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(TRIES);
+fn build_validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
     jsonschema::options()
         .offline()
         .should_validate_formats(false)
@@ -246,7 +259,7 @@ fn build(schema: &Value) -> Result<Validator, ValidationError<'static>> {
         .build(schema)
 }
 
-fn kind(value: &Value) -> &'static str {
+fn json_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -258,13 +271,13 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// As far as the parts of a value are counted: JSON of 16 MiB has no more.
-const PARTS: usize = 16 << 20;
+const MAX_VALUE_PARTS: usize = 16 << 20;
 
 /// How many values a value is made of, counted as far as `enough`.
-fn parts(value: &Value, enough: usize) -> usize {
+fn count_values(value: &Value, enough: usize) -> usize {
     let mut count = 1;
     let mut add = |inner: &Value| {
-        count += if count > enough { 0 } else { parts(inner, enough - count + 1) };
+        count += if count > enough { 0 } else { count_values(inner, enough - count + 1) };
     };
     match value {
         Value::Array(items) => items.iter().for_each(&mut add),
@@ -274,7 +287,7 @@ fn parts(value: &Value, enough: usize) -> usize {
     count
 }
 
-fn cut(text: &str) -> String {
+fn truncate(text: &str) -> String {
     if text.len() <= MAX_VIOLATION_TEXT {
         return text.to_owned();
     }

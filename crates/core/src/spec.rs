@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolway_types::name::is_invisible;
-use toolway_types::{Annotations, BadName, RawJson, SpecDocument, ToolName};
+use toolway_types::{NameError, RawJson, SpecDocument, ToolAnnotations, ToolName};
 
 use crate::schema::{Schema, SchemaError};
 
@@ -17,10 +17,10 @@ const MAX_PERMISSIONS: usize = 100;
 
 /// Why a spec was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadSpec {
+pub enum SpecError {
     /// Its name can't be used.
     #[error(transparent)]
-    Name(#[from] BadName),
+    Name(#[from] NameError),
     /// Its `parameters` can't be used.
     #[error("parameters: {0}")]
     Parameters(SchemaError),
@@ -32,7 +32,7 @@ pub enum BadSpec {
     TooManyPermissions(usize),
     /// It is not a spec at all.
     #[error("it is not a tool spec: {0}")]
-    Form(String),
+    Malformed(String),
 }
 
 /// Something odd about a spec that was accepted all the same.
@@ -68,7 +68,7 @@ pub struct ToolSpec {
     name: ToolName,
     parameters: Arc<Schema>,
     output: Option<Arc<Schema>>,
-    annotations: Annotations,
+    annotations: ToolAnnotations,
     permissions: Box<[Box<str>]>,
     flags: Vec<SpecFlag>,
 }
@@ -78,10 +78,11 @@ impl ToolSpec {
     ///
     /// # Errors
     /// [`BadSpec`] says what is wrong with it.
-    pub fn compile(document: SpecDocument) -> Result<Self, BadSpec> {
-        let parameters = Schema::of_parameters(document.parameters.as_ref()).map_err(BadSpec::Parameters)?;
-        let output = document.output_schema.as_ref().map(Schema::of_output).transpose();
-        let output = output.map_err(BadSpec::Output)?.map(Arc::new);
+    pub fn compile(document: SpecDocument) -> Result<Self, SpecError> {
+        let parameters =
+            Schema::from_parameters(document.parameters.as_ref()).map_err(SpecError::Parameters)?;
+        let output = document.output_schema.as_ref().map(Schema::from_output).transpose();
+        let output = output.map_err(SpecError::Output)?.map(Arc::new);
         Self::assemble(Arc::new(document), Arc::new(parameters), output)
     }
 
@@ -90,10 +91,10 @@ impl ToolSpec {
     ///
     /// # Errors
     /// [`BadSpec`] where its name or the form of its schema can't be used.
-    pub fn of_program(document: SpecDocument) -> Result<Self, BadSpec> {
-        let parameters = Schema::of_program(document.parameters.as_ref()).map_err(BadSpec::Parameters)?;
-        let output = document.output_schema.as_ref().map(Schema::of_output).transpose();
-        let output = output.map_err(BadSpec::Output)?.map(Arc::new);
+    pub fn from_program(document: SpecDocument) -> Result<Self, SpecError> {
+        let parameters = Schema::from_program(document.parameters.as_ref()).map_err(SpecError::Parameters)?;
+        let output = document.output_schema.as_ref().map(Schema::from_output).transpose();
+        let output = output.map_err(SpecError::Output)?.map(Arc::new);
         Self::assemble(Arc::new(document), Arc::new(parameters), output)
     }
 
@@ -101,11 +102,11 @@ impl ToolSpec {
         document: Arc<SpecDocument>,
         parameters: Arc<Schema>,
         output: Option<Arc<Schema>>,
-    ) -> Result<Self, BadSpec> {
+    ) -> Result<Self, SpecError> {
         let name: ToolName = document.name.parse()?;
         let mut permissions: Vec<Box<str>> = Vec::new();
         if document.permissions.len() > MAX_PERMISSIONS {
-            return Err(BadSpec::TooManyPermissions(document.permissions.len()));
+            return Err(SpecError::TooManyPermissions(document.permissions.len()));
         }
         for permission in &document.permissions {
             if !permissions.iter().any(|it| **it == **permission) {
@@ -121,12 +122,12 @@ impl ToolSpec {
             }
             Some(_) => {}
         }
-        let annotations = match document.annotations.as_ref().map(RawJson::to::<Option<Annotations>>) {
-            None => Annotations::default(),
+        let annotations = match document.annotations.as_ref().map(RawJson::to::<Option<ToolAnnotations>>) {
+            None => ToolAnnotations::default(),
             Some(Ok(read)) => read.unwrap_or_default(),
             Some(Err(_)) => {
                 flags.push(SpecFlag::UnreadableAnnotations);
-                Annotations::default()
+                ToolAnnotations::default()
             }
         };
         if !is_snake_case(name.as_str()) {
@@ -167,7 +168,7 @@ impl ToolSpec {
 
     /// What the source says of its effects; believed only where the owner trusts the source.
     #[must_use]
-    pub fn annotations(&self) -> &Annotations {
+    pub fn annotations(&self) -> &ToolAnnotations {
         &self.annotations
     }
 

@@ -15,15 +15,16 @@ use toolway_types::{
     ToolName, ToolOutput,
 };
 
-use crate::consent::{Choice, Scope};
+use crate::consent::{ConsentDecision, ConsentScope};
 use crate::{
-    Arguments, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine, EngineParts,
-    EngineSettings, Finished, Keep, Lease, OpenedCall, Policy, PolicyProblem, Question, RawArguments,
-    Recorder, Registry, Tool, ToolSpec,
+    Arguments, CallContext, CallRequest, Caller, ClosedCall, EarlierCall, Engine, EngineParts,
+    EngineSettings, EntryPoint, FinishedCall, Lease, OpenedCall, Policy, PolicyProblem, Question,
+    RawArguments, RecordCommit, Recorder, Registry, SourceRetention, Tool, ToolSpec,
 };
 
-pub(crate) type RunResult = Result<ToolOutput, ToolError>;
-type Run = dyn Fn(Arguments, CallContext) -> Pin<Box<dyn Future<Output = RunResult> + Send>> + Send + Sync;
+pub(crate) type ToolRunResult = Result<ToolOutput, ToolError>;
+type ToolFn =
+    dyn Fn(Arguments, CallContext) -> Pin<Box<dyn Future<Output = ToolRunResult> + Send>> + Send + Sync;
 
 pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -49,15 +50,15 @@ pub(crate) fn document(name: &str) -> SpecDocument {
     SpecDocument { description: Some("Made for a test.".to_owned()), ..SpecDocument::named(name) }
 }
 
-pub(crate) fn annotated(name: &str, annotations: &str) -> SpecDocument {
+pub(crate) fn annotated_document(name: &str, annotations: &str) -> SpecDocument {
     SpecDocument { annotations: Some(raw(annotations)), ..document(name) }
 }
 
-pub(crate) fn needing(name: &str, permissions: &[&str]) -> SpecDocument {
+pub(crate) fn document_with_permissions(name: &str, permissions: &[&str]) -> SpecDocument {
     SpecDocument { permissions: permissions.iter().map(ToString::to_string).collect(), ..document(name) }
 }
 
-pub(crate) fn sequential(name: &str) -> SpecDocument {
+pub(crate) fn sequential_document(name: &str) -> SpecDocument {
     SpecDocument { sequential: true, ..document(name) }
 }
 
@@ -78,65 +79,65 @@ pub(crate) fn policy(rules: &str) -> Policy {
     try_policy(rules).unwrap()
 }
 
-pub(crate) fn with_parameters(name: &str, parameters: &str) -> SpecDocument {
+pub(crate) fn document_with_parameters(name: &str, parameters: &str) -> SpecDocument {
     SpecDocument { parameters: Some(raw(parameters)), ..document(name) }
 }
 
 /// A tool that does what a closure says.
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedTool {
     spec: Arc<ToolSpec>,
-    run: Box<Run>,
+    run: Box<ToolFn>,
     pub(crate) marks_dispatch: bool,
-    only_waits: bool,
+    can_run_inline: bool,
 }
 
-impl Scripted {
+impl ScriptedTool {
     /// The same within its caller's task.
-    pub(crate) fn that_only_waits(self) -> Self {
-        Self { only_waits: true, ..self }
+    pub(crate) fn run_inline(self) -> Self {
+        Self { can_run_inline: true, ..self }
     }
 }
 
-pub(crate) fn scripted<F, R>(document: SpecDocument, run: F) -> Scripted
+pub(crate) fn scripted_tool<F, R>(document: SpecDocument, run: F) -> ScriptedTool
 where
     F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = RunResult> + Send + 'static,
+    R: Future<Output = ToolRunResult> + Send + 'static,
 {
     let spec = Arc::new(ToolSpec::compile(document).unwrap());
     let run = Box::new(move |arguments, cx| Box::pin(run(arguments, cx)) as _);
-    Scripted { spec, run, marks_dispatch: false, only_waits: false }
+    ScriptedTool { spec, run, marks_dispatch: false, can_run_inline: false }
 }
 
 pub(crate) fn tool<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
 where
     F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = RunResult> + Send + 'static,
+    R: Future<Output = ToolRunResult> + Send + 'static,
 {
-    Arc::new(scripted(document, run))
+    Arc::new(scripted_tool(document, run))
 }
 
 /// A tool that runs within its caller's task.
-pub(crate) fn waiting<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
+pub(crate) fn inline_tool<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
 where
     F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = RunResult> + Send + 'static,
+    R: Future<Output = ToolRunResult> + Send + 'static,
 {
-    Arc::new(scripted(document, run).that_only_waits())
+    Arc::new(scripted_tool(document, run).run_inline())
 }
 
 /// A tool that answers `says` at once.
-pub(crate) fn answering(name: &str, says: &str) -> Arc<dyn Tool> {
+pub(crate) fn answering_tool(name: &str, says: &str) -> Arc<dyn Tool> {
     let says = says.to_owned();
     tool(document(name), move |_, _| std::future::ready(Ok(ToolOutput::text(says.clone()))))
 }
 
 /// A tool that never answers.
-pub(crate) fn endless(document: SpecDocument) -> Arc<dyn Tool> {
+pub(crate) fn endless_tool(document: SpecDocument) -> Arc<dyn Tool> {
     tool(document, |_, _| std::future::pending())
 }
 
 /// A tool that answers `done` after a time.
-pub(crate) fn lasting(document: SpecDocument, time: Duration) -> Arc<dyn Tool> {
+pub(crate) fn slow_tool(document: SpecDocument, time: Duration) -> Arc<dyn Tool> {
     tool(document, move |_, _| async move {
         tokio::time::sleep(time).await;
         Ok(ToolOutput::text("done"))
@@ -144,17 +145,17 @@ pub(crate) fn lasting(document: SpecDocument, time: Duration) -> Arc<dyn Tool> {
 }
 
 #[async_trait]
-impl Tool for Scripted {
+impl Tool for ScriptedTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
 
-    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> RunResult {
+    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> ToolRunResult {
         (self.run)(arguments, cx.clone()).await
     }
 
-    fn only_waits(&self) -> bool {
-        self.only_waits
+    fn can_run_inline(&self) -> bool {
+        self.can_run_inline
     }
 
     fn marks_dispatch(&self) -> bool {
@@ -164,7 +165,7 @@ impl Tool for Scripted {
 
 /// Keeps records in memory, and looks keys up in them as a database would.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryRecorder {
     opened: Mutex<Vec<Arc<OpenedCall>>>,
     closed: Mutex<Vec<ClosedCall>>,
     /// Whether each record is to be waited for.
@@ -173,10 +174,10 @@ pub(crate) struct Memory {
     /// Whether it never comes to an end looking for a key.
     pub(crate) slow: AtomicBool,
     /// How often it was asked for a key.
-    pub(crate) asked: AtomicUsize,
+    pub(crate) key_lookups: AtomicUsize,
 }
 
-impl Memory {
+impl MemoryRecorder {
     pub(crate) fn opened(&self) -> Vec<Arc<OpenedCall>> {
         self.opened.lock().clone()
     }
@@ -187,14 +188,14 @@ impl Memory {
 
     /// The one record there is.
     #[track_caller]
-    pub(crate) fn only(&self) -> ClosedCall {
+    pub(crate) fn single_record(&self) -> ClosedCall {
         let closed = self.closed();
         assert_eq!((self.opened().len(), closed.len()), (1, 1), "one record, opened and closed");
         closed.into_iter().next().unwrap()
     }
 
     /// All records of one call.
-    pub(crate) fn of(&self, id: CallId) -> Vec<ClosedCall> {
+    pub(crate) fn records_of(&self, id: CallId) -> Vec<ClosedCall> {
         self.closed().into_iter().filter(|closed| closed.opened.id == id).collect()
     }
 
@@ -214,13 +215,13 @@ impl Memory {
         self.commits.lock().len()
     }
 
-    fn committing(&self) -> Commit {
+    fn new_commit(&self) -> RecordCommit {
         if !self.durable.load(Ordering::SeqCst) {
-            return Commit::Queued;
+            return RecordCommit::Queued;
         }
         let (sender, receiver) = oneshot::channel();
         self.commits.lock().push(sender);
-        Commit::Pending(receiver)
+        RecordCommit::Pending(receiver)
     }
 
     /// Every record that was opened was closed once, and none was closed that was not opened.
@@ -235,19 +236,19 @@ impl Memory {
 }
 
 #[async_trait]
-impl Recorder for Memory {
-    fn open(&self, call: Arc<OpenedCall>) -> Commit {
+impl Recorder for MemoryRecorder {
+    fn open(&self, call: Arc<OpenedCall>) -> RecordCommit {
         self.opened.lock().push(call);
-        self.committing()
+        self.new_commit()
     }
 
-    fn close(&self, call: ClosedCall) -> Commit {
+    fn close(&self, call: ClosedCall) -> RecordCommit {
         self.closed.lock().push(call);
-        self.committing()
+        self.new_commit()
     }
 
-    async fn find_keyed(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+    async fn find_by_key(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
+        self.key_lookups.fetch_add(1, Ordering::SeqCst);
         if self.slow.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
@@ -258,7 +259,7 @@ impl Recorder for Memory {
                 && call.started_ms >= since_ms
         };
         let call = opened.iter().rev().find(is_it)?;
-        let closed = self.of(call.id).into_iter().next();
+        let closed = self.records_of(call.id).into_iter().next();
         Some(EarlierCall {
             id: call.id,
             hash: call.key.as_ref()?.hash,
@@ -270,49 +271,49 @@ impl Recorder for Memory {
 
 /// A wall clock that shows what it is set to.
 #[derive(Debug)]
-pub(crate) struct HandClock(AtomicI64);
+pub(crate) struct ManualClock(AtomicI64);
 
 /// Where the clock stands at first: 2026-01-01T00:00:00Z.
 pub(crate) const START_MS: i64 = 1_767_225_600_000;
 
-impl HandClock {
+impl ManualClock {
     pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
 /// An engine with one source, `phone`.
-pub(crate) struct World {
+pub(crate) struct EngineHarness {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) recorder: Arc<Memory>,
-    pub(crate) clock: Arc<HandClock>,
+    pub(crate) recorder: Arc<MemoryRecorder>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) phone: Lease,
 }
 
-impl World {
+impl EngineHarness {
     pub(crate) fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self::with(EngineSettings::default(), tools)
+        Self::with_settings(EngineSettings::default(), tools)
     }
 
-    pub(crate) fn with(settings: EngineSettings, tools: Vec<Arc<dyn Tool>>) -> Self {
-        Self::over(Arc::default(), Arc::new(HandClock(AtomicI64::new(START_MS))), settings, tools)
+    pub(crate) fn with_settings(settings: EngineSettings, tools: Vec<Arc<dyn Tool>>) -> Self {
+        Self::build(Arc::default(), Arc::new(ManualClock(AtomicI64::new(START_MS))), settings, tools)
     }
 
-    fn over(
-        recorder: Arc<Memory>,
-        clock: Arc<HandClock>,
+    fn build(
+        recorder: Arc<MemoryRecorder>,
+        clock: Arc<ManualClock>,
         settings: EngineSettings,
         tools: Vec<Arc<dyn Tool>>,
     ) -> Self {
         let registry = Registry::new();
-        let phone = registry.lease(slug("phone"), Keep::Known);
+        let phone = registry.lease(slug("phone"), SourceRetention::Names);
         phone.replace(tools);
         let engine = Engine::new(EngineParts {
             recorder: recorder.clone(),
@@ -323,29 +324,29 @@ impl World {
     }
 
     /// The same records and tools, but nothing in memory: as after a restart.
-    pub(crate) fn restarted(&self) -> Self {
+    pub(crate) fn restart(&self) -> Self {
         let settings = EngineSettings::default();
-        Self::over(self.recorder.clone(), self.clock.clone(), settings, self.phone.tools().to_vec())
+        Self::build(self.recorder.clone(), self.clock.clone(), settings, self.phone.tools().to_vec())
     }
 
     /// Starts a call in a task of its own.
-    pub(crate) fn start(&self, call: Call) -> tokio::task::JoinHandle<Finished> {
+    pub(crate) fn start(&self, call: CallRequest) -> tokio::task::JoinHandle<FinishedCall> {
         let engine = self.engine.clone();
         tokio::spawn(async move { engine.call(call).await })
     }
 
     /// Takes other rules; see [`policy`].
     #[track_caller]
-    pub(crate) fn rule(&self, rules: &str) {
+    pub(crate) fn set_policy(&self, rules: &str) {
         self.engine.set_policy(policy(rules));
     }
 
     /// The one question that is open, after everything that can run has.
     #[track_caller]
-    pub(crate) fn question(&self) -> impl Future<Output = Arc<Question>> {
+    pub(crate) fn open_question(&self) -> impl Future<Output = Arc<Question>> {
         let place = std::panic::Location::caller();
         async move {
-            settle().await;
+            yield_to_tasks().await;
             let open = self.engine.questions().visible_to(&owner());
             assert_eq!(open.len(), 1, "one open question at {place}: {open:?}");
             open[0].clone()
@@ -354,8 +355,12 @@ impl World {
 
     /// The owner answers the one question that is open.
     #[track_caller]
-    pub(crate) fn answer(&self, choice: Choice, scope: Scope) -> impl Future<Output = Arc<Question>> {
-        let question = self.question();
+    pub(crate) fn answer_question(
+        &self,
+        choice: ConsentDecision,
+        scope: ConsentScope,
+    ) -> impl Future<Output = Arc<Question>> {
+        let question = self.open_question();
         async move {
             let question = question.await;
             self.engine.questions().answer(question.id, &owner(), choice, scope).unwrap();
@@ -363,14 +368,14 @@ impl World {
         }
     }
 
-    pub(crate) async fn run(&self, name: &str, arguments: &str) -> Finished {
+    pub(crate) async fn run(&self, name: &str, arguments: &str) -> FinishedCall {
         self.engine.call(call(name, arguments)).await
     }
 }
 
 /// A call of the owner's.
-pub(crate) fn call(name: &str, arguments: &str) -> Call {
-    Call::new(name, RawArguments::Json(raw(arguments)), Caller::local_owner())
+pub(crate) fn call(name: &str, arguments: &str) -> CallRequest {
+    CallRequest::new(name, RawArguments::Json(raw(arguments)), Caller::local_owner())
 }
 
 pub(crate) fn principal(id: &str, role: Role) -> Principal {
@@ -382,7 +387,7 @@ pub(crate) fn owner() -> Principal {
 }
 
 pub(crate) fn caller(id: &str, role: Role) -> Caller {
-    Caller::new(Arc::new(principal(id, role)), Door::Rest)
+    Caller::new(Arc::new(principal(id, role)), EntryPoint::Rest)
 }
 
 pub(crate) fn client(id: &str) -> Caller {
@@ -390,16 +395,16 @@ pub(crate) fn client(id: &str) -> Caller {
 }
 
 /// A caller in an agent's name, in a conversation.
-pub(crate) fn chatting(id: &str, agent: &str, session: &str) -> Caller {
+pub(crate) fn chat_caller(id: &str, agent: &str, session: &str) -> Caller {
     Caller { agent: Some(agent.into()), session: Some(session.into()), ..client(id) }
 }
 
-pub(crate) fn call_of(caller: Caller, name: &str) -> Call {
-    Call { caller, ..call(name, "{}") }
+pub(crate) fn call_of(caller: Caller, name: &str) -> CallRequest {
+    CallRequest { caller, ..call(name, "{}") }
 }
 
 #[track_caller]
-pub(crate) fn text(finished: &Finished) -> String {
+pub(crate) fn success_text(finished: &FinishedCall) -> String {
     match finished.outcome.as_ref() {
         Outcome::Success(output) => output.joined_text(),
         Outcome::Error(error) => panic!("not a success: {error:?}"),
@@ -407,7 +412,7 @@ pub(crate) fn text(finished: &Finished) -> String {
 }
 
 #[track_caller]
-pub(crate) fn error(finished: &Finished) -> &ToolError {
+pub(crate) fn expect_error(finished: &FinishedCall) -> &ToolError {
     match finished.outcome.as_ref() {
         Outcome::Success(output) => panic!("not an error: {output:?}"),
         Outcome::Error(error) => error,
@@ -415,8 +420,8 @@ pub(crate) fn error(finished: &Finished) -> &ToolError {
 }
 
 #[track_caller]
-pub(crate) fn assert_code(finished: &Finished, code: Code) {
-    assert_eq!(error(finished).code, code, "{:?}", finished.outcome);
+pub(crate) fn assert_code(finished: &FinishedCall, code: Code) {
+    assert_eq!(expect_error(finished).code, code, "{:?}", finished.outcome);
 }
 
 pub(crate) fn json(text: &str) -> Value {
@@ -424,7 +429,7 @@ pub(crate) fn json(text: &str) -> Value {
 }
 
 /// Lets all tasks that can run do so, several times over; the paused clock does not move.
-pub(crate) async fn settle() {
+pub(crate) async fn yield_to_tasks() {
     for _ in 0..32 {
         tokio::task::yield_now().await;
     }

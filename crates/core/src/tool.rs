@@ -22,7 +22,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Whether running it is nothing but waiting for somebody else, so that it never keeps a thread busy. Then it runs
     /// within its caller's task, which takes less than a task of its own.
-    fn only_waits(&self) -> bool {
+    fn can_run_inline(&self) -> bool {
         false
     }
 

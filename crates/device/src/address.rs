@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Why an address was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadAddress {
+pub enum BadGatewayUrl {
     /// Not an address at all.
     #[error("{0:?} is not an address; write it like https://gateway.example:7717")]
     Malformed(String),
@@ -78,22 +78,22 @@ impl fmt::Display for GatewayUrl {
 }
 
 impl FromStr for GatewayUrl {
-    type Err = BadAddress;
-    fn from_str(text: &str) -> Result<Self, BadAddress> {
+    type Err = BadGatewayUrl;
+    fn from_str(text: &str) -> Result<Self, BadGatewayUrl> {
         let text = text.trim();
-        let malformed = || BadAddress::Malformed(text.to_owned());
+        let malformed = || BadGatewayUrl::Malformed(text.to_owned());
         if !text.contains("://") {
-            return Err(BadAddress::Scheme(text.to_owned()));
+            return Err(BadGatewayUrl::Scheme(text.to_owned()));
         }
         let uri: http::Uri = text.parse().map_err(|_| malformed())?;
         let secure = match uri.scheme_str().map(str::to_ascii_lowercase).as_deref() {
             Some("http" | "ws") => false,
             Some("https" | "wss") => true,
-            _ => return Err(BadAddress::Scheme(text.to_owned())),
+            _ => return Err(BadGatewayUrl::Scheme(text.to_owned())),
         };
         let authority = uri.authority().ok_or_else(malformed)?;
         if authority.as_str().contains('@') {
-            return Err(BadAddress::UserInfo);
+            return Err(BadGatewayUrl::UserInfo);
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {

@@ -2,7 +2,7 @@
 //! here, so that one app that says too much does not keep the gateway from hearing of all others.
 
 use toolway_wire::ClientMessage;
-use toolway_wire::from_client::app_providers::{
+use toolway_wire::client_message::app_providers::{
     AppProvider, AppProviderNote, AppProviderNoteKind, AppProviders, MAX_BYTES, MAX_NOTES, MAX_PROVIDERS,
     MAX_SCOPES, MAX_TEXT, MAX_TOOLS,
 };
@@ -11,7 +11,7 @@ use toolway_wire::from_client::app_providers::{
 const CUT: char = '…';
 
 /// Cuts what is too long. Tools and notes that are left out are told in a note; whole providers in a log.
-pub(crate) fn within_bounds(mut providers: Vec<AppProvider>) -> Vec<AppProvider> {
+pub(crate) fn truncate_to_limits(mut providers: Vec<AppProvider>) -> Vec<AppProvider> {
     if providers.len() > MAX_PROVIDERS {
         tracing::warn!(
             apps = providers.len(),

@@ -1,5 +1,5 @@
 //! How long to wait between tries: doubling, never the same for two devices, so that a gateway that comes
-//! back is not run down by all of them at once (R17).
+//! back is not run down by all of them at once (pitfall R17).
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -30,13 +30,13 @@ impl Backoff {
     }
 
     /// The same with the chance drawn.
-    pub(crate) fn jittered(self, attempt: u32) -> Duration {
-        self.delay(attempt, chance())
+    pub(crate) fn random_delay(self, attempt: u32) -> Duration {
+        self.delay(attempt, random_fraction())
     }
 }
 
 /// A number in `0.0..1.0`. Each `RandomState` has keys of its own, which is random enough to spread tries.
-fn chance() -> f64 {
+fn random_fraction() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / (1u64 << 53) as f64
 }

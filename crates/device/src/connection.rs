@@ -1,8 +1,8 @@
 //! One connection: from the greeting to its end. A single task reads, writes and minds the time, so a frame
 //! crosses no other task between socket and queue; calls run in tasks of their own.
 
-pub(crate) mod greet;
-mod incoming;
+pub(crate) mod handshake;
+mod message_handler;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,198 +16,198 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
-use toolway_wire::from_client::app_providers::AppProvider;
+use toolway_wire::client_message::app_providers::AppProvider;
 
 use crate::app_providers;
-use crate::calls::Link;
-use crate::shared::Shared;
-use crate::status::{Connection as Live, Status};
-use crate::stopped::Verdict;
+use crate::call_table::GatewayLink;
+use crate::device_state::DeviceState;
+use crate::error::ReconnectDecision;
+use crate::status::{ConnectionStatus, GatewayConnection as Live};
 use crate::tool::table::ToolTable;
-use crate::transport::upgrade::Socket;
-use greet::{Greeting, Session};
+use crate::transport::upgrade::GatewaySocket;
+use handshake::{HandshakeReply, ResumeState};
 
 /// Frames that may wait to be written.
-const QUEUE: usize = 256;
+const QUEUE_CAPACITY: usize = 256;
 /// Frames that one write takes together at most.
 const BATCH: usize = 64;
 /// While so many answers wait to be written, no more is read.
-const MOST_UNWRITTEN: usize = 256;
+const MAX_UNWRITTEN_FRAMES: usize = 256;
 /// How often a gateway that says nothing of its heartbeat is pinged.
-const OWN_PING: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// How long the other side has to answer a goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-type Sink = SplitSink<Socket, Message>;
-type Stream = SplitStream<Socket>;
+type SocketSink = SplitSink<GatewaySocket, Message>;
+type SocketStream = SplitStream<GatewaySocket>;
 
 /// How a connection ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum ConnectionEnd {
     /// It was lost, or closed by the gateway.
-    Verdict(Verdict),
+    Verdict(ReconnectDecision),
     /// As asked for by this side.
     Requested,
 }
 
 /// Runs a connection to its end.
 pub(crate) async fn run(
-    socket: Socket,
-    shared: &Shared,
-    session: &mut Session,
+    socket: GatewaySocket,
+    shared: &DeviceState,
+    session: &mut ResumeState,
     stop: &CancellationToken,
-) -> End {
+) -> ConnectionEnd {
     let (mut sink, mut stream) = socket.split();
-    let greeting = match greet::greet(&mut sink, &mut stream, shared, session, stop).await {
+    let greeting = match handshake::perform_handshake(&mut sink, &mut stream, shared, session, stop).await {
         Ok(greeting) => greeting,
         Err(end) => return end,
     };
-    let (sender, queue) = mpsc::channel(QUEUE);
-    let link = Link {
+    let (sender, queue) = mpsc::channel(QUEUE_CAPACITY);
+    let link = GatewayLink {
         epoch: session.next_epoch(),
         version: greeting.version,
         frame_limit: greeting.frame_limit,
         queue: sender,
     };
-    let mut connection = Connection::new(shared, sink, stream, queue, link.epoch, &greeting);
+    let mut connection = ConnectionTask::new(shared, sink, stream, queue, link.epoch, &greeting);
     connection.unwritten.extend(shared.calls.attach(link));
-    connection.say_what_changed();
-    shared.now_is(Status::Connected(Live {
+    connection.queue_updates();
+    shared.set_status(ConnectionStatus::Connected(Live {
         source: greeting.source,
         version: greeting.version,
         tools: None,
     }));
-    let end = connection.pump(stop).await;
+    let end = connection.run_loop(stop).await;
     shared.calls.detach(session.is_resumable());
     end
 }
 
-struct Connection<'a> {
-    shared: &'a Shared,
-    sink: Sink,
-    stream: Stream,
+struct ConnectionTask<'a> {
+    shared: &'a DeviceState,
+    sink: SocketSink,
+    stream: SocketStream,
     /// What running calls have to say.
     queue: mpsc::Receiver<Utf8Bytes>,
     /// What this task itself has to say, and what was taken from the queue; oldest first.
     unwritten: VecDeque<Utf8Bytes>,
     /// Whether the sink holds anything that is not flushed.
-    dirty: bool,
+    needs_flush: bool,
     epoch: u64,
     version: u32,
     frame_limit: usize,
     /// The tools that this connection was told of.
-    registered: Option<Arc<ToolTable>>,
+    registered_tools: Option<Arc<ToolTable>>,
     /// What it was told of apps.
-    reported: Option<Arc<[AppProvider]>>,
+    reported_providers: Option<Arc<[AppProvider]>>,
     last_heard: Instant,
     /// Silence longer than this is the end.
-    patience: Duration,
+    silence_timeout: Duration,
     next_ping: Option<Instant>,
     next_orphan: Option<Instant>,
     /// When a goodbye is said whether or not everything is done; set once this side wants to leave.
-    leaving: Option<Instant>,
+    close_deadline: Option<Instant>,
 }
 
-impl<'a> Connection<'a> {
+impl<'a> ConnectionTask<'a> {
     fn new(
-        shared: &'a Shared,
-        sink: Sink,
-        stream: Stream,
+        shared: &'a DeviceState,
+        sink: SocketSink,
+        stream: SocketStream,
         queue: mpsc::Receiver<Utf8Bytes>,
         epoch: u64,
-        greeting: &Greeting,
+        greeting: &HandshakeReply,
     ) -> Self {
         let now = Instant::now();
-        let heartbeat = greeting.heartbeat.unwrap_or(OWN_PING);
+        let heartbeat = greeting.heartbeat.unwrap_or(PING_INTERVAL);
         Self {
             shared,
             sink,
             stream,
             queue,
             unwritten: VecDeque::new(),
-            dirty: false,
+            needs_flush: false,
             epoch,
             version: greeting.version,
             frame_limit: greeting.frame_limit,
-            registered: None,
-            reported: None,
+            registered_tools: None,
+            reported_providers: None,
             last_heard: now,
-            patience: heartbeat.mul_f64(2.5),
-            next_ping: greeting.heartbeat.is_none().then(|| now + OWN_PING),
+            silence_timeout: heartbeat.mul_f64(2.5),
+            next_ping: greeting.heartbeat.is_none().then(|| now + PING_INTERVAL),
             next_orphan: Some(now),
-            leaving: None,
+            close_deadline: None,
         }
     }
 
     /// Queues what this connection has not been told yet: the whole list of tools, and then what there is to say of
     /// the apps that some of them are of.
-    fn say_what_changed(&mut self) {
-        let table = self.shared.table();
-        if !self.registered.as_ref().is_some_and(|known| Arc::ptr_eq(known, &table)) {
+    fn queue_updates(&mut self) {
+        let table = self.shared.current_tools();
+        if !self.registered_tools.as_ref().is_some_and(|known| Arc::ptr_eq(known, &table)) {
             let frames = table.frames(self.version, self.frame_limit);
             self.unwritten.extend(frames.into_iter().map(Utf8Bytes::from));
-            self.registered = Some(table);
+            self.registered_tools = Some(table);
         }
         let providers = self.shared.app_providers.lock().clone().filter(|_| self.version >= 2);
         if let Some(providers) = providers
-            && !self.reported.as_ref().is_some_and(|known| Arc::ptr_eq(known, &providers))
+            && !self.reported_providers.as_ref().is_some_and(|known| Arc::ptr_eq(known, &providers))
         {
             self.unwritten.push_back(app_providers::frame(&providers, self.frame_limit).into());
-            self.reported = Some(providers);
+            self.reported_providers = Some(providers);
         }
     }
 
-    async fn pump(mut self, stop: &CancellationToken) -> End {
+    async fn run_loop(mut self, stop: &CancellationToken) -> ConnectionEnd {
         let shared = self.shared;
         let stopping = stop.cancelled();
         let changed = shared.changed.notified();
         let timer = tokio::time::sleep_until(self.next_orphan.unwrap_or(self.last_heard));
         tokio::pin!(stopping, changed, timer);
         loop {
-            if let Err(error) = self.fill() {
-                return lost(&error);
+            if let Err(error) = self.feed_sink() {
+                return connection_lost(&error);
             }
             tokio::select! {
-                flushed = self.sink.flush(), if self.dirty => match flushed {
-                    Ok(()) => self.dirty = false,
-                    Err(error) => return lost(&error),
+                flushed = self.sink.flush(), if self.needs_flush => match flushed {
+                    Ok(()) => self.needs_flush = false,
+                    Err(error) => return connection_lost(&error),
                 },
-                message = self.stream.next(), if self.unwritten.len() < MOST_UNWRITTEN => {
-                    if let Some(verdict) = self.hear(message) {
+                message = self.stream.next(), if self.unwritten.len() < MAX_UNWRITTEN_FRAMES => {
+                    if let Some(verdict) = self.handle_message(message) {
                         // Sends the answer to a closing handshake, where the other side still reads.
-                        let _ = tokio::time::timeout(GOODBYE, self.sink.close()).await;
-                        return End::Verdict(verdict);
+                        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.sink.close()).await;
+                        return ConnectionEnd::Verdict(verdict);
                     }
                 }
                 Some(frame) = self.queue.recv(), if self.unwritten.is_empty() => self.unwritten.push_back(frame),
                 () = &mut timer => {
-                    if let Some(end) = self.on_time() {
+                    if let Some(end) = self.handle_timers() {
                         return end;
                     }
-                    timer.as_mut().reset(self.next_wake());
+                    timer.as_mut().reset(self.next_timer());
                 }
                 () = &mut changed => {
                     changed.set(shared.changed.notified());
-                    self.say_what_changed();
+                    self.queue_updates();
                 }
-                () = &mut stopping, if self.leaving.is_none() => {
+                () = &mut stopping, if self.close_deadline.is_none() => {
                     shared.calls.cancel_all();
-                    self.leaving = Some(Instant::now() + shared.grace + GOODBYE);
-                    timer.as_mut().reset(self.next_wake());
+                    self.close_deadline = Some(Instant::now() + shared.grace + CLOSE_TIMEOUT);
+                    timer.as_mut().reset(self.next_timer());
                 }
-                () = shared.calls.until_quiet(), if self.leaving.is_some() && self.is_written() => {
+                () = shared.calls.wait_until_idle(), if self.close_deadline.is_some() && self.is_written() => {
                     if self.queue.is_empty() {
                         break;
                     }
                 }
             }
         }
-        self.say_goodbye().await;
-        End::Requested
+        self.close_gracefully().await;
+        ConnectionEnd::Requested
     }
 
     /// Hands what waits to the sink, as far as it takes it without waiting.
-    fn fill(&mut self) -> Result<(), SocketError> {
+    fn feed_sink(&mut self) -> Result<(), SocketError> {
         for _ in 0..BATCH {
             if self.unwritten.is_empty() {
                 match self.queue.try_recv() {
@@ -217,51 +217,53 @@ impl<'a> Connection<'a> {
             }
             let ready = std::future::poll_fn(|cx| self.sink.poll_ready_unpin(cx)).now_or_never();
             let Some(ready) = ready else {
-                self.dirty = true;
+                self.needs_flush = true;
                 return Ok(());
             };
             ready?;
             if let Some(frame) = self.unwritten.pop_front() {
                 self.sink.start_send_unpin(Message::Text(frame))?;
-                self.dirty = true;
+                self.needs_flush = true;
             }
         }
         Ok(())
     }
 
     fn is_written(&self) -> bool {
-        self.unwritten.is_empty() && !self.dirty
+        self.unwritten.is_empty() && !self.needs_flush
     }
 
     /// Something is due.
-    fn on_time(&mut self) -> Option<End> {
+    fn handle_timers(&mut self) -> Option<ConnectionEnd> {
         let now = Instant::now();
-        if self.leaving.is_some_and(|at| at <= now) {
-            return Some(End::Requested);
+        if self.close_deadline.is_some_and(|at| at <= now) {
+            return Some(ConnectionEnd::Requested);
         }
-        if now.saturating_duration_since(self.last_heard) >= self.patience {
-            let silence = self.patience.as_secs_f64();
-            return Some(End::Verdict(Verdict::retry(format!("nothing was heard for {silence} seconds"))));
+        if now.saturating_duration_since(self.last_heard) >= self.silence_timeout {
+            let silence = self.silence_timeout.as_secs_f64();
+            return Some(ConnectionEnd::Verdict(ReconnectDecision::retry(format!(
+                "nothing was heard for {silence} seconds"
+            ))));
         }
         if self.next_orphan.is_some_and(|at| at <= now) {
             self.next_orphan = self.shared.calls.cancel_orphans();
         }
         if self.next_ping.is_some_and(|at| at <= now) {
-            self.next_ping = Some(now + OWN_PING);
+            self.next_ping = Some(now + PING_INTERVAL);
             // A sink that takes nothing will show in the silence that follows.
             if self.sink.start_send_unpin(Message::Ping(bytes::Bytes::new())).is_ok() {
-                self.dirty = true;
+                self.needs_flush = true;
             }
         }
         None
     }
 
-    fn next_wake(&self) -> Instant {
-        let others = [self.leaving, self.next_orphan, self.next_ping];
-        others.into_iter().flatten().fold(self.last_heard + self.patience, Instant::min)
+    fn next_timer(&self) -> Instant {
+        let others = [self.close_deadline, self.next_orphan, self.next_ping];
+        others.into_iter().flatten().fold(self.last_heard + self.silence_timeout, Instant::min)
     }
 
-    async fn say_goodbye(&mut self) {
+    async fn close_gracefully(&mut self) {
         let frame =
             CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("the device stops") };
         let goodbye = async {
@@ -270,10 +272,10 @@ impl<'a> Connection<'a> {
             Some(())
         };
         // Whether or not it is answered, this side is done.
-        let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
     }
 }
 
-fn lost(error: &SocketError) -> End {
-    End::Verdict(incoming::verdict_of(error))
+fn connection_lost(error: &SocketError) -> ConnectionEnd {
+    ConnectionEnd::Verdict(message_handler::decision_for_error(error))
 }

@@ -12,16 +12,16 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
 use toolway_types::ContentPart;
 use toolway_wire::ClientMessage;
-use toolway_wire::from_client::{ToolProgress, ToolWaiting, WaitingFor};
+use toolway_wire::client_message::{ToolProgress, ToolWaiting, WaitingFor};
 
-use crate::calls::{Bounds, Calls};
+use crate::call_table::{CallTable, ResultCacheBounds};
 
 /// How long the gateway's clock stops for a person, in all of one call.
-const MOST_WAITING: Duration = Duration::from_secs(120);
+const MAX_WAITING: Duration = Duration::from_secs(120);
 
 /// One report of a running tool.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Progress {
+pub struct ProgressReport {
     /// How far.
     pub progress: f64,
     /// Of how much.
@@ -32,30 +32,30 @@ pub struct Progress {
     pub content: Vec<ContentPart>,
 }
 
-impl Progress {
+impl ProgressReport {
     /// So far.
     #[must_use]
-    pub fn at(progress: f64) -> Self {
+    pub fn new(progress: f64) -> Self {
         Self { progress, ..Self::default() }
     }
 
     /// Of so much.
     #[must_use]
-    pub fn of(mut self, total: f64) -> Self {
+    pub fn with_total(mut self, total: f64) -> Self {
         self.total = Some(total);
         self
     }
 
     /// In words.
     #[must_use]
-    pub fn saying(mut self, message: impl Into<String>) -> Self {
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
     /// With a part of the output.
     #[must_use]
-    pub fn with(mut self, part: ContentPart) -> Self {
+    pub fn with_content(mut self, part: ContentPart) -> Self {
         self.content.push(part);
         self
     }
@@ -64,7 +64,7 @@ impl Progress {
 /// The clock of one call, as far as the device knows it. The gateway decides; this is for tools that want
 /// to be done in time, and for calls whose gateway is gone.
 #[derive(Debug, Default)]
-struct Timing {
+struct CallTiming {
     deadline: Option<Instant>,
     waiting_since: Option<Instant>,
     waited: Duration,
@@ -73,25 +73,25 @@ struct Timing {
     waiting_frame: Option<Utf8Bytes>,
 }
 
-impl Timing {
+impl CallTiming {
     fn effective_deadline(&self, now: Instant) -> Option<Instant> {
         let running = self.waiting_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.deadline.map(|deadline| deadline + (self.waited + running).min(MOST_WAITING))
+        self.deadline.map(|deadline| deadline + (self.waited + running).min(MAX_WAITING))
     }
 }
 
 /// One running call. Shared by the tool, the connection and the call memory.
-pub(crate) struct Call {
+pub(crate) struct DeviceCall {
     pub(crate) id: Arc<str>,
     pub(crate) name: String,
     attempt: AtomicU32,
     pub(crate) cancel: CancellationToken,
-    timing: Mutex<Timing>,
-    calls: Arc<Calls>,
+    timing: Mutex<CallTiming>,
+    calls: Arc<CallTable>,
 }
 
-impl Call {
-    pub(crate) fn new(id: Arc<str>, name: String, calls: Arc<Calls>) -> Self {
+impl DeviceCall {
+    pub(crate) fn new(id: Arc<str>, name: String, calls: Arc<CallTable>) -> Self {
         Self {
             id,
             name,
@@ -104,7 +104,11 @@ impl Call {
 
     /// Notes what the gateway said with the request, the first time or again. Gives back what it must be
     /// told once more: that a person is being asked.
-    pub(crate) fn requested(&self, attempt: Option<u32>, deadline: Option<Instant>) -> Option<Utf8Bytes> {
+    pub(crate) fn record_request(
+        &self,
+        attempt: Option<u32>,
+        deadline: Option<Instant>,
+    ) -> Option<Utf8Bytes> {
         self.attempt.store(attempt.unwrap_or(1), Ordering::Relaxed);
         let mut timing = self.timing.lock();
         timing.deadline = deadline;
@@ -120,7 +124,7 @@ impl Call {
 
 /// What a tool's function gets beside its arguments. Cheap to clone.
 #[derive(Clone)]
-pub struct ToolContext(pub(crate) Arc<Call>);
+pub struct ToolContext(pub(crate) Arc<DeviceCall>);
 
 impl ToolContext {
     /// Of a call that no gateway made.
@@ -129,9 +133,9 @@ impl ToolContext {
         cancel: CancellationToken,
         remaining: Option<Duration>,
     ) -> Self {
-        let calls = Arc::new(Calls::new(Bounds::default()));
-        let call = Call { cancel, ..Call::new("local".into(), tool.to_owned(), calls) };
-        call.requested(None, remaining.and_then(|left| Instant::now().checked_add(left)));
+        let calls = Arc::new(CallTable::new(ResultCacheBounds::default()));
+        let call = DeviceCall { cancel, ..DeviceCall::new("local".into(), tool.to_owned(), calls) };
+        call.record_request(None, remaining.and_then(|left| Instant::now().checked_add(left)));
         Self(Arc::new(call))
     }
 
@@ -169,26 +173,26 @@ impl ToolContext {
 
     /// A token that is cancelled with the call, to hand on.
     #[must_use]
-    pub fn cancellation(&self) -> CancellationToken {
+    pub fn cancellation_token(&self) -> CancellationToken {
         self.0.cancel.child_token()
     }
 
     /// Reports how far it is. Waits for room where the socket is slow; where there is no connection, or the
     /// gateway does not know reports, nothing is sent.
-    pub async fn progress(&self, report: Progress) {
+    pub async fn report_progress(&self, report: ProgressReport) {
         self.0.timing.lock().last_progress = report.progress;
-        let Progress { progress, total, message, content } = report;
+        let ProgressReport { progress, total, message, content } = report;
         self.send(ToolProgress { id: self.call_id().to_owned(), progress, total, message, content }).await;
     }
 
     /// Says that a person is being asked on this device. The gateway's clock for this call stands still, for
     /// two minutes a call in all, until the guard is dropped.
-    pub async fn waiting(&self, waiting_for: WaitingFor, prompt: impl Into<String>) -> WaitingGuard {
-        self.waiting_with(waiting_for, prompt, None).await
+    pub async fn start_waiting(&self, waiting_for: WaitingFor, prompt: impl Into<String>) -> WaitingGuard {
+        self.start_waiting_with_hint(waiting_for, prompt, None).await
     }
 
     /// The same with a hint: where or how the person can answer.
-    pub async fn waiting_with(
+    pub async fn start_waiting_with_hint(
         &self,
         waiting_for: WaitingFor,
         prompt: impl Into<String>,

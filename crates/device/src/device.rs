@@ -8,34 +8,34 @@ use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolway_wire::from_client::app_providers::AppProvider;
+use toolway_wire::client_message::app_providers::AppProvider;
 
-use crate::address::{BadAddress, GatewayUrl};
-use crate::app_providers::within_bounds;
+use crate::address::{BadGatewayUrl, GatewayUrl};
+use crate::app_providers::truncate_to_limits;
 use crate::backoff::Backoff;
-use crate::calls::{Bounds, Calls};
-use crate::execute::Turns;
-use crate::shared::{About, Shared};
-use crate::status::Status;
-use crate::stopped::Stopped;
-use crate::supervise::supervise;
+use crate::call_table::{CallTable, ResultCacheBounds};
+use crate::device_state::{DeviceMetadata, DeviceState};
+use crate::error::DeviceError;
+use crate::execution::ConcurrencyLimiter;
+use crate::status::ConnectionStatus;
+use crate::supervisor::supervise;
 use crate::tool::Tool;
 use crate::tool::table::{BadTool, ToolTable};
-use crate::transport::Route;
-use crate::trust::{BadTrust, Trust, rustls_config};
+use crate::transport::GatewayRoute;
+use crate::trust::{BadGatewayTrust, GatewayTrust, rustls_config};
 
 /// Calls that run beside each other where nothing else is said.
-const CONCURRENCY: usize = 64;
+const DEFAULT_CONCURRENCY: usize = 64;
 
 /// Why a device could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The gateway's address.
     #[error(transparent)]
-    Address(#[from] BadAddress),
+    Address(#[from] BadGatewayUrl),
     /// No token was given.
     #[error("a device needs a token; pairing gives one")]
-    NoToken,
+    MissingToken,
     /// Plain HTTP to another computer.
     #[error("{0} is another computer and not reached over TLS: everyone on the way could read the token")]
     Insecure(GatewayUrl),
@@ -44,7 +44,7 @@ pub enum BuildError {
     KeyWithoutTls(GatewayUrl),
     /// TLS could not be set up.
     #[error(transparent)]
-    Trust(#[from] BadTrust),
+    Trust(#[from] BadGatewayTrust),
     /// A tool.
     #[error(transparent)]
     Tool(#[from] BadTool),
@@ -55,9 +55,9 @@ pub enum BuildError {
 pub struct DeviceBuilder {
     url: String,
     token: Option<SecretString>,
-    trust: Trust,
+    trust: GatewayTrust,
     insecure: bool,
-    about: About,
+    metadata: DeviceMetadata,
     tools: Vec<Tool>,
     concurrency: usize,
     backoff: Backoff,
@@ -75,7 +75,7 @@ impl DeviceBuilder {
     /// How the gateway proves over TLS that it is the one. Without it: by name, through the certificate
     /// authorities that this computer knows.
     #[must_use]
-    pub fn trust(mut self, trust: Trust) -> Self {
+    pub fn trust(mut self, trust: GatewayTrust) -> Self {
         self.trust = trust;
         self
     }
@@ -90,28 +90,28 @@ impl DeviceBuilder {
     /// An id that stays the same over restarts of the program.
     #[must_use]
     pub fn device_id(mut self, id: impl Into<String>) -> Self {
-        self.about.device_id = Some(id.into());
+        self.metadata.device_id = Some(id.into());
         self
     }
 
     /// A name for people.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.about.name = Some(name.into());
+        self.metadata.name = Some(name.into());
         self
     }
 
     /// The operating system and its version.
     #[must_use]
     pub fn platform(mut self, platform: impl Into<String>) -> Self {
-        self.about.platform = Some(platform.into());
+        self.metadata.platform = Some(platform.into());
         self
     }
 
     /// The version of this program.
     #[must_use]
     pub fn app_version(mut self, version: impl Into<String>) -> Self {
-        self.about.app_version = Some(version.into());
+        self.metadata.app_version = Some(version.into());
         self
     }
 
@@ -156,28 +156,28 @@ impl DeviceBuilder {
     /// [`BuildError`] says what does not fit.
     pub fn build(self) -> Result<Device, BuildError> {
         let url: GatewayUrl = self.url.parse()?;
-        let token = self.token.ok_or(BuildError::NoToken)?;
+        let token = self.token.ok_or(BuildError::MissingToken)?;
         let tls = if url.is_secure() {
             Some(Arc::new(rustls_config(&self.trust)?))
-        } else if !matches!(self.trust, Trust::Authorities(_)) {
+        } else if !matches!(self.trust, GatewayTrust::Authorities(_)) {
             return Err(BuildError::KeyWithoutTls(url));
         } else if !url.is_loopback() && !self.insecure {
             return Err(BuildError::Insecure(url));
         } else {
             None
         };
-        let shared = Shared {
-            route: Route { url, tls },
+        let shared = DeviceState {
+            route: GatewayRoute { url, tls },
             token,
-            about: self.about,
+            metadata: self.metadata,
             backoff: self.backoff,
             grace: self.grace,
-            calls: Arc::new(Calls::new(Bounds::default())),
-            turns: Arc::new(Turns::new(self.concurrency)),
+            calls: Arc::new(CallTable::new(ResultCacheBounds::default())),
+            limiter: Arc::new(ConcurrencyLimiter::new(self.concurrency)),
             tools: watch::Sender::new(Arc::new(ToolTable::new(self.tools)?)),
             app_providers: Mutex::default(),
             changed: Notify::new(),
-            status: watch::Sender::new(Status::Connecting),
+            status: watch::Sender::new(ConnectionStatus::Connecting),
         };
         Ok(Device { handle: DeviceHandle(Arc::new(shared)) })
     }
@@ -195,11 +195,11 @@ impl Device {
         DeviceBuilder {
             url: url.into(),
             token: None,
-            trust: Trust::default(),
+            trust: GatewayTrust::default(),
             insecure: false,
-            about: About::default(),
+            metadata: DeviceMetadata::default(),
             tools: Vec::new(),
-            concurrency: CONCURRENCY,
+            concurrency: DEFAULT_CONCURRENCY,
             backoff: Backoff::default(),
             grace: Duration::from_secs(1),
         }
@@ -216,29 +216,29 @@ impl Device {
     /// # Errors
     /// [`Stopped`] where no further try would help: the token was revoked, say. Faults of the network are
     /// not among them; those are tried again for ever.
-    pub async fn run(self, stop: CancellationToken) -> Result<(), Stopped> {
+    pub async fn run(self, stop: CancellationToken) -> Result<(), DeviceError> {
         supervise(&self.handle.0, &stop).await
     }
 
     /// The same in a task of its own. Must be called within a tokio runtime.
     #[must_use = "dropping it stops the device"]
-    pub fn start(self) -> Running {
+    pub fn start(self) -> RunningDevice {
         let stop = CancellationToken::new();
         let handle = self.handle();
         let task = tokio::spawn(self.run(stop.clone()));
-        Running { handle, task, stop: stop.drop_guard() }
+        RunningDevice { handle, task, stop: stop.drop_guard() }
     }
 }
 
 /// A running device. Dropping it stops the device without waiting for it.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningDevice {
     handle: DeviceHandle,
-    task: JoinHandle<Result<(), Stopped>>,
+    task: JoinHandle<Result<(), DeviceError>>,
     stop: DropGuard,
 }
 
-impl Running {
+impl RunningDevice {
     /// Its tools and its status.
     #[must_use]
     pub fn handle(&self) -> &DeviceHandle {
@@ -249,11 +249,11 @@ impl Running {
     ///
     /// # Errors
     /// Why it stopped.
-    pub async fn wait(self) -> Result<(), Stopped> {
+    pub async fn wait(self) -> Result<(), DeviceError> {
         let Self { task, stop, .. } = self;
         let result = task.await;
         drop(stop);
-        result.unwrap_or_else(|error| Err(Stopped::Failed(error.to_string())))
+        result.unwrap_or_else(|error| Err(DeviceError::Failed(error.to_string())))
     }
 
     /// Stops it: running calls are cancelled, results that are there already are sent, and the gateway is
@@ -261,28 +261,28 @@ impl Running {
     ///
     /// # Errors
     /// Why it had already stopped by itself.
-    pub async fn stop(self) -> Result<(), Stopped> {
+    pub async fn stop(self) -> Result<(), DeviceError> {
         let Self { task, stop, .. } = self;
         stop.disarm().cancel();
-        task.await.unwrap_or_else(|error| Err(Stopped::Failed(error.to_string())))
+        task.await.unwrap_or_else(|error| Err(DeviceError::Failed(error.to_string())))
     }
 }
 
 /// Looks at a device and changes its tools. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct DeviceHandle(Arc<Shared>);
+pub struct DeviceHandle(Arc<DeviceState>);
 
 impl DeviceHandle {
     /// What the connection is doing, and each change of it.
     #[must_use]
-    pub fn status(&self) -> watch::Receiver<Status> {
+    pub fn status(&self) -> watch::Receiver<ConnectionStatus> {
         self.0.status.subscribe()
     }
 
     /// The tools that it offers at this moment, in the order in which they were given.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
-        self.0.table().tools().collect()
+        self.0.current_tools().tools().collect()
     }
 
     /// Offers these tools and no others. Running calls go on.
@@ -290,7 +290,7 @@ impl DeviceHandle {
     /// # Errors
     /// [`BadTool`]; then nothing has changed.
     pub fn set_tools(&self, tools: Vec<Tool>) -> Result<(), BadTool> {
-        self.change(|_| tools)
+        self.update_tools(|_| tools)
     }
 
     /// Offers one more tool, or another of the same name.
@@ -298,7 +298,7 @@ impl DeviceHandle {
     /// # Errors
     /// [`BadTool`]; then nothing has changed.
     pub fn add_tool(&self, tool: Tool) -> Result<(), BadTool> {
-        self.change(|current| {
+        self.update_tools(|current| {
             let others = current.tools().filter(|other| other.name() != tool.name());
             others.chain([tool.clone()]).collect()
         })
@@ -310,7 +310,7 @@ impl DeviceHandle {
     /// # Errors
     /// Never in practice: what is left was accepted before.
     pub fn remove_tools(&self, names: &[&str]) -> Result<(), BadTool> {
-        self.change(|current| current.tools().filter(|tool| !names.contains(&tool.name())).collect())
+        self.update_tools(|current| current.tools().filter(|tool| !names.contains(&tool.name())).collect())
     }
 
     /// Says which apps offer tools through this device, and what became of each, in the place of what was said
@@ -318,7 +318,7 @@ impl DeviceHandle {
     /// changes; a gateway that speaks version 1 is not told. What is longer than gateways accept is cut, and told
     /// in a note or a log.
     pub fn set_app_providers(&self, providers: Vec<AppProvider>) {
-        let providers = within_bounds(providers);
+        let providers = truncate_to_limits(providers);
         {
             let mut current = self.0.app_providers.lock();
             if current.as_deref() == Some(&*providers) {
@@ -329,7 +329,7 @@ impl DeviceHandle {
         self.0.changed.notify_one();
     }
 
-    fn change(&self, to: impl FnOnce(&ToolTable) -> Vec<Tool>) -> Result<(), BadTool> {
+    fn update_tools(&self, to: impl FnOnce(&ToolTable) -> Vec<Tool>) -> Result<(), BadTool> {
         let mut result = Ok(());
         self.0.tools.send_if_modified(|table| match ToolTable::new(to(table)) {
             Ok(changed) => {

@@ -36,42 +36,42 @@
 //! and nothing that reads settings or the environment; it is small enough for a phone.
 
 mod address;
-mod answer;
 mod app_providers;
 mod backoff;
-mod calls;
+mod call_table;
 mod connection;
 mod context;
 mod device;
-mod execute;
-pub mod pair;
-mod shared;
+mod device_state;
+pub mod error;
+mod execution;
+pub mod pairing;
+mod result_frame;
 pub mod status;
-pub mod stopped;
-mod supervise;
+mod supervisor;
 pub mod tool;
 mod transport;
 pub mod trust;
 
-pub use address::{BadAddress, GatewayUrl};
+pub use address::{BadGatewayUrl, GatewayUrl};
 pub use backoff::Backoff;
-pub use context::{Progress, ToolContext, WaitingGuard};
-pub use device::{BuildError, Device, DeviceBuilder, DeviceHandle, Running};
-pub use pair::{PairError, PairOptions, PairedCredentials, pair};
+pub use context::{ProgressReport, ToolContext, WaitingGuard};
+pub use device::{BuildError, Device, DeviceBuilder, DeviceHandle, RunningDevice};
+pub use error::DeviceError;
+pub use pairing::{PairError, PairOptions, PairedCredentials, pair};
 pub use schemars;
-pub use status::Status;
-pub use stopped::Stopped;
+pub use status::ConnectionStatus;
 pub use tokio_util::sync::CancellationToken;
 pub use tool::output::{IntoOutput, Json};
 pub use tool::table::BadTool;
 pub use tool::{NoArguments, Tool, failed};
 pub use toolway_types::{Code, ContentPart, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
-pub use toolway_wire::from_client::WaitingFor;
-pub use toolway_wire::from_client::app_providers::{
+pub use toolway_wire::client_message::WaitingFor;
+pub use toolway_wire::client_message::app_providers::{
     AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
     dialect,
 };
 pub use toolway_wire::pairing::{KeyPin, KeyPrefix, PairRequest, PairingCode, PairingInput, PairingLink};
 pub use transport::ConnectError;
-pub use transport::refusal::Refusal;
-pub use trust::Trust;
+pub use transport::refusal::GatewayRefusal;
+pub use trust::GatewayTrust;

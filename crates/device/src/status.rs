@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolway_wire::from_gateway::Rejected;
+use toolway_wire::gateway_message::Rejected;
 
-use crate::stopped::Stopped;
+use crate::error::DeviceError;
 
 /// The state of the connection.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Status {
+pub enum ConnectionStatus {
     /// On the way to the gateway.
     Connecting,
     /// The gateway has taken the connection.
-    Connected(Connection),
+    Connected(GatewayConnection),
     /// The connection was lost, or did not come about; the next try follows by itself.
     Reconnecting {
         /// What happened, in words.
@@ -22,24 +22,24 @@ pub enum Status {
         delay: Duration,
     },
     /// It is over: by request (`Ok`) or because no further try would help.
-    Stopped(Result<(), Stopped>),
+    Stopped(Result<(), DeviceError>),
 }
 
 /// A live connection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Connection {
+pub struct GatewayConnection {
     /// The slug of this device at the gateway; its tools are called `source__tool`. Version 1 gateways do
     /// not say it.
     pub source: Option<String>,
     /// The version of the protocol that is spoken.
     pub version: u32,
     /// Which tools the gateway took, once it has said so.
-    pub tools: Option<Registered>,
+    pub tools: Option<RegisteredTools>,
 }
 
 /// The gateway's answer to the list of tools.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Registered {
+pub struct RegisteredTools {
     /// How many are live.
     pub live: usize,
     /// Which were refused, and why.

@@ -16,14 +16,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use toolway_types::{Annotations, Code, JsonObject, RawJson, SpecDocument, ToolError, ToolName, ToolOutput};
+use toolway_types::{
+    Code, JsonObject, RawJson, SpecDocument, ToolAnnotations, ToolError, ToolName, ToolOutput,
+};
 
 use crate::context::ToolContext;
 use output::IntoOutput;
-use schema::Validator;
+use schema::ArgumentValidator;
 use table::BadTool;
 
-type Handler =
+type ToolHandler =
     dyn Fn(JsonObject, ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
 
 /// The argument type of a tool that takes none.
@@ -35,8 +37,8 @@ pub struct NoArguments {}
 #[derive(Clone)]
 pub struct Tool {
     spec: SpecDocument,
-    validator: Arc<Validator>,
-    handler: Arc<Handler>,
+    validator: Arc<ArgumentValidator>,
+    handler: Arc<ToolHandler>,
 }
 
 impl Tool {
@@ -53,7 +55,7 @@ impl Tool {
     {
         let mut spec = SpecDocument::named(name);
         spec.description = Some(description.into());
-        spec.parameters = Some(RawJson::from(&schema::of_type::<A>()));
+        spec.parameters = Some(RawJson::from(&schema::schema_of_type::<A>()));
         Self::with_handler(spec, move |args, cx| match serde_json::from_value::<A>(Value::Object(args)) {
             Ok(args) => function(args, cx).map(|done| done.map(IntoOutput::into_output)).boxed(),
             Err(error) => std::future::ready(Err(ToolError::new(
@@ -84,7 +86,7 @@ impl Tool {
         + Sync
         + 'static,
     ) -> Self {
-        let validator = Arc::new(Validator::of(spec.parameters.as_ref()));
+        let validator = Arc::new(ArgumentValidator::compile(spec.parameters.as_ref()));
         Self { spec, validator, handler: Arc::new(handler) }
     }
 
@@ -98,20 +100,20 @@ impl Tool {
     /// Says that it changes nothing. The gateway believes it only where the owner trusts this device for it.
     #[must_use]
     pub fn read_only(self) -> Self {
-        self.annotations(&Annotations { read_only_hint: Some(true), ..Annotations::default() })
+        self.annotations(&ToolAnnotations { read_only_hint: Some(true), ..ToolAnnotations::default() })
     }
 
     /// Hints on what it does.
     #[must_use]
-    pub fn annotations(mut self, annotations: &Annotations) -> Self {
+    pub fn annotations(mut self, annotations: &ToolAnnotations) -> Self {
         self.spec.annotations = RawJson::from_value(annotations).ok();
         self
     }
 
     /// The schema of its structured result, made from a type.
     #[must_use]
-    pub fn output_of<T: JsonSchema>(mut self) -> Self {
-        self.spec.output_schema = Some(RawJson::from(&schema::of_type::<T>()));
+    pub fn output_schema_of<T: JsonSchema>(mut self) -> Self {
+        self.spec.output_schema = Some(RawJson::from(&schema::schema_of_type::<T>()));
         self
     }
 
@@ -173,7 +175,7 @@ impl Tool {
     ///
     /// # Errors
     /// The tool's own, or that the arguments do not fit.
-    pub async fn run_here(
+    pub async fn run_local(
         &self,
         args: &Value,
         cancel: CancellationToken,

@@ -62,35 +62,35 @@ pub enum ConnectError {
 
 /// One way to one gateway.
 #[derive(Clone)]
-pub(crate) struct Route {
+pub(crate) struct GatewayRoute {
     pub(crate) url: GatewayUrl,
     /// None where the address is plain HTTP.
     pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
-impl Route {
+impl GatewayRoute {
     /// Connects, and says which key the gateway has where it is TLS.
-    pub(crate) async fn connect(&self) -> Result<(Stream, Option<KeyPin>), ConnectError> {
+    pub(crate) async fn connect(&self) -> Result<(GatewayStream, Option<KeyPin>), ConnectError> {
         let network = |source| ConnectError::Network { address: self.url.to_string(), source };
         let tcp = TcpStream::connect((self.url.host(), self.url.port())).await.map_err(network)?;
         tcp.set_nodelay(true).map_err(network)?;
-        let Some(tls) = &self.tls else { return Ok((Stream::Plain(tcp), None)) };
+        let Some(tls) = &self.tls else { return Ok((GatewayStream::Plain(tcp), None)) };
         let name = ServerName::try_from(self.url.host().to_owned())
             .map_err(|error| self.tls_failed(error.to_string()))?;
         let stream = TlsConnector::from(Arc::clone(tls))
             .connect(name, tcp)
             .await
-            .map_err(|error| self.explain(error))?;
+            .map_err(|error| self.connect_error(error))?;
         let (_, session) = stream.get_ref();
         let pin = session.peer_certificates().and_then(<[_]>::first).and_then(|first| pin_of(first).ok());
-        Ok((Stream::Tls(Box::new(stream)), pin))
+        Ok((GatewayStream::Tls(Box::new(stream)), pin))
     }
 
     /// Sends one request on a fresh connection. The connection lives in a task of its own until the answer
     /// is read, or is handed over at an upgrade.
     pub(crate) async fn send(
         &self,
-        stream: Stream,
+        stream: GatewayStream,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ConnectError> {
         let failed = |error: hyper::Error| self.http_failed(error.to_string());
@@ -108,11 +108,11 @@ impl Route {
         ConnectError::Tls { address: self.url.to_string(), reason }
     }
 
-    fn explain(&self, error: io::Error) -> ConnectError {
+    fn connect_error(&self, error: io::Error) -> ConnectError {
         let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
             return self.tls_failed(error.to_string());
         };
-        if let Some(mismatch) = KeyMismatch::behind(tls) {
+        if let Some(mismatch) = KeyMismatch::find_in(tls) {
             return ConnectError::Key(mismatch.clone());
         }
         self.tls_failed(match tls {
@@ -136,12 +136,12 @@ pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, String> {
 }
 
 /// TCP, plain or under TLS.
-pub(crate) enum Stream {
+pub(crate) enum GatewayStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for GatewayStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -150,7 +150,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for GatewayStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),

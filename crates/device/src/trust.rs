@@ -16,7 +16,7 @@ use verifier::KeyVerifier;
 
 /// What makes a gateway trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
+pub enum GatewayTrust {
     /// It has this key; its name and the dates of its certificate do not matter.
     Key(KeyPin),
     /// Its key starts with these bits. For pairing alone, where no more is known.
@@ -26,23 +26,23 @@ pub enum Trust {
     Authorities(Vec<u8>),
 }
 
-impl Default for Trust {
+impl Default for GatewayTrust {
     fn default() -> Self {
         Self::Authorities(Vec::new())
     }
 }
 
-impl Trust {
+impl GatewayTrust {
     /// What the words of the settings mean: a key where one was kept, else the authorities.
     #[must_use]
-    pub fn of(key: Option<KeyPin>, authorities: &[u8]) -> Self {
+    pub fn from_settings(key: Option<KeyPin>, authorities: &[u8]) -> Self {
         key.map_or_else(|| Self::Authorities(authorities.to_vec()), Self::Key)
     }
 }
 
 /// Why no TLS settings could be made.
 #[derive(Debug, thiserror::Error)]
-pub enum BadTrust {
+pub enum BadGatewayTrust {
     /// The extra authorities can't be read.
     #[error("the file of certificate authorities can't be read: {0}")]
     Pem(String),
@@ -62,15 +62,19 @@ pub enum BadTrust {
 ///
 /// # Errors
 /// [`BadTrust`] where the authorities can't be read.
-pub fn rustls_config(trust: &Trust) -> Result<ClientConfig, BadTrust> {
+pub fn rustls_config(trust: &GatewayTrust) -> Result<ClientConfig, BadGatewayTrust> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let algorithms = provider.signature_verification_algorithms;
     Ok(match trust {
-        Trust::Authorities(extra) => config.with_root_certificates(authorities(extra)?).with_no_client_auth(),
-        Trust::Key(pin) => with_verifier(config, KeyVerifier::whole(*pin, algorithms)),
-        Trust::KeyPrefix(prefix) => with_verifier(config, KeyVerifier::start(*prefix, algorithms)),
+        GatewayTrust::Authorities(extra) => {
+            config.with_root_certificates(authorities(extra)?).with_no_client_auth()
+        }
+        GatewayTrust::Key(pin) => with_verifier(config, KeyVerifier::for_pin(*pin, algorithms)),
+        GatewayTrust::KeyPrefix(prefix) => {
+            with_verifier(config, KeyVerifier::for_prefix(*prefix, algorithms))
+        }
     })
 }
 
@@ -81,24 +85,24 @@ fn with_verifier(
     config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
 }
 
-fn authorities(extra: &[u8]) -> Result<RootCertStore, BadTrust> {
+fn authorities(extra: &[u8]) -> Result<RootCertStore, BadGatewayTrust> {
     let mut roots = RootCertStore::empty();
     let known = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(known.certs);
     if !extra.is_empty() {
         let given: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(extra)
             .collect::<Result<_, _>>()
-            .map_err(|error| BadTrust::Pem(error.to_string()))?;
+            .map_err(|error| BadGatewayTrust::Pem(error.to_string()))?;
         if given.is_empty() {
-            return Err(BadTrust::EmptyPem);
+            return Err(BadGatewayTrust::EmptyPem);
         }
         for certificate in given {
-            roots.add(certificate).map_err(|error| BadTrust::Pem(error.to_string()))?;
+            roots.add(certificate).map_err(|error| BadGatewayTrust::Pem(error.to_string()))?;
         }
     }
     if roots.is_empty() {
         let why = known.errors.first().map(|error| format!(": {error}")).unwrap_or_default();
-        return Err(BadTrust::NoAuthorities(why));
+        return Err(BadGatewayTrust::NoAuthorities(why));
     }
     Ok(roots)
 }

@@ -2,16 +2,16 @@
 //! answered at all. The rest of the gateway asks here and decides nothing of this itself.
 
 pub mod address;
-pub mod authenticate;
+pub mod authentication;
 pub mod forwarded;
 pub mod interfaces;
 pub mod issuer;
 pub mod origin;
 mod owner_file;
 pub mod pairing;
-pub mod refusal;
+pub mod rate_limiter;
+pub mod rejection;
 pub mod secret;
-pub mod throttle;
 pub mod token;
 pub mod tokens;
 
@@ -22,42 +22,42 @@ use secrecy::SecretString;
 use toolway_store::Store;
 use toolway_types::Clock;
 
-pub use authenticate::{Authenticated, Caller, Owner};
-pub use forwarded::{Client, ConnectionInfo};
-pub use issuer::Issuer;
+pub use authentication::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
+pub use forwarded::{ConnectionInfo, EffectiveClient};
+pub use issuer::TokenIssuer;
 pub use owner_file::OWNER_TOKEN_FILE;
-pub use pairing::{Grant, PairRefusal, Pairing};
-pub use refusal::Refusal;
-pub use token::{DeviceBinding, Ended, TokenState};
-pub use tokens::{AccessError, LOCAL_DEVICE_ID, NewToken, OWNER_ID, Tokens};
+pub use pairing::{PairRefusal, PairingCodes, PairingGrant};
+pub use rejection::AuthRejection;
+pub use token::{DeviceBinding, TokenEndReason, TokenState};
+pub use tokens::{AccessError, AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
 
 use crate::settings::Settings;
 use forwarded::TrustedProxies;
-use interfaces::Interfaces;
+use interfaces::InterfaceAddresses;
 use origin::OriginRules;
-use owner_file::OwnerFile;
-use throttle::Throttle;
+use owner_file::OwnerTokenFile;
+use rate_limiter::AddressRateLimiter;
 
 /// All of access control.
 #[derive(Debug)]
-pub struct Access {
+pub struct AccessControl {
     /// The tokens.
-    pub tokens: Tokens,
+    pub tokens: AccessTokens,
     /// The pairing codes that wait to be used.
-    pub pairing: Pairing,
+    pub pairing: PairingCodes,
     /// Which hosts and pages are answered.
     pub origins: OriginRules,
     /// Which proxies are believed.
     pub proxies: TrustedProxies,
     /// Failed sign-ins, by address.
-    pub failures: Throttle,
+    pub failed_sign_ins: AddressRateLimiter,
     /// Attempts to pair, by address.
-    pub pair_tries: Throttle,
+    pub pair_attempts: AddressRateLimiter,
     /// Whose sign-ins count at `/mcp` besides.
-    pub issuer: Option<Issuer>,
+    pub issuer: Option<TokenIssuer>,
 }
 
-impl Access {
+impl AccessControl {
     /// Loads the tokens and makes sure that the owner has one, in the file `owner.token` of this folder.
     ///
     /// # Errors
@@ -68,26 +68,27 @@ impl Access {
         store: Store,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, AccessError> {
-        let tokens = Tokens::load(store, Arc::clone(&clock), OwnerFile::in_folder(data_dir)).await?;
+        let tokens =
+            AccessTokens::load(store, Arc::clone(&clock), OwnerTokenFile::in_folder(data_dir)).await?;
         tokens.ensure_owner().await?;
         Ok(Self {
             tokens,
-            pairing: Pairing::new(
+            pairing: PairingCodes::new(
                 clock,
                 settings.timeouts.pairing_code_s.duration(),
                 settings.limits.pairing_codes,
             ),
-            origins: OriginRules::new(settings, Interfaces::default()),
+            origins: OriginRules::new(settings, InterfaceAddresses::default()),
             proxies: TrustedProxies::new(&settings.trusted_proxies),
-            failures: Throttle::new(settings.limits.failed_sign_ins_per_minute),
-            pair_tries: Throttle::new(settings.limits.pair_tries_per_minute),
+            failed_sign_ins: AddressRateLimiter::new(settings.limits.failed_sign_ins_per_minute),
+            pair_attempts: AddressRateLimiter::new(settings.limits.pair_tries_per_minute),
             issuer: None,
         })
     }
 
     /// Takes the word of this issuer for MCP clients.
     #[must_use]
-    pub fn with_issuer(mut self, issuer: Option<Issuer>) -> Self {
+    pub fn with_issuer(mut self, issuer: Option<TokenIssuer>) -> Self {
         self.issuer = issuer;
         self
     }
@@ -96,41 +97,44 @@ impl Access {
     ///
     /// # Errors
     /// [`Refusal`]: no token, or one that is unknown, revoked or expired; or too many of those from there.
-    pub fn authenticate(&self, parts: &http::request::Parts) -> Result<Arc<TokenState>, Refusal> {
-        let found = match authenticate::find_token(parts) {
+    pub fn authenticate(&self, parts: &http::request::Parts) -> Result<Arc<TokenState>, AuthRejection> {
+        let found = match authentication::find_token(parts) {
             Some(token) => self.tokens.find(&token),
-            None => Err(Refusal::Missing { in_query: authenticate::has_query_token(parts) }),
+            None => Err(AuthRejection::Missing { in_query: authentication::has_query_token(parts) }),
         };
-        self.count(parts, found)
+        self.count_failure(parts, found)
     }
 
     /// Who sent this request, which may carry a token of the issuer where it is for MCP.
     ///
     /// # Errors
     /// [`Refusal`], as [`Access::authenticate`] and for what is wrong with the issuer's token.
-    pub async fn authenticate_any(&self, parts: &http::request::Parts) -> Result<Arc<TokenState>, Refusal> {
-        let token = authenticate::find_token(parts).filter(|it| Issuer::looks_like_one(it));
+    pub async fn authenticate_any(
+        &self,
+        parts: &http::request::Parts,
+    ) -> Result<Arc<TokenState>, AuthRejection> {
+        let token = authentication::find_token(parts).filter(|it| TokenIssuer::looks_like_jwt(it));
         match (&self.issuer, token) {
-            (Some(issuer), Some(token)) if authenticate::is_for_mcp(parts.uri.path()) => {
+            (Some(issuer), Some(token)) if authentication::is_for_mcp(parts.uri.path()) => {
                 let found = issuer.check(&token).await;
-                self.count(parts, found)
+                self.count_failure(parts, found)
             }
             _ => self.authenticate(parts),
         }
     }
 
     /// Counts requests without a good token against where they come from.
-    fn count(
+    fn count_failure(
         &self,
         parts: &http::request::Parts,
-        found: Result<Arc<TokenState>, Refusal>,
-    ) -> Result<Arc<TokenState>, Refusal> {
+        found: Result<Arc<TokenState>, AuthRejection>,
+    ) -> Result<Arc<TokenState>, AuthRejection> {
         found.map_err(|refusal| {
-            if matches!(refusal, Refusal::ScopeMissing { .. } | Refusal::IssuerUnreachable) {
+            if matches!(refusal, AuthRejection::ScopeMissing { .. } | AuthRejection::IssuerUnreachable) {
                 return refusal;
             }
-            match parts.extensions.get::<Client>().map(|it| self.failures.attempt(it.ip)) {
-                Some(Err(wait)) => Refusal::TooManyFailures { wait },
+            match parts.extensions.get::<EffectiveClient>().map(|it| self.failed_sign_ins.attempt(it.ip)) {
+                Some(Err(wait)) => AuthRejection::TooManyFailures { wait },
                 _ => refusal,
             }
         })

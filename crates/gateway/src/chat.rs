@@ -2,35 +2,35 @@
 //! agents of the database and of `agents/*.toml`, and the conversations with them. Nothing here reads a file or makes a client before one is
 //! there or needed.
 
-pub(crate) mod follow;
 pub(crate) mod frames;
 pub(crate) mod input;
 mod keys;
+pub(crate) mod turn_watcher;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use toolway_agent::agents::{Agents, AgentsParts};
-use toolway_agent::budget::Budgets;
+use toolway_agent::agents::{AgentCatalog, AgentCatalogDeps};
+use toolway_agent::budget::BudgetTracker;
 use toolway_agent::context::ContextSettings;
-use toolway_agent::conversations::{ConversationParts, ConversationSettings, Conversations};
+use toolway_agent::conversations::{ConversationDeps, ConversationSettings, Conversations};
 use toolway_agent::files::FileProblem;
-use toolway_agent::models::{Keys, Models, ModelsParts};
-use toolway_agent::prices::Prices;
+use toolway_agent::models::{KeyReader, ModelCatalog, ModelCatalogDeps};
+use toolway_agent::prices::PriceCatalog;
 use toolway_core::Engine;
-use toolway_models::transport::Http;
+use toolway_models::transport::ProviderHttpClient;
 use toolway_store::{Store, StoreError};
 use toolway_tools::secrets::SecretReader;
 use toolway_types::Clock;
 
+use crate::gateway_tools::ToolEnv;
 use crate::settings::Settings;
-use crate::toolbox::ToolSurroundings;
 use keys::ProviderKeys;
 
 /// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What chats are made of.
 pub(crate) struct ChatParts<'s> {
@@ -38,42 +38,41 @@ pub(crate) struct ChatParts<'s> {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) data_dir: PathBuf,
-    pub(crate) surroundings: ToolSurroundings,
+    pub(crate) tool_env: ToolEnv,
     pub(crate) settings: &'s Settings,
 }
 
 /// What is needed to talk to a model.
 #[derive(Debug)]
-pub struct Chat {
+pub struct ChatService {
     /// The model providers.
-    pub models: Arc<Models>,
+    pub models: Arc<ModelCatalog>,
     /// The agents.
-    pub agents: Arc<Agents>,
+    pub agents: Arc<AgentCatalog>,
     /// What the models cost.
-    pub prices: Arc<Prices>,
+    pub prices: Arc<PriceCatalog>,
     /// What is said with them.
     pub conversations: Arc<Conversations>,
-    budgets: Arc<Budgets>,
+    budgets: Arc<BudgetTracker>,
     keys: Arc<ProviderKeys>,
 }
 
-impl Chat {
+impl ChatService {
     /// Reads the model providers and the agents, which the engine heeds from now on.
     ///
     /// # Errors
     /// Where the store can't be read. What is wrong in a file is kept in [`Chat::problems`].
     pub(crate) async fn open(parts: ChatParts<'_>) -> Result<Arc<Self>, StoreError> {
-        let ChatParts { engine, store, clock, data_dir, surroundings, settings } = parts;
-        let keys =
-            Arc::new(ProviderKeys::new(&settings.secrets, &data_dir, Arc::clone(&surroundings.secrets)));
-        let tls = surroundings.tls;
-        let models = Models::open(ModelsParts {
+        let ChatParts { engine, store, clock, data_dir, tool_env: env, settings } = parts;
+        let keys = Arc::new(ProviderKeys::new(&settings.secrets, &data_dir, Arc::clone(&env.secrets)));
+        let tls = env.tls;
+        let models = ModelCatalog::open(ModelCatalogDeps {
             file: data_dir.join("models.toml"),
             keys: Arc::clone(&keys) as _,
-            http: Http::new(move || tls.make()),
+            http: ProviderHttpClient::new(move || tls.make()),
         })
         .await;
-        let agents = Agents::open(AgentsParts {
+        let agents = AgentCatalog::open(AgentCatalogDeps {
             engine: Arc::clone(&engine),
             store: store.clone(),
             folder: data_dir.join("agents"),
@@ -81,11 +80,11 @@ impl Chat {
             clock: Arc::clone(&clock),
         })
         .await?;
-        let prices = Prices::open(data_dir.join("prices.toml")).await;
-        let zones = surroundings.zones;
-        let zone = Arc::new(move || zones.own());
-        let budgets = Arc::new(Budgets::new(store.clone(), Arc::clone(&clock), zone, settings.budget));
-        let conversations = Conversations::new(ConversationParts {
+        let prices = PriceCatalog::open(data_dir.join("prices.toml")).await;
+        let zones = env.zones;
+        let zone = Arc::new(move || zones.local());
+        let budgets = Arc::new(BudgetTracker::new(store.clone(), Arc::clone(&clock), zone, settings.budget));
+        let conversations = Conversations::new(ConversationDeps {
             engine,
             store,
             agents: Arc::clone(&agents),
@@ -93,14 +92,14 @@ impl Chat {
             prices: Arc::clone(&prices),
             budgets: Arc::clone(&budgets),
             clock,
-            settings: of_settings(settings),
+            settings: conversation_settings(settings),
         });
         Ok(Arc::new(Self { models, agents, prices, conversations, budgets, keys }))
     }
 
     /// Takes other settings, from the next turn on.
     pub(crate) fn apply(&self, settings: &Settings) {
-        self.conversations.configure(of_settings(settings));
+        self.conversations.configure(conversation_settings(settings));
         self.budgets.configure(settings.budget);
         self.keys.set(&settings.secrets);
     }
@@ -133,13 +132,13 @@ impl Chat {
 /// The keys of model providers: read where `models.toml` says, secrets by name where the settings say or in the data
 /// folder.
 #[must_use]
-pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn Keys> {
+pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn KeyReader> {
     Arc::new(ProviderKeys::new(&settings.secrets, data_dir, reader))
 }
 
 /// Reads the files again whenever one has changed, until told to stop.
-pub(crate) async fn watch(chat: Arc<Chat>, stop: CancellationToken) {
-    while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+pub(crate) async fn watch(chat: Arc<ChatService>, stop: CancellationToken) {
+    while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
         if !chat.has_changed().await {
             continue;
         }
@@ -150,7 +149,7 @@ pub(crate) async fn watch(chat: Arc<Chat>, stop: CancellationToken) {
     }
 }
 
-fn of_settings(settings: &Settings) -> ConversationSettings {
+fn conversation_settings(settings: &Settings) -> ConversationSettings {
     let chat = &settings.chat;
     ConversationSettings {
         titles: chat.titles,

@@ -10,32 +10,32 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolway_core::{Engine, EngineParts, EngineSettings, Grants, Registry, SpecCache};
-use toolway_mcp::oauth::OauthHttp;
+use toolway_core::{ActiveGrants, Engine, EngineParts, EngineSettings, Registry, SpecCache};
+use toolway_mcp::oauth::OauthHttpClient;
 use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
 use toolway_types::Clock;
 
 use crate::access::interfaces::own_addresses;
-use crate::access::{Access, AccessError, Issuer};
-use crate::changes::Changes;
-use crate::chat::{self, Chat, ChatParts};
-use crate::grants::{self, StoredGrants};
+use crate::access::{AccessControl, AccessError, TokenIssuer};
+use crate::call_recorder::{CallRecorder, CallTail};
+use crate::chat::{self, ChatParts, ChatService};
+use crate::gateway_tools::{self, GatewayTools, ToolEnv};
+use crate::grants::{self, DatabaseGrantStore};
 use crate::http;
-use crate::listen::Address;
-use crate::mcp::{Mcp, McpParts};
-use crate::metrics::Metrics;
-use crate::recording::{Recording, Tail};
-use crate::rules::{Rules, SettingsOrigin};
-use crate::serve::{self, BindError, ServeOptions, Serving};
+use crate::listener::GatewayAddress;
+use crate::mcp::{McpParts, McpService};
+use crate::metrics::GatewayMetrics;
+use crate::rules::{PolicyRules, SettingsOrigin};
+use crate::server::{self, BindError, ListenerHandle, ServeOptions};
 use crate::settings::{Durability, SettingError, Settings};
-use crate::sources::Sources;
-use crate::state::{App, ReloadError};
-use crate::tls::{Tls, TlsError};
-use crate::toolbox::{self, ToolSurroundings, Toolbox};
+use crate::sources::DeviceSources;
+use crate::state::{AppState, ReloadError};
+use crate::tls::{ListenerTls, TlsError};
+use crate::tool_changes::ToolChangeTracker;
 
 /// What a gateway is started with.
 #[derive(Debug)]
-pub struct Options {
+pub struct GatewayOptions {
     /// The settings.
     pub settings: Settings,
     /// The folder with all that is kept.
@@ -43,7 +43,7 @@ pub struct Options {
     /// Where the settings stand.
     pub origin: SettingsOrigin,
     /// What the gateway's own tools and hooks are given.
-    pub tools: ToolSurroundings,
+    pub tool_env: ToolEnv,
     /// This computer's names, for the gateway's own certificate.
     pub host_names: Vec<String>,
     /// The wall clock.
@@ -52,7 +52,7 @@ pub struct Options {
 
 /// Why a gateway could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum GatewayStartError {
     /// The settings.
     #[error("{} of the settings can't be used", .0.len())]
     Settings(Vec<SettingError>),
@@ -72,7 +72,7 @@ pub enum StartError {
 
 /// Why settings were not taken in.
 #[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
+pub enum ApplySettingsError {
     /// They are wrong.
     #[error("{} of the settings can't be used", .0.len())]
     Settings(Vec<SettingError>),
@@ -84,8 +84,8 @@ pub enum ApplyError {
 /// A running gateway.
 #[derive(Debug)]
 pub struct Gateway {
-    app: Arc<App>,
-    serving: Serving,
+    app: Arc<AppState>,
+    serving: ListenerHandle,
     background: TaskTracker,
     stop_background: CancellationToken,
 }
@@ -95,53 +95,60 @@ impl Gateway {
     ///
     /// # Errors
     /// [`StartError`]; then nothing listens.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { settings, origin, tools, data_dir, host_names, clock } = options;
-        settings.validate().map_err(StartError::Settings)?;
+    pub async fn start(options: GatewayOptions) -> Result<Self, GatewayStartError> {
+        let GatewayOptions { settings, origin, tool_env: tools, data_dir, host_names, clock } = options;
+        settings.validate().map_err(GatewayStartError::Settings)?;
         for warning in settings.warnings() {
             tracing::warn!(hint = warning.hint, "{warning}");
         }
-        let listener = serve::bind(settings.listen)?;
+        let listener = server::bind(settings.listen)?;
         let local =
             listener.local_addr().map_err(|source| BindError { address: settings.listen.0, source })?;
         let store = Store::open(&data_dir, Arc::clone(&clock), store_options(&settings)).await?;
         let tls = match settings.tls.is_on(settings.listen) {
-            true => Some(Arc::new(Tls::open(&settings.tls, &data_dir, names(&settings, host_names)).await?)),
+            true => Some(Arc::new(
+                ListenerTls::open(&settings.tls, &data_dir, certificate_names(&settings, host_names)).await?,
+            )),
             false => None,
         };
-        let access = Access::open(&settings, &data_dir, store.clone(), Arc::clone(&clock)).await?;
-        let access = access.with_issuer(issuer(&settings, &tools, &clock));
-        let metrics = Arc::new(Metrics::default());
+        let access = AccessControl::open(&settings, &data_dir, store.clone(), Arc::clone(&clock)).await?;
+        let access = access.with_issuer(build_issuer(&settings, &tools, &clock));
+        let metrics = Arc::new(GatewayMetrics::default());
         let registry = Registry::new();
-        let tail = Tail::default();
-        let recorder = Recording::new(store.recorder(), Arc::clone(&metrics), tail.clone());
+        let tail = CallTail::default();
+        let recorder = CallRecorder::new(store.recorder(), Arc::clone(&metrics), tail.clone());
         let engine = Engine::new(EngineParts {
             recorder,
             settings: engine_settings(&settings),
-            grants: Grants::new(
-                grants::stored(&store, clock.now_ms()).await?,
-                StoredGrants::new(store.clone(), Arc::clone(&clock)),
+            grants: ActiveGrants::new(
+                grants::load_grants(&store, clock.now_ms()).await?,
+                DatabaseGrantStore::new(store.clone(), Arc::clone(&clock)),
             ),
             ..EngineParts::new(Arc::clone(&registry), Arc::clone(&clock))
         });
-        let sources = Sources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
-        let rules =
-            Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin.clone())
-                .await?;
+        let sources = DeviceSources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
+        let rules = PolicyRules::open(
+            Arc::clone(&engine),
+            store.clone(),
+            Arc::clone(&clock),
+            &settings,
+            origin.clone(),
+        )
+        .await?;
         let (changes, comparing) =
-            Changes::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
-        let chat = Chat::open(ChatParts {
+            ToolChangeTracker::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
+        let chat = ChatService::open(ChatParts {
             engine: Arc::clone(&engine),
             store: store.clone(),
             clock: Arc::clone(&clock),
             data_dir: data_dir.clone(),
-            surroundings: tools.clone(),
+            tool_env: tools.clone(),
             settings: &settings,
         })
         .await?;
         let specs = Arc::new(SpecCache::default());
         let closing = CancellationToken::new();
-        let mcp = Mcp::open(McpParts {
+        let mcp = McpService::open(McpParts {
             engine: &engine,
             registry: &registry,
             specs: &specs,
@@ -149,23 +156,23 @@ impl Gateway {
             changes: &changes,
             clock: &clock,
             data_dir: &data_dir,
-            surroundings: &tools,
+            tool_env: &tools,
             settings: &settings,
             origin: &origin,
             closing: closing.clone(),
         })
         .await;
         let toolbox =
-            Toolbox::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
+            GatewayTools::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
                 .await
-                .map_err(StartError::Settings)?;
-        let address = Address {
+                .map_err(GatewayStartError::Settings)?;
+        let address = GatewayAddress {
             local,
             tls: tls.is_some(),
             pin: tls.as_ref().and_then(|tls| tls.own_pin()),
             public_url: settings.public_url.clone(),
         };
-        let app = Arc::new(App {
+        let app = Arc::new(AppState {
             event_streams: Arc::new(Semaphore::new(settings.limits.sse_streams)),
             settings: Arc::new(settings),
             clock,
@@ -175,12 +182,12 @@ impl Gateway {
             registry,
             engine,
             sources,
-            toolbox,
+            gateway_tools: toolbox,
             rules,
-            changes,
+            tool_changes: changes,
             chat,
             mcp,
-            tail,
+            call_tail: tail,
             specs,
             tls,
             address,
@@ -192,19 +199,19 @@ impl Gateway {
         if let Some(tls) = &app.tls {
             background.spawn(Arc::clone(tls).watch(stop_background.clone()));
         }
-        background.spawn(toolbox::watch(Arc::clone(&app.toolbox), stop_background.clone()));
+        background.spawn(gateway_tools::watch(Arc::clone(&app.gateway_tools), stop_background.clone()));
         background.spawn(chat::watch(Arc::clone(&app.chat), stop_background.clone()));
         background.spawn(Arc::clone(&app.mcp).watch(stop_background.clone()));
-        background.spawn(until(stop_background.clone(), comparing));
-        background.spawn(retain(app.store.clone(), stop_background.clone()));
-        let serving = serve::serve(
+        background.spawn(run_until_stopped(stop_background.clone(), comparing));
+        background.spawn(run_retention(app.store.clone(), stop_background.clone()));
+        let serving = server::serve(
             listener,
             ServeOptions {
                 router: http::router(Arc::clone(&app)),
                 tls: app.tls.clone(),
-                connections: app.settings.limits.connections,
-                patience: app.settings.timeouts.request_s.duration(),
-                open: app.connections.clone(),
+                max_connections: app.settings.limits.connections,
+                handshake_timeout: app.settings.timeouts.request_s.duration(),
+                open_connections: app.connections.clone(),
             },
         );
         tracing::info!(url = app.address.own_url(), tls = app.address.tls, "listening");
@@ -213,7 +220,7 @@ impl Gateway {
 
     /// Its parts.
     #[must_use]
-    pub fn app(&self) -> &Arc<App> {
+    pub fn app(&self) -> &Arc<AppState> {
         &self.app
     }
 
@@ -244,13 +251,13 @@ impl Gateway {
     ///
     /// # Errors
     /// [`ApplyError`]; then what stood before stands.
-    pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplyError> {
-        settings.validate().map_err(ApplyError::Settings)?;
-        let tools = self.app.toolbox.prepare(settings).await.map_err(ApplyError::Settings)?;
+    pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplySettingsError> {
+        settings.validate().map_err(ApplySettingsError::Settings)?;
+        let tools = self.app.gateway_tools.prepare(settings).await.map_err(ApplySettingsError::Settings)?;
         self.app.rules.apply(settings, origin.clone()).await?;
-        tools.put_in_force();
-        self.app.mcp.apply(settings, &origin).await;
-        self.app.engine.configure(engine_settings(settings));
+        tools.activate();
+        self.app.mcp.apply_definitions(settings, &origin).await;
+        self.app.engine.set_settings(engine_settings(settings));
         self.app.chat.apply(settings);
         Ok(())
     }
@@ -286,7 +293,7 @@ impl Gateway {
 }
 
 /// Works until it is told to stop.
-async fn until(stop: CancellationToken, work: impl Future<Output = ()>) {
+async fn run_until_stopped(stop: CancellationToken, work: impl Future<Output = ()>) {
     tokio::select! {
         () = stop.cancelled() => {}
         () = work => {}
@@ -294,7 +301,7 @@ async fn until(stop: CancellationToken, work: impl Future<Output = ()>) {
 }
 
 /// Throws old records away, now and then.
-async fn retain(store: Store, stop: CancellationToken) {
+async fn run_retention(store: Store, stop: CancellationToken) {
     while tokio::time::timeout(RETENTION_EVERY, stop.cancelled()).await.is_err() {
         match store.enforce_retention().await {
             Ok(removed) if removed.calls == 0 => {}
@@ -308,17 +315,22 @@ async fn retain(store: Store, stop: CancellationToken) {
 const RETENTION_EVERY: Duration = Duration::from_secs(600);
 
 /// The issuer whose tokens count for MCP clients, where one is set.
-fn issuer(settings: &Settings, given: &ToolSurroundings, clock: &Arc<dyn Clock>) -> Option<Issuer> {
+fn build_issuer(settings: &Settings, given: &ToolEnv, clock: &Arc<dyn Clock>) -> Option<TokenIssuer> {
     let issuer = settings.mcp.issuer.clone()?;
     let resource = settings
         .public_url
         .as_ref()
         .map(|url| format!("{}{}", url.trim_end_matches('/'), http::MCP_RESOURCE));
     let tls = given.tls.clone();
-    Some(Issuer::new(issuer, resource.as_deref(), OauthHttp::new(move || tls.make()), Arc::clone(clock)))
+    Some(TokenIssuer::new(
+        issuer,
+        resource.as_deref(),
+        OauthHttpClient::new(move || tls.make()),
+        Arc::clone(clock),
+    ))
 }
 
-fn names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
+fn certificate_names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
     let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);
     names.extend(public.map(|origin| origin.host.to_string().trim_matches(['[', ']']).to_owned()));
     names.extend(own_addresses().into_iter().map(|ip| ip.to_string()));

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolway_core::consent::{Grant, GrantFor, GrantId, GrantKeeper, NotKept, Verdict};
+use toolway_core::consent::{Grant, GrantId, GrantStore, GrantStoreError, GrantSubject, GrantVerdict};
 use toolway_store::{GrantDecision, GrantKind, GrantRecord, Store, StoreError};
 use toolway_types::{Clock, PrincipalId};
 
 /// Keeps grants in the store.
 #[derive(Debug)]
-pub(crate) struct StoredGrants {
+pub(crate) struct DatabaseGrantStore {
     store: Store,
     clock: Arc<dyn Clock>,
 }
 
-impl StoredGrants {
+impl DatabaseGrantStore {
     pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self { store, clock })
     }
@@ -24,11 +24,11 @@ impl StoredGrants {
 ///
 /// # Errors
 /// Where they can't be read.
-pub(crate) async fn stored(store: &Store, now_ms: i64) -> Result<Vec<Grant>, StoreError> {
+pub(crate) async fn load_grants(store: &Store, now_ms: i64) -> Result<Vec<Grant>, StoreError> {
     let records = store.grants().active(now_ms).await?;
     let grants = records.into_iter().filter_map(|record| {
         let id = record.id.clone();
-        let grant = of_record(record);
+        let grant = grant_from_record(record);
         if grant.is_none() {
             tracing::error!(grant = id, "a stored grant can't be read and does not hold");
         }
@@ -37,21 +37,21 @@ pub(crate) async fn stored(store: &Store, now_ms: i64) -> Result<Vec<Grant>, Sto
     Ok(grants.collect())
 }
 
-fn of_record(record: GrantRecord) -> Option<Grant> {
+fn grant_from_record(record: GrantRecord) -> Option<Grant> {
     let whose = match (record.principal, record.agent) {
-        (None, None) => GrantFor::Anyone,
-        (Some(principal), None) => GrantFor::Principal(PrincipalId::from(principal.as_str())),
-        (None, Some(agent)) => GrantFor::Agent(agent.into()),
+        (None, None) => GrantSubject::Anyone,
+        (Some(principal), None) => GrantSubject::Principal(PrincipalId::from(principal.as_str())),
+        (None, Some(agent)) => GrantSubject::Agent(agent.into()),
         (Some(_), Some(_)) => return None,
     };
     Some(Grant {
         id: record.id.parse().ok()?,
         permission: record.permission.map(Arc::from),
         tool: format!("{}/{}", record.source, record.tool).into(),
-        whose,
+        subject: whose,
         verdict: match record.decision {
-            GrantDecision::Granted => Verdict::Granted,
-            GrantDecision::DeniedAlways => Verdict::DeniedAlways,
+            GrantDecision::Granted => GrantVerdict::Granted,
+            GrantDecision::DeniedAlways => GrantVerdict::DeniedAlways,
         },
         created_ms: record.created_ms,
         created_by: PrincipalId::from(record.created_by.as_str()),
@@ -60,12 +60,12 @@ fn of_record(record: GrantRecord) -> Option<Grant> {
 }
 
 /// None of a grant for a conversation, which is not kept.
-fn record_of(grant: &Grant) -> Option<GrantRecord> {
-    let (principal, agent) = match &grant.whose {
-        GrantFor::Anyone => (None, None),
-        GrantFor::Principal(principal) => (Some(principal.to_string()), None),
-        GrantFor::Agent(agent) => (None, Some(agent.to_string())),
-        GrantFor::Session(..) => return None,
+fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
+    let (principal, agent) = match &grant.subject {
+        GrantSubject::Anyone => (None, None),
+        GrantSubject::Principal(principal) => (Some(principal.to_string()), None),
+        GrantSubject::Agent(agent) => (None, Some(agent.to_string())),
+        GrantSubject::Session(..) => return None,
     };
     // The pattern is stored in two parts, which are put together again with the slash between them.
     let (source, tool) = grant.tool.split_once('/')?;
@@ -78,8 +78,8 @@ fn record_of(grant: &Grant) -> Option<GrantRecord> {
         principal,
         agent,
         decision: match grant.verdict {
-            Verdict::Granted => GrantDecision::Granted,
-            Verdict::DeniedAlways => GrantDecision::DeniedAlways,
+            GrantVerdict::Granted => GrantDecision::Granted,
+            GrantVerdict::DeniedAlways => GrantDecision::DeniedAlways,
         },
         created_ms: grant.created_ms,
         created_by: grant.created_by.to_string(),
@@ -89,14 +89,15 @@ fn record_of(grant: &Grant) -> Option<GrantRecord> {
 }
 
 #[async_trait]
-impl GrantKeeper for StoredGrants {
-    async fn keep(&self, grant: &Grant) -> Result<(), NotKept> {
-        let record = record_of(grant).ok_or_else(|| NotKept("its tool is not source/tool".to_owned()))?;
-        self.store.grants().insert(&record).await.map_err(|error| NotKept(error.to_string()))
+impl GrantStore for DatabaseGrantStore {
+    async fn save(&self, grant: &Grant) -> Result<(), GrantStoreError> {
+        let record = grant_to_record(grant)
+            .ok_or_else(|| GrantStoreError("its tool is not source/tool".to_owned()))?;
+        self.store.grants().insert(&record).await.map_err(|error| GrantStoreError(error.to_string()))
     }
 
-    async fn revoke(&self, grant: GrantId) -> Result<(), NotKept> {
+    async fn revoke(&self, grant: GrantId) -> Result<(), GrantStoreError> {
         let revoked = self.store.grants().revoke(&grant.to_string(), self.clock.now_ms()).await;
-        revoked.map(drop).map_err(|error| NotKept(error.to_string()))
+        revoked.map(drop).map_err(|error| GrantStoreError(error.to_string()))
     }
 }

@@ -9,12 +9,11 @@ mod call_stream;
 mod calls;
 mod chat;
 mod conversion;
-mod described;
 mod devices;
 pub mod error;
+mod error_conversions;
 mod event_stream;
-pub mod extract;
-mod given;
+pub mod extractors;
 mod grants;
 pub mod guard;
 pub mod health;
@@ -24,19 +23,20 @@ pub mod metrics;
 mod models;
 mod openai;
 pub mod openapi;
-pub mod pair;
+pub mod pairing;
 mod policy;
+mod policy_schema;
 mod protected_resource;
-mod refusals;
 mod reload;
 mod resources;
+mod schema_wrapper;
 mod sessions;
-mod shown;
 mod status;
+mod token_input;
 pub mod tokens;
 mod tool_changes;
 mod tools;
-mod unread;
+mod unread_body;
 mod usage;
 
 use std::sync::Arc;
@@ -47,23 +47,23 @@ use axum::middleware;
 use axum::routing::get;
 
 pub use error::ApiError;
-pub use extract::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
+pub(crate) use error_conversions::agent_forbidden;
+pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
-pub(crate) use refusals::agent_forbidden;
 
-use self::resources::Resources;
+use self::resources::ApiRoutes;
 use crate::page;
 use crate::socket::upgrade;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Every resource with its description.
-fn resources() -> Resources {
+fn resources() -> ApiRoutes {
     health::routes()
         .merge(metrics::routes())
         .merge(status::routes())
         .merge(reload::routes())
-        .merge(pair::routes())
+        .merge(pairing::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(tool_changes::routes())
@@ -82,7 +82,7 @@ fn resources() -> Resources {
 }
 
 /// All that the gateway answers over HTTP, the sockets' upgrades included.
-pub fn router(app: Arc<App>) -> Router {
+pub fn router(app: Arc<AppState>) -> Router {
     resources()
         .router()
         .route("/", get(page::show))

@@ -7,19 +7,19 @@
 //! This crate reads no environment and no settings file: [`Settings`] and the data folder are handed in.
 
 pub mod access;
-mod changes;
+mod call_recorder;
 pub mod chat;
 mod files;
 mod gateway;
+pub mod gateway_tools;
 mod grants;
 pub mod http;
-pub mod listen;
+pub mod listener;
 pub mod mcp;
 pub mod metrics;
 mod page;
-mod recording;
 mod rules;
-pub mod serve;
+pub mod server;
 pub mod settings;
 mod socket;
 mod sources;
@@ -27,11 +27,11 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod tls;
-pub mod toolbox;
+mod tool_changes;
 mod warnings;
 
-pub use gateway::{ApplyError, Gateway, Options, StartError};
+pub use gateway::{ApplySettingsError, Gateway, GatewayOptions, GatewayStartError};
+pub use gateway_tools::ToolEnv;
 pub use rules::SettingsOrigin;
 pub use settings::Settings;
-pub use state::{App, ReloadError};
-pub use toolbox::ToolSurroundings;
+pub use state::{AppState, ReloadError};

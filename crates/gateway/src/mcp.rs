@@ -1,8 +1,8 @@
 //! MCP in this gateway: the server behind its doors, and the MCP servers that are sources of its tools. What both do is
 //! `toolway-mcp`'s; here they are given what they need.
 
-pub mod alone;
 pub mod sign_in;
+pub mod standalone;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,22 +15,23 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
-use toolway_mcp::definition::{Apply, Definitions, DefinitionsParts, SettingsServers};
-use toolway_mcp::oauth::Oauth;
-use toolway_mcp::offering::Offerings;
-use toolway_mcp::server::{HttpServer, SessionLimits, Sessions, Shared};
+use toolway_mcp::definition::{ApplyServersFn, ServerDefinitions, ServerDefinitionsDeps, SettingsServers};
+use toolway_mcp::oauth::OauthAuthorizer;
+use toolway_mcp::offering::OfferingRegistry;
+use toolway_mcp::server::{McpHttpServer, McpServerState, McpSessionLimits, McpSessions};
 use toolway_mcp::upstream::{
-    HttpClient, HttpMaker, Registered, SecretSource, UpstreamParts, UpstreamSettings, Upstreams,
+    HttpClientFactory, OnToolsRegistered, SecretResolver, UpstreamDeps, UpstreamHttpClient, UpstreamManager,
+    UpstreamSettings,
 };
-use toolway_tools::secrets::Secrets;
+use toolway_tools::secrets::SecretProvider;
 use toolway_types::{Clock, Slug};
 
 use self::sign_in::SignInParts;
-use crate::changes::Changes;
+use crate::gateway_tools::{NamedSecrets, ToolEnv};
 use crate::rules::SettingsOrigin;
 use crate::settings::Settings;
-use crate::sources::Sources;
-use crate::toolbox::{KeptSecrets, ToolSurroundings};
+use crate::sources::DeviceSources;
+use crate::tool_changes::ToolChangeTracker;
 
 /// The file in the data folder that defines MCP servers.
 pub const SERVERS_FILE: &str = "mcp.toml";
@@ -65,23 +66,23 @@ const ENVIRONMENT: &[&str] = &[
     "PROGRAMFILES",
 ];
 /// Most MCP sessions of one principal, as a part of all: one over.
-const SHARE_OF_ONE: usize = 2;
+const PRINCIPAL_SESSION_SHARE: usize = 2;
 
 /// MCP in this gateway.
-pub struct Mcp {
+pub struct McpService {
     /// The server over HTTP.
-    pub(crate) http: HttpServer,
+    pub(crate) http: McpHttpServer,
     /// What all visitors' servers share.
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<McpServerState>,
     /// The connections to MCP servers.
-    pub upstreams: Arc<Upstreams>,
+    pub upstreams: Arc<UpstreamManager>,
     /// Which there are.
-    pub definitions: Arc<Definitions>,
+    pub definitions: Arc<ServerDefinitions>,
     /// The tokens that they want.
-    pub(crate) oauth: Arc<Oauth>,
+    pub(crate) oauth: Arc<OauthAuthorizer>,
 }
 
-impl fmt::Debug for Mcp {
+impl fmt::Debug for McpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mcp").field("definitions", &self.definitions).finish_non_exhaustive()
     }
@@ -92,27 +93,27 @@ pub(crate) struct McpParts<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) registry: &'a Arc<Registry>,
     pub(crate) specs: &'a Arc<SpecCache>,
-    pub(crate) sources: &'a Arc<Sources>,
-    pub(crate) changes: &'a Arc<Changes>,
+    pub(crate) sources: &'a Arc<DeviceSources>,
+    pub(crate) changes: &'a Arc<ToolChangeTracker>,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) data_dir: &'a Path,
-    pub(crate) surroundings: &'a ToolSurroundings,
+    pub(crate) tool_env: &'a ToolEnv,
     pub(crate) settings: &'a Settings,
     pub(crate) origin: &'a SettingsOrigin,
     pub(crate) closing: CancellationToken,
 }
 
-impl Mcp {
+impl McpService {
     /// Connects to all servers that are defined, and waits for none of them.
     pub(crate) async fn open(parts: McpParts<'_>) -> Arc<Self> {
         let settings = parts.settings;
         // Weak, since the definitions hold the connections, which hold this.
-        let defined: Arc<OnceLock<Weak<Definitions>>> = Arc::default();
+        let defined: Arc<OnceLock<Weak<ServerDefinitions>>> = Arc::default();
         let looked_up = Arc::clone(&defined);
-        let oauth = sign_in::oauth(SignInParts {
+        let oauth = sign_in::build_oauth(SignInParts {
             data_dir: parts.data_dir,
             settings,
-            surroundings: parts.surroundings,
+            tool_env: parts.tool_env,
             clock: Arc::clone(parts.clock),
             definition: Arc::new(move |slug| {
                 Some(looked_up.get()?.upgrade()?.get(slug.as_str())?.definition)
@@ -120,67 +121,67 @@ impl Mcp {
             keyring: None,
             browser: None,
         });
-        let upstreams = Upstreams::new(UpstreamParts {
+        let upstreams = UpstreamManager::new(UpstreamDeps {
             registry: Arc::clone(parts.registry),
             specs: Arc::clone(parts.specs),
-            on_registered: registered(parts.changes),
+            on_registered: registration_callback(parts.changes),
             clock: Arc::clone(parts.clock),
-            environment: environment(parts.surroundings),
+            environment: environment(parts.tool_env),
             folder: parts.data_dir.join(FOLDER),
-            secrets: Arc::new(NamedSecrets(KeptSecrets::new(
+            secrets: Arc::new(McpSecretResolver(NamedSecrets::new(
                 settings.secrets.clone(),
                 parts.data_dir.join("secrets"),
-                Arc::clone(&parts.surroundings.secrets),
+                Arc::clone(&parts.tool_env.secrets),
             ))),
-            http: http_maker(parts.surroundings),
+            http: http_maker(parts.tool_env),
             authorizer: Arc::clone(&oauth) as _,
             client_name: "toolway".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: UpstreamSettings {
-                list: settings.mcp.list_s.duration(),
+                list_timeout: settings.mcp.list_s.duration(),
                 ..UpstreamSettings::default()
             },
         });
-        let definitions = Definitions::open(DefinitionsParts {
+        let definitions = ServerDefinitions::open(ServerDefinitionsDeps {
             file: parts.data_dir.join(SERVERS_FILE),
-            settings: of_settings(settings, parts.origin),
+            settings: settings_servers(settings, parts.origin),
             apply: apply(&upstreams, parts.sources),
         })
         .await;
         // From now on the settings of a server's OAuth can be looked up; before, no connection was waited for.
         let _ = defined.set(Arc::downgrade(&definitions));
-        let shared = Shared::new(
+        let shared = McpServerState::new(
             Arc::clone(parts.engine),
-            Arc::clone(&upstreams) as Arc<dyn Offerings>,
+            Arc::clone(&upstreams) as Arc<dyn OfferingRegistry>,
             env!("CARGO_PKG_VERSION"),
             settings.timeouts.person_s.duration(),
             Arc::clone(parts.clock),
         );
         let most = settings.mcp.sessions;
-        let sessions = Sessions::new(SessionLimits {
-            most,
-            most_of_one: most.div_ceil(SHARE_OF_ONE).max(1),
-            idle: settings.mcp.session_idle_s.duration(),
+        let sessions = McpSessions::new(McpSessionLimits {
+            max_sessions: most,
+            max_per_principal: most.div_ceil(PRINCIPAL_SESSION_SHARE).max(1),
+            idle_timeout: settings.mcp.session_idle_s.duration(),
         });
         let body = settings.limits.frame_bytes;
-        let http = HttpServer::new(Arc::clone(&shared), sessions, body, parts.closing);
+        let http = McpHttpServer::new(Arc::clone(&shared), sessions, body, parts.closing);
         Arc::new(Self { http, shared, upstreams, definitions, oauth })
     }
 
     /// The MCP sessions over HTTP.
     #[must_use]
-    pub fn sessions(&self) -> &Arc<Sessions> {
+    pub fn sessions(&self) -> &Arc<McpSessions> {
         self.http.sessions()
     }
 
     /// Takes other settings, as far as they count at once.
-    pub(crate) async fn apply(&self, settings: &Settings, origin: &SettingsOrigin) {
-        self.definitions.set_settings(of_settings(settings, origin)).await;
+    pub(crate) async fn apply_definitions(&self, settings: &Settings, origin: &SettingsOrigin) {
+        self.definitions.set_settings(settings_servers(settings, origin)).await;
     }
 
     /// Ends sessions that are idle, and follows the file that defines servers, until it is told to stop.
     pub(crate) async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        let sessions = Arc::clone(self.http.sessions()).watch(stop.clone());
+        let sessions = Arc::clone(self.http.sessions()).expire_idle(stop.clone());
         tokio::join!(sessions, Arc::clone(&self.definitions).watch(stop));
     }
 
@@ -190,7 +191,7 @@ impl Mcp {
     }
 }
 
-fn of_settings(settings: &Settings, origin: &SettingsOrigin) -> SettingsServers {
+fn settings_servers(settings: &Settings, origin: &SettingsOrigin) -> SettingsServers {
     SettingsServers {
         servers: settings.mcp.servers.clone(),
         file: origin.file.clone(),
@@ -199,7 +200,7 @@ fn of_settings(settings: &Settings, origin: &SettingsOrigin) -> SettingsServers 
 }
 
 /// The servers under their own names, but for those whose names devices have already.
-fn apply(upstreams: &Arc<Upstreams>, sources: &Arc<Sources>) -> Apply {
+fn apply(upstreams: &Arc<UpstreamManager>, sources: &Arc<DeviceSources>) -> ApplyServersFn {
     let (upstreams, sources) = (Arc::clone(upstreams), Arc::clone(sources));
     Arc::new(move |definitions: BTreeMap<Slug, ServerDefinition>| {
         let free = definitions.into_iter().filter(|(slug, _)| {
@@ -216,36 +217,36 @@ fn apply(upstreams: &Arc<Upstreams>, sources: &Arc<Sources>) -> Apply {
     })
 }
 
-fn registered(changes: &Arc<Changes>) -> Registered {
+fn registration_callback(changes: &Arc<ToolChangeTracker>) -> OnToolsRegistered {
     let changes = Arc::clone(changes);
     Arc::new(move |slug, specs| {
         let changes = Arc::clone(&changes);
-        Box::pin(async move { changes.registered(&slug, &specs).await })
+        Box::pin(async move { changes.submit(&slug, &specs).await })
     })
 }
 
-fn environment(surroundings: &ToolSurroundings) -> BTreeMap<String, String> {
+fn environment(env: &ToolEnv) -> BTreeMap<String, String> {
     let of = |name: &&str| {
-        let value = surroundings.environment.get(OsStr::new(name))?.to_str()?;
+        let value = env.environment.get(OsStr::new(name))?.to_str()?;
         Some(((*name).to_owned(), value.to_owned()))
     };
     ENVIRONMENT.iter().filter_map(of).collect()
 }
 
-fn http_maker(surroundings: &ToolSurroundings) -> HttpMaker {
-    let tls = surroundings.tls.clone();
+fn http_maker(env: &ToolEnv) -> HttpClientFactory {
+    let tls = env.tls.clone();
     Arc::new(move || {
         // Without authorities plain HTTP on loopback still works.
-        let tls = tls.make().or_else(|_| toolway_tools::web::nobody_trusted())?;
-        HttpClient::new(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
+        let tls = tls.make().or_else(|_| toolway_tools::web::empty_tls_config())?;
+        UpstreamHttpClient::new(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
     })
 }
 
 /// The secrets that the owner's tools name, for servers' environments and headers.
-struct NamedSecrets(KeptSecrets);
+struct McpSecretResolver(NamedSecrets);
 
-impl SecretSource for NamedSecrets {
-    fn secret(&self, name: &str) -> Result<SecretString, String> {
-        self.0.named(name).map_err(|error| format!("can't be had: {error}"))
+impl SecretResolver for McpSecretResolver {
+    fn resolve(&self, name: &str) -> Result<SecretString, String> {
+        self.0.get(name).map_err(|error| format!("can't be had: {error}"))
     }
 }

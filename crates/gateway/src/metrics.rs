@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use toolway_core::ClosedCall;
 use toolway_types::{Code, Outcome};
-use toolway_wire::from_gateway::ResultStatus;
+use toolway_wire::gateway_message::ResultStatus;
 
 /// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
 const DURATIONS: &[f64] = &[
@@ -33,7 +33,7 @@ struct CallLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Reason {
+struct ReasonLabels {
     reason: String,
 }
 
@@ -44,7 +44,7 @@ struct SocketLabels {
 
 /// What is read elsewhere, at the moment it is asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Readings {
+pub struct MetricsSnapshot {
     /// Open connections.
     pub connections: usize,
     /// Sources whose tools can be called.
@@ -66,22 +66,22 @@ pub struct Readings {
 }
 
 /// All metrics of a gateway.
-pub struct Metrics {
+pub struct GatewayMetrics {
     registry: Mutex<Registry>,
     succeeded: Counter,
     /// By the order of [`Code::ALL`], so that the path of a call does not look labels up.
     failed: Vec<Counter>,
     duration: Histogram,
     sockets: Family<SocketLabels, Gauge>,
-    results: Family<Reason, Counter>,
-    refused: Family<Reason, Counter>,
+    results: Family<ReasonLabels, Counter>,
+    refused: Family<ReasonLabels, Counter>,
     reasons: AtomicUsize,
-    read: Read,
+    sampled: SampledMetrics,
 }
 
 /// Those whose values are [`Readings`].
 #[derive(Debug, Default)]
-struct Read {
+struct SampledMetrics {
     connections: Gauge<i64, AtomicI64>,
     sources: Gauge<i64, AtomicI64>,
     tools: Gauge<i64, AtomicI64>,
@@ -93,19 +93,19 @@ struct Read {
     uptime: Gauge<i64, AtomicI64>,
 }
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for GatewayMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
     }
 }
 
-impl Default for Metrics {
+impl Default for GatewayMetrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("toolway");
         let calls = Family::<CallLabels, Counter>::default();
         let duration = Histogram::new(DURATIONS.iter().copied());
         let (sockets, results, refused) = (Family::default(), Family::default(), Family::default());
-        let read = Read::default();
+        let read = SampledMetrics::default();
         registry.register("calls", "Calls that ended, by how", calls.clone());
         registry.register(
             "call_duration_seconds",
@@ -142,24 +142,24 @@ impl Default for Metrics {
             results,
             refused,
             reasons: AtomicUsize::new(0),
-            read,
+            sampled: read,
         }
     }
 }
 
 /// Counts one open WebSocket for as long as it lives.
 #[derive(Debug)]
-pub(crate) struct OpenSocket(Gauge);
+pub(crate) struct OpenSocketGuard(Gauge);
 
-impl Drop for OpenSocket {
+impl Drop for OpenSocketGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
 }
 
-impl Metrics {
+impl GatewayMetrics {
     /// A call ended.
-    pub fn call_ended(&self, call: &ClosedCall) {
+    pub fn record_call(&self, call: &ClosedCall) {
         let counter = match &*call.outcome {
             Outcome::Success(_) => Some(&self.succeeded),
             Outcome::Error(error) => {
@@ -174,32 +174,32 @@ impl Metrics {
     }
 
     /// A WebSocket was opened at this door.
-    pub(crate) fn connection(&self, door: &'static str) -> OpenSocket {
+    pub(crate) fn track_socket(&self, door: &'static str) -> OpenSocketGuard {
         let open = self.sockets.get_or_create_owned(&SocketLabels { door });
         open.inc();
-        OpenSocket(open)
+        OpenSocketGuard(open)
     }
 
     /// A device's result was not the outcome of a call.
-    pub fn result_discarded(&self, status: ResultStatus) {
+    pub fn record_discarded_result(&self, status: ResultStatus) {
         let reason = match status {
             ResultStatus::Accepted => return,
             ResultStatus::Late => "late",
             ResultStatus::Duplicate => "duplicate",
             ResultStatus::Unknown => "unknown",
         };
-        self.results.get_or_create(&Reason { reason: reason.to_owned() }).inc();
+        self.results.get_or_create(&ReasonLabels { reason: reason.to_owned() }).inc();
     }
 
     /// A request or message was refused with this code.
-    pub fn refused(&self, code: &str) {
-        let reason = Reason { reason: code.to_owned() };
+    pub fn record_refusal(&self, code: &str) {
+        let reason = ReasonLabels { reason: code.to_owned() };
         if let Some(counter) = self.refused.get(&reason) {
             counter.inc();
             return;
         }
         let full = self.reasons.fetch_add(1, Relaxed) >= REASONS;
-        let reason = if full { Reason { reason: "other".to_owned() } } else { reason };
+        let reason = if full { ReasonLabels { reason: "other".to_owned() } } else { reason };
         self.refused.get_or_create(&reason).inc();
     }
 
@@ -207,18 +207,18 @@ impl Metrics {
     ///
     /// # Errors
     /// Where it can't be written, which a string always can.
-    pub fn encode(&self, readings: Readings) -> Result<String, fmt::Error> {
+    pub fn encode(&self, readings: MetricsSnapshot) -> Result<String, fmt::Error> {
         let gauge =
             |gauge: &Gauge<i64, AtomicI64>, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        gauge(&self.read.connections, readings.connections as u64);
-        gauge(&self.read.sources, readings.sources as u64);
-        gauge(&self.read.tools, readings.tools as u64);
-        gauge(&self.read.in_flight, readings.calls_in_flight as u64);
-        gauge(&self.read.abandoned, readings.calls_abandoned);
-        gauge(&self.read.waiting, readings.records_waiting as u64);
-        gauge(&self.read.uptime, readings.uptime_s);
-        self.read.written.inner().store(readings.records_written, Relaxed);
-        self.read.lost.inner().store(readings.records_lost, Relaxed);
+        gauge(&self.sampled.connections, readings.connections as u64);
+        gauge(&self.sampled.sources, readings.sources as u64);
+        gauge(&self.sampled.tools, readings.tools as u64);
+        gauge(&self.sampled.in_flight, readings.calls_in_flight as u64);
+        gauge(&self.sampled.abandoned, readings.calls_abandoned);
+        gauge(&self.sampled.waiting, readings.records_waiting as u64);
+        gauge(&self.sampled.uptime, readings.uptime_s);
+        self.sampled.written.inner().store(readings.records_written, Relaxed);
+        self.sampled.lost.inner().store(readings.records_lost, Relaxed);
         let mut text = String::new();
         encode(&mut text, &self.registry.lock())?;
         Ok(text)

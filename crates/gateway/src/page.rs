@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("page.html");
 /// Nothing may be loaded, run, framed or sent; only the style within the page counts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
-const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCES: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// `GET /`
@@ -18,7 +18,7 @@ pub(crate) async fn show() -> Response {
     let headers = [
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-        (OPENER, HeaderValue::from_static("same-origin")),
+        (CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin")),
         (RESOURCES, HeaderValue::from_static("same-origin")),
     ];
     (headers, Html(PAGE)).into_response()

@@ -14,9 +14,9 @@ use toolway_store::{Store, StoreError};
 use toolway_types::{Clock, PrincipalId, RawJson, Slug};
 
 use crate::settings::Settings;
-use registration::Registration;
+use registration::RegistrationRules;
 
-pub(crate) use registration::Allowed;
+pub(crate) use registration::RegistrationAllowance;
 
 /// Where settings stand, for whoever is told that something can't be changed here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,33 +61,33 @@ pub(crate) enum RuleError {
 
 /// A stored rule that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the stored rule {name:?} does not hold: {why}")]
-pub(crate) struct NotHeld {
+#[error("the stored rule {name:?} does not hold: {reason}")]
+pub(crate) struct InvalidStoredRule {
     pub(crate) name: String,
-    pub(crate) why: String,
+    pub(crate) reason: String,
 }
 
 /// The rules that hold.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub(crate) struct PolicyRules {
     engine: Arc<Engine>,
     store: Store,
     clock: Arc<dyn Clock>,
     /// Held while rules change, so that changes come one after the other.
-    changing: tokio::sync::Mutex<Written>,
+    changing: tokio::sync::Mutex<SettingsWithOrigin>,
     listed: ArcSwap<Vec<PlacedRule>>,
-    not_held: ArcSwap<Vec<NotHeld>>,
-    registration: ArcSwap<Registration>,
+    invalid_stored: ArcSwap<Vec<InvalidStoredRule>>,
+    registration: ArcSwap<RegistrationRules>,
 }
 
 /// What the owner wrote.
 #[derive(Debug, Clone)]
-struct Written {
+struct SettingsWithOrigin {
     settings: Settings,
     origin: SettingsOrigin,
 }
 
-impl Rules {
+impl PolicyRules {
     /// The rules of the settings and those that are stored, which hold from now on.
     ///
     /// # Errors
@@ -99,14 +99,14 @@ impl Rules {
         settings: &Settings,
         origin: SettingsOrigin,
     ) -> Result<Arc<Self>, StoreError> {
-        let written = Written { settings: settings.clone(), origin };
+        let written = SettingsWithOrigin { settings: settings.clone(), origin };
         let rules = Self {
             engine,
             store,
             clock,
             changing: tokio::sync::Mutex::new(written),
             listed: ArcSwap::default(),
-            not_held: ArcSwap::default(),
+            invalid_stored: ArcSwap::default(),
             registration: ArcSwap::default(),
         };
         rules.reload().await?;
@@ -119,8 +119,8 @@ impl Rules {
     /// Where the store can't be read; then what stood before stands.
     pub(crate) async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), StoreError> {
         let mut written = self.changing.lock().await;
-        let next = Written { settings: settings.clone(), origin };
-        self.put_in_force(&next).await?;
+        let next = SettingsWithOrigin { settings: settings.clone(), origin };
+        self.activate(&next).await?;
         *written = next;
         Ok(())
     }
@@ -131,11 +131,11 @@ impl Rules {
     /// Where the store can't be read.
     pub(crate) async fn reload(&self) -> Result<(), StoreError> {
         let written = self.changing.lock().await;
-        self.put_in_force(&written).await
+        self.activate(&written).await
     }
 
-    async fn put_in_force(&self, written: &Written) -> Result<(), StoreError> {
-        let mut rules = of_settings(written);
+    async fn activate(&self, written: &SettingsWithOrigin) -> Result<(), StoreError> {
+        let mut rules = settings_rules(written);
         let mut not_held = Vec::new();
         for record in self.store.rules().list().await? {
             let name = record.name;
@@ -143,10 +143,13 @@ impl Rules {
                 Ok(definition) if !rules.iter().any(|rule| rule.name == name) => {
                     rules.push(PlacedRule { name, definition, origin: RuleOrigin::Database });
                 }
-                Ok(_) => {
-                    not_held.push(NotHeld { name, why: "the settings have one of this name".to_owned() })
+                Ok(_) => not_held.push(InvalidStoredRule {
+                    name,
+                    reason: "the settings have one of this name".to_owned(),
+                }),
+                Err(error) => {
+                    not_held.push(InvalidStoredRule { name, reason: format!("it can't be read: {error}") })
                 }
-                Err(error) => not_held.push(NotHeld { name, why: format!("it can't be read: {error}") }),
             }
         }
         match compile(written, &rules) {
@@ -155,7 +158,8 @@ impl Rules {
                 // What was checked when it was stored is wrong now: the settings' own rules hold without it.
                 let why = problems.first().map(ToString::to_string).unwrap_or_default();
                 let stored = rules.extract_if(.., |rule| rule.origin == RuleOrigin::Database);
-                not_held.extend(stored.map(|rule| NotHeld { name: rule.name, why: why.clone() }));
+                not_held
+                    .extend(stored.map(|rule| InvalidStoredRule { name: rule.name, reason: why.clone() }));
                 if let Ok(policy) = compile(written, &rules) {
                     self.engine.set_policy(policy);
                 }
@@ -164,9 +168,9 @@ impl Rules {
         for it in &not_held {
             tracing::error!("{it}");
         }
-        self.registration.store(Arc::new(Registration::of(&written.settings.registration)));
+        self.registration.store(Arc::new(RegistrationRules::of(&written.settings.registration)));
         self.listed.store(Arc::new(rules));
-        self.not_held.store(Arc::new(not_held));
+        self.invalid_stored.store(Arc::new(not_held));
         Ok(())
     }
 
@@ -176,8 +180,8 @@ impl Rules {
     }
 
     /// The stored rules that do not hold.
-    pub(crate) fn not_held(&self) -> Arc<Vec<NotHeld>> {
-        self.not_held.load_full()
+    pub(crate) fn invalid_stored(&self) -> Arc<Vec<InvalidStoredRule>> {
+        self.invalid_stored.load_full()
     }
 
     /// What the settings say beside their rules.
@@ -194,11 +198,11 @@ impl Rules {
         before: Option<usize>,
     ) -> Result<bool, RuleError> {
         let written = self.changing.lock().await;
-        self.stored_only(name)?;
+        self.ensure_stored(name)?;
         let definition = RuleDefinition { name: None, ..definition };
         // By itself, so that what is wrong is said of this rule and of no other.
         let alone = PolicySettings { rules: vec![definition.clone()], ..PolicySettings::default() };
-        Policy::compile(&alone, &Default::default(), &Default::default()).map_err(first)?;
+        Policy::compile(&alone, &Default::default(), &Default::default()).map_err(first_problem)?;
         // And beside the others, which it must not keep from holding.
         let mut rules = self.listed.load().as_ref().clone();
         match rules.iter_mut().find(|rule| rule.name == name) {
@@ -209,28 +213,28 @@ impl Rules {
                 origin: RuleOrigin::Database,
             }),
         }
-        compile(&written, &rules).map_err(first)?;
+        compile(&written, &rules).map_err(first_problem)?;
         let body = RawJson::from_value(&definition).unwrap_or_default();
         let is_new = self.store.rules().put(name, &body, self.clock.now_ms()).await?;
         if let Some(before) = before {
             self.store.rules().move_to(name, before).await?;
         }
-        self.put_in_force(&written).await?;
+        self.activate(&written).await?;
         Ok(is_new)
     }
 
     /// Removes a stored rule.
     pub(crate) async fn remove(&self, name: &str) -> Result<(), RuleError> {
         let written = self.changing.lock().await;
-        self.stored_only(name)?;
+        self.ensure_stored(name)?;
         if !self.store.rules().remove(name).await? {
             return Err(RuleError::Unknown(name.to_owned()));
         }
-        self.put_in_force(&written).await?;
+        self.activate(&written).await?;
         Ok(())
     }
 
-    fn stored_only(&self, name: &str) -> Result<(), RuleError> {
+    fn ensure_stored(&self, name: &str) -> Result<(), RuleError> {
         let listed = self.listed.load();
         let place = listed.iter().find(|rule| rule.name == name).and_then(|rule| match &rule.origin {
             RuleOrigin::Settings { place } => Some(place.clone()),
@@ -246,17 +250,17 @@ impl Rules {
     }
 
     /// What a source may register.
-    pub(crate) fn registration(&self, token: &PrincipalId, source: &Slug) -> Allowed {
-        self.registration.load().allow(token, source)
+    pub(crate) fn registration_allowance(&self, token: &PrincipalId, source: &Slug) -> RegistrationAllowance {
+        self.registration.load().allowance(token, source)
     }
 }
 
-fn first(problems: Vec<PolicyProblem>) -> PolicyProblem {
+fn first_problem(problems: Vec<PolicyProblem>) -> PolicyProblem {
     let first = problems.into_iter().next();
     first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
 }
 
-fn of_settings(written: &Written) -> Vec<PlacedRule> {
+fn settings_rules(written: &SettingsWithOrigin) -> Vec<PlacedRule> {
     let rules = written.settings.policy.rules.iter().enumerate();
     rules
         .map(|(at, definition)| {
@@ -272,7 +276,7 @@ fn of_settings(written: &Written) -> Vec<PlacedRule> {
         .collect()
 }
 
-fn compile(written: &Written, rules: &[PlacedRule]) -> Result<Policy, Vec<PolicyProblem>> {
+fn compile(written: &SettingsWithOrigin, rules: &[PlacedRule]) -> Result<Policy, Vec<PolicyProblem>> {
     let rules =
         rules.iter().map(|rule| RuleDefinition { name: Some(rule.name.clone()), ..rule.definition.clone() });
     let settings = &written.settings;

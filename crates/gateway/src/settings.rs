@@ -5,7 +5,7 @@
 //! [`describe`] gives and what `config show` prints.
 
 mod chat;
-mod describe;
+mod description;
 mod issuer;
 mod limits;
 mod listen;
@@ -16,7 +16,7 @@ mod seconds;
 mod timeouts;
 mod tls;
 mod tools;
-mod validate;
+mod validation;
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_core::policy::definition::{ApprovalSettings, PermissionSettings, PolicySettings};
 use toolway_tools::hooks::HookSettings;
-use toolway_tools::secrets::SecretSource;
+use toolway_tools::secrets::SecretLocation;
 
 pub use chat::{BudgetSettings, ChatSettings, OnExceeded};
-pub use describe::{SettingInfo, describe, schema};
+pub use description::{SettingInfo, describe, schema};
 pub use issuer::IssuerSettings;
 pub use limits::LimitSettings;
-pub use listen::{DEFAULT_PORT, Listen};
+pub use listen::{DEFAULT_PORT, ListenAddress};
 pub use mcp::McpSettings;
 pub use parts::{CallSettings, Durability, LocalDeviceSettings, LogFormat, LogSettings};
 pub use rules::{RegistrationRule, RegistrationSettings};
@@ -38,14 +38,14 @@ pub use seconds::Seconds;
 pub use timeouts::TimeoutSettings;
 pub use tls::{TlsMode, TlsSettings};
 pub use tools::{FileToolSettings, FolderSetting, HttpToolSettings, ToolSettings};
-pub use validate::SettingError;
+pub use validation::SettingError;
 
 /// All settings of a gateway.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Address and port to listen on. The port may be left out (7717) or be 0 (any free one).
-    pub listen: Listen,
+    pub listen: ListenAddress,
     /// The address under which others reach this gateway, as `https://tools.example.org`, where it differs
     /// from the one it listens on.
     pub public_url: Option<String>,
@@ -91,7 +91,7 @@ pub struct Settings {
     pub hooks: Vec<HookSettings>,
     /// Where the secrets are that the owner's tools name: `NAME = { env = "VARIABLE" }` or `{ file = "PATH" }`,
     /// besides those in the data folder's `secrets`.
-    pub secrets: BTreeMap<String, SecretSource>,
+    pub secrets: BTreeMap<String, SecretLocation>,
     /// Whether what makes this computer run a program (command tools, hooks, stdio servers) may be set over
     /// the network. Off: only through files.
     pub allow_remote_commands: bool,
@@ -100,8 +100,8 @@ pub struct Settings {
 impl Settings {
     /// Whether a setting counts as soon as the file is read again, and not only from the next start on.
     #[must_use]
-    pub fn counts_at_once(key: &str) -> bool {
-        const AT_ONCE: &[&str] = &[
+    pub fn applies_immediately(key: &str) -> bool {
+        const IMMEDIATE_KEYS: &[&str] = &[
             "policy",
             "approval",
             "permissions",
@@ -122,7 +122,7 @@ impl Settings {
             "budget",
             "mcp.servers",
         ];
-        AT_ONCE
+        IMMEDIATE_KEYS
             .iter()
             .any(|it| key.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     }

@@ -2,46 +2,46 @@
 //! in the protocol document). A source belongs to the token that made it; within the token its identity joins
 //! later connections to it. Its slug is made once and never given to another.
 
-mod calls;
+mod device_calls;
+pub(crate) mod device_session;
+pub(crate) mod device_source;
 pub(crate) mod identity;
 mod remote_tool;
-pub(crate) mod seat;
-pub(crate) mod source;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use toolway_core::{Keep, Registry};
+use toolway_core::{Registry, SourceRetention};
 use toolway_store::{SourceRecord, Store, StoreError};
 use toolway_types::{Clock, PrincipalId, Slug, ToolName};
 
-use identity::{Claims, Identity};
-use seat::{Seat, WeakSeat};
-use source::{Source, SourceState};
+use device_session::{DeviceSession, WeakDeviceSession};
+use device_source::{DeviceSource, DeviceSourceState};
+use identity::{DeviceIdentity, IdentityClaims};
 
 /// Every source.
 #[derive(Debug)]
-pub struct Sources {
+pub struct DeviceSources {
     registry: Arc<Registry>,
     store: Store,
     clock: Arc<dyn Clock>,
-    inner: Mutex<Inner>,
+    inner: Mutex<SourceIndex>,
     /// Held while a new source is made and stored, so that two connections can't make it twice.
-    making: tokio::sync::Mutex<()>,
+    creation_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    by_slug: HashMap<Slug, Arc<Source>>,
-    by_identity: HashMap<(PrincipalId, Identity), Slug>,
+struct SourceIndex {
+    by_slug: HashMap<Slug, Arc<DeviceSource>>,
+    by_identity: HashMap<(PrincipalId, DeviceIdentity), Slug>,
     per_token: HashMap<PrincipalId, usize>,
     /// Slugs of sources that were removed.
-    spent: HashSet<Slug>,
+    retired: HashSet<Slug>,
     /// Slugs of MCP servers, which no device is given.
     reserved: HashSet<Slug>,
     /// Seats by the token that resumes them.
-    resumable: HashMap<String, WeakSeat>,
+    resumable: HashMap<String, WeakDeviceSession>,
 }
 
 /// Why a connection got no source.
@@ -58,8 +58,8 @@ pub(crate) enum JoinError {
 
 /// What a connection says when it joins.
 #[derive(Debug, Default)]
-pub(crate) struct Arrival<'a> {
-    pub(crate) claims: Claims<'a>,
+pub(crate) struct JoinRequest<'a> {
+    pub(crate) claims: IdentityClaims<'a>,
     /// The token's own label, for a source without any name.
     pub(crate) token_label: Option<&'a str>,
     pub(crate) platform: Option<&'a str>,
@@ -68,7 +68,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) limit: usize,
 }
 
-impl Sources {
+impl DeviceSources {
     /// All sources that are stored.
     ///
     /// # Errors
@@ -78,8 +78,13 @@ impl Sources {
         store: Store,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, StoreError> {
-        let sources =
-            Self { registry, store, clock, inner: Mutex::default(), making: tokio::sync::Mutex::default() };
+        let sources = Self {
+            registry,
+            store,
+            clock,
+            inner: Mutex::default(),
+            creation_lock: tokio::sync::Mutex::default(),
+        };
         sources.reload().await?;
         Ok(Arc::new(sources))
     }
@@ -91,30 +96,30 @@ impl Sources {
     /// # Errors
     /// Where the store can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
-        let _making = self.making.lock().await;
+        let _making = self.creation_lock.lock().await;
         let records = self.store.sources().all().await?;
-        let stored = Stored::of(&records);
+        let stored = StoredSources::of(&records);
         for source in self.all() {
-            match stored.standing(&source) {
-                Standing::Known => {}
-                Standing::Missing if source.identity().is_none() => {}
-                Standing::Missing if !source.seats().is_empty() => {
+            match stored.status(&source) {
+                StoredSourceStatus::Unchanged => {}
+                StoredSourceStatus::Missing if source.identity().is_none() => {}
+                StoredSourceStatus::Missing if !source.sessions().is_empty() => {
                     self.store.sources().upsert(&self.record_of(&source)).await?;
                 }
-                Standing::Missing | Standing::Contradicted => self.let_go(&source),
+                StoredSourceStatus::Missing | StoredSourceStatus::Contradicted => self.end_source(&source),
             }
         }
         for record in records {
-            self.take_in(record);
+            self.add_record(record);
         }
         Ok(())
     }
 
-    fn take_in(&self, record: SourceRecord) {
+    fn add_record(&self, record: SourceRecord) {
         let slug = record.slug;
         let mut inner = self.inner.lock();
         if record.removed_ms.is_some() {
-            inner.spent.insert(slug);
+            inner.retired.insert(slug);
             return;
         }
         if let Some(known) = inner.by_slug.get(&slug) {
@@ -124,7 +129,7 @@ impl Sources {
         }
         let known: Vec<ToolName> = record.tools.iter().filter_map(|name| name.parse().ok()).collect();
         self.registry.declare(&slug, known);
-        let state = SourceState {
+        let state = DeviceSourceState {
             label: record.label,
             platform: record.platform,
             app_version: record.app_version,
@@ -132,27 +137,27 @@ impl Sources {
             last_seen_ms: record.last_seen_ms,
         };
         let token = PrincipalId::from(record.token_id.as_str());
-        let identity = Identity::from_stored(&record.identity_key);
-        inner.add(Source::new(slug, token, Some(identity), state));
+        let identity = DeviceIdentity::from_stored(&record.identity_key);
+        inner.add(DeviceSource::new(slug, token, Some(identity), state));
     }
 
     /// The source of a connection: the one its identity leads to, or a new one.
     pub(crate) async fn join(
         &self,
         token: &PrincipalId,
-        arrival: Arrival<'_>,
-    ) -> Result<Arc<Source>, JoinError> {
+        arrival: JoinRequest<'_>,
+    ) -> Result<Arc<DeviceSource>, JoinError> {
         let identity = arrival.claims.identity();
         if let Some(known) = identity.as_ref().and_then(|identity| self.find(token, identity)) {
-            self.seen(&known, &arrival).await;
+            self.record_join(&known, &arrival).await;
             return Ok(known);
         }
-        let _making = self.making.lock().await;
+        let _making = self.creation_lock.lock().await;
         if let Some(known) = identity.as_ref().and_then(|identity| self.find(token, identity)) {
-            self.seen(&known, &arrival).await;
+            self.record_join(&known, &arrival).await;
             return Ok(known);
         }
-        let source = self.make(token, identity, &arrival)?;
+        let source = self.create(token, identity, &arrival)?;
         if source.identity().is_some()
             && let Err(error) = self.store.sources().upsert(&self.record_of(&source)).await
         {
@@ -173,43 +178,43 @@ impl Sources {
         is_free
     }
 
-    fn find(&self, token: &PrincipalId, identity: &Identity) -> Option<Arc<Source>> {
+    fn find(&self, token: &PrincipalId, identity: &DeviceIdentity) -> Option<Arc<DeviceSource>> {
         let inner = self.inner.lock();
         let slug = inner.by_identity.get(&(token.clone(), identity.clone()))?;
         inner.by_slug.get(slug).cloned()
     }
 
-    fn make(
+    fn create(
         &self,
         token: &PrincipalId,
-        identity: Option<Identity>,
-        arrival: &Arrival<'_>,
-    ) -> Result<Arc<Source>, JoinError> {
+        identity: Option<DeviceIdentity>,
+        arrival: &JoinRequest<'_>,
+    ) -> Result<Arc<DeviceSource>, JoinError> {
         let now = self.clock.now_ms();
         let label = arrival.claims.label().or(arrival.token_label).unwrap_or("device");
         let mut inner = self.inner.lock();
         if inner.per_token.get(token).copied().unwrap_or_default() >= arrival.limit {
             return Err(JoinError::TooMany(arrival.limit));
         }
-        let state = SourceState {
-            label: cut(label),
-            platform: arrival.platform.map(cut),
-            app_version: arrival.app_version.map(cut),
+        let state = DeviceSourceState {
+            label: truncate(label),
+            platform: arrival.platform.map(truncate),
+            app_version: arrival.app_version.map(truncate),
             created_ms: now,
             last_seen_ms: now,
         };
-        let source = Source::new(inner.free_slug(label), token.clone(), identity, state);
+        let source = DeviceSource::new(inner.free_slug(label), token.clone(), identity, state);
         inner.add(source.clone());
         Ok(source)
     }
 
-    async fn seen(&self, source: &Arc<Source>, arrival: &Arrival<'_>) {
+    async fn record_join(&self, source: &Arc<DeviceSource>, arrival: &JoinRequest<'_>) {
         let mut changed = false;
         source.update(|state| {
             for (kept, said) in
                 [(&mut state.platform, arrival.platform), (&mut state.app_version, arrival.app_version)]
             {
-                if let Some(said) = said.map(cut).filter(|said| kept.as_ref() != Some(said)) {
+                if let Some(said) = said.map(truncate).filter(|said| kept.as_ref() != Some(said)) {
                     *kept = Some(said);
                     changed = true;
                 }
@@ -222,7 +227,7 @@ impl Sources {
     }
 
     /// Notes that a source is here now.
-    pub(crate) fn touch(&self, source: &Source) {
+    pub(crate) fn touch(&self, source: &DeviceSource) {
         let now = self.clock.now_ms();
         source.update(|state| state.last_seen_ms = now);
         if source.identity().is_some() {
@@ -231,7 +236,7 @@ impl Sources {
     }
 
     /// Notes which tools a source has now.
-    pub(crate) fn tools_changed(&self, source: &Source) {
+    pub(crate) fn tools_changed(&self, source: &DeviceSource) {
         let now = self.clock.now_ms();
         source.update(|state| state.last_seen_ms = now);
         if source.identity().is_some() {
@@ -239,13 +244,13 @@ impl Sources {
         }
     }
 
-    fn known_tools(&self, source: &Source) -> Vec<String> {
+    fn known_tools(&self, source: &DeviceSource) -> Vec<String> {
         let snapshot = self.registry.snapshot();
-        let known = snapshot.source(source.slug()).map(toolway_core::SourceView::known);
+        let known = snapshot.source(source.slug()).map(toolway_core::SourceSnapshot::known_names);
         known.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 
-    fn record_of(&self, source: &Source) -> SourceRecord {
+    fn record_of(&self, source: &DeviceSource) -> SourceRecord {
         let state = source.state();
         SourceRecord {
             slug: source.slug().clone(),
@@ -263,50 +268,50 @@ impl Sources {
     }
 
     /// What keeps the source's tools known when its last lease is gone.
-    pub(crate) fn keep(source: &Source) -> Keep {
-        if source.identity().is_some() { Keep::Known } else { Keep::Nothing }
+    pub(crate) fn keep_policy(source: &DeviceSource) -> SourceRetention {
+        if source.identity().is_some() { SourceRetention::Names } else { SourceRetention::Nothing }
     }
 
     /// Makes a seat findable by its resume token.
-    pub(crate) fn make_resumable(&self, seat: &Arc<Seat>) {
+    pub(crate) fn make_resumable(&self, seat: &Arc<DeviceSession>) {
         if let Some(token) = seat.resume_token() {
             self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(seat));
         }
     }
 
     /// The seat that a resume token leads to, if it is this token's and still there.
-    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<Arc<Seat>> {
+    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<Arc<DeviceSession>> {
         let seat = self.inner.lock().resumable.get(resume_token)?.upgrade()?;
         (seat.source().token() == token && !seat.has_ended()).then_some(seat)
     }
 
     /// A seat is over for good.
-    pub(crate) fn end_seat(&self, seat: &Arc<Seat>) {
+    pub(crate) fn end_session(&self, seat: &Arc<DeviceSession>) {
         seat.end();
-        seat.source().unseat_device(seat);
+        seat.source().remove_device_session(seat);
         if let Some(token) = seat.resume_token() {
             self.inner.lock().resumable.remove(token);
         }
         self.touch(seat.source());
-        self.drop_if_unkept(seat.source());
+        self.remove_if_ephemeral(seat.source());
     }
 
     /// Forgets a source that is one connection's alone, once nobody sits there.
-    pub(crate) fn drop_if_unkept(&self, source: &Arc<Source>) {
-        if source.identity().is_none() && source.seats().is_empty() {
+    pub(crate) fn remove_if_ephemeral(&self, source: &Arc<DeviceSource>) {
+        if source.identity().is_none() && source.sessions().is_empty() {
             self.inner.lock().remove(source.slug(), false);
         }
     }
 
     /// Every source, by slug.
-    pub(crate) fn all(&self) -> Vec<Arc<Source>> {
+    pub(crate) fn all(&self) -> Vec<Arc<DeviceSource>> {
         let mut all: Vec<_> = self.inner.lock().by_slug.values().cloned().collect();
         all.sort_unstable_by(|a, b| a.slug().cmp(b.slug()));
         all
     }
 
     /// One source.
-    pub(crate) fn get(&self, slug: &str) -> Option<Arc<Source>> {
+    pub(crate) fn get(&self, slug: &str) -> Option<Arc<DeviceSource>> {
         self.inner.lock().by_slug.get(slug).cloned()
     }
 
@@ -319,10 +324,10 @@ impl Sources {
     ///
     /// # Errors
     /// Where it can't be stored.
-    pub(crate) async fn rename(&self, source: &Arc<Source>, label: &str) -> Result<(), StoreError> {
-        source.update(|state| state.label = cut(label));
+    pub(crate) async fn rename(&self, source: &Arc<DeviceSource>, label: &str) -> Result<(), StoreError> {
+        source.update(|state| state.label = truncate(label));
         if source.identity().is_some() {
-            self.store.sources().set_label(source.slug(), &cut(label)).await?;
+            self.store.sources().set_label(source.slug(), &truncate(label)).await?;
         }
         Ok(())
     }
@@ -331,42 +336,42 @@ impl Sources {
     ///
     /// # Errors
     /// Where it can't be stored.
-    pub(crate) async fn remove(&self, source: &Arc<Source>) -> Result<(), StoreError> {
+    pub(crate) async fn remove(&self, source: &Arc<DeviceSource>) -> Result<(), StoreError> {
         if source.identity().is_some() {
             self.store.sources().remove(source.slug(), self.clock.now_ms()).await?;
         }
-        self.let_go(source);
+        self.end_source(source);
         Ok(())
     }
 
     /// Ends a source: its sockets are displaced, its tools leave, its slug stays spent where it was kept.
-    fn let_go(&self, source: &Arc<Source>) {
+    fn end_source(&self, source: &Arc<DeviceSource>) {
         self.inner.lock().remove(source.slug(), source.identity().is_some());
-        for seat in source.seats() {
-            self.end_seat(&seat);
+        for seat in source.sessions() {
+            self.end_session(&seat);
         }
         self.registry.forget(source.slug());
     }
 }
 
 /// What the database says of sources.
-struct Stored<'r> {
+struct StoredSources<'r> {
     by_slug: HashMap<&'r Slug, &'r SourceRecord>,
     /// Of those that were not removed: the token, the identity.
     identities: HashSet<(&'r str, &'r str)>,
 }
 
 /// What the database says of a source that is known here.
-enum Standing {
+enum StoredSourceStatus {
     /// The same.
-    Known,
+    Unchanged,
     /// Nothing.
     Missing,
     /// That its name is that of one that was removed, or another's; or that its device is another source.
     Contradicted,
 }
 
-impl<'r> Stored<'r> {
+impl<'r> StoredSources<'r> {
     fn of(records: &'r [SourceRecord]) -> Self {
         let kept = records.iter().filter(|record| record.removed_ms.is_none());
         Self {
@@ -375,23 +380,29 @@ impl<'r> Stored<'r> {
         }
     }
 
-    fn standing(&self, source: &Source) -> Standing {
-        let identity = source.identity().map(Identity::as_str);
+    fn status(&self, source: &DeviceSource) -> StoredSourceStatus {
+        let identity = source.identity().map(DeviceIdentity::as_str);
         let token: &str = &source.token().0;
         match (self.by_slug.get(source.slug()), identity) {
             (Some(record), Some(identity)) => {
                 let same = record.token_id == token && record.identity_key == identity;
-                if same && record.removed_ms.is_none() { Standing::Known } else { Standing::Contradicted }
+                if same && record.removed_ms.is_none() {
+                    StoredSourceStatus::Unchanged
+                } else {
+                    StoredSourceStatus::Contradicted
+                }
             }
-            (None, Some(identity)) if self.identities.contains(&(token, identity)) => Standing::Contradicted,
-            (Some(_), None) => Standing::Contradicted,
-            (None, _) => Standing::Missing,
+            (None, Some(identity)) if self.identities.contains(&(token, identity)) => {
+                StoredSourceStatus::Contradicted
+            }
+            (Some(_), None) => StoredSourceStatus::Contradicted,
+            (None, _) => StoredSourceStatus::Missing,
         }
     }
 }
 
-impl Inner {
-    fn add(&mut self, source: Arc<Source>) {
+impl SourceIndex {
+    fn add(&mut self, source: Arc<DeviceSource>) {
         let (slug, token) = (source.slug().clone(), source.token().clone());
         if let Some(identity) = source.identity() {
             self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
@@ -412,7 +423,7 @@ impl Inner {
             }
         }
         if spend {
-            self.spent.insert(slug.clone());
+            self.retired.insert(slug.clone());
         }
     }
 
@@ -422,13 +433,13 @@ impl Inner {
         let taken = |slug: &Slug| {
             slug.is_reserved()
                 || self.by_slug.contains_key(slug)
-                || self.spent.contains(slug)
+                || self.retired.contains(slug)
                 || self.reserved.contains(slug)
         };
         if !taken(&plain) {
             return plain;
         }
-        let numbered = (2u32..).map(|number| plain.numbered(number)).find(|slug| !taken(slug));
+        let numbered = (2u32..).map(|number| plain.with_number(number)).find(|slug| !taken(slug));
         numbered.unwrap_or(plain)
     }
 }
@@ -436,7 +447,7 @@ impl Inner {
 /// Longest label, platform or version kept, in bytes.
 const MAX_TEXT: usize = 128;
 
-fn cut(text: &str) -> String {
+fn truncate(text: &str) -> String {
     text.get(..text.floor_char_boundary(MAX_TEXT.min(text.len()))).unwrap_or_default().to_owned()
 }
 

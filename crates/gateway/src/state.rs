@@ -7,25 +7,25 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolway_core::consent::{CannotAnswer, Choice, Question, QuestionKind, Scope};
+use toolway_core::consent::{AnswerError, ConsentDecision, ConsentScope, Question, QuestionKind};
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_store::{Store, StoreError};
 use toolway_types::{Clock, Principal};
-use toolway_wire::limits::Limits;
+use toolway_wire::limits::ConnectionLimits;
 
-use crate::access::{Access, AccessError};
-use crate::changes::{Accepted, Changes};
-use crate::chat::Chat;
+use crate::access::{AccessControl, AccessError};
+use crate::call_recorder::CallTail;
+use crate::chat::ChatService;
+use crate::gateway_tools::GatewayTools;
 use crate::grants;
-use crate::listen::Address;
-use crate::mcp::Mcp;
-use crate::metrics::{Metrics, Readings};
-use crate::recording::Tail;
-use crate::rules::Rules;
+use crate::listener::GatewayAddress;
+use crate::mcp::McpService;
+use crate::metrics::{GatewayMetrics, MetricsSnapshot};
+use crate::rules::PolicyRules;
 use crate::settings::Settings;
-use crate::sources::Sources;
-use crate::tls::{Tls, TlsError};
-use crate::toolbox::Toolbox;
+use crate::sources::DeviceSources;
+use crate::tls::{ListenerTls, TlsError};
+use crate::tool_changes::{AcceptedVersion, ToolChangeTracker};
 
 /// Why something that changed could not be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +44,11 @@ pub enum ReloadError {
 /// As many event streams are open as may be.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} event streams are open already")]
-pub(crate) struct NoRoomForStream(usize);
+pub(crate) struct TooManyEventStreams(usize);
 
 /// A running gateway's parts.
 #[derive(Debug)]
-pub struct App {
+pub struct AppState {
     /// The settings it was started with.
     pub settings: Arc<Settings>,
     /// The wall clock.
@@ -56,33 +56,33 @@ pub struct App {
     /// What is kept.
     pub store: Store,
     /// Who may come in.
-    pub access: Access,
+    pub access: AccessControl,
     /// What is counted.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<GatewayMetrics>,
     /// Which tools there are.
     pub registry: Arc<Registry>,
     /// What runs calls.
     pub engine: Arc<Engine>,
     /// Who offers tools.
-    pub sources: Arc<Sources>,
+    pub sources: Arc<DeviceSources>,
     /// The gateway's own tools.
-    pub(crate) toolbox: Arc<Toolbox>,
+    pub(crate) gateway_tools: Arc<GatewayTools>,
     /// The rules that hold.
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<PolicyRules>,
     /// Whether tools are what they were.
-    pub(crate) changes: Arc<Changes>,
+    pub(crate) tool_changes: Arc<ToolChangeTracker>,
     /// Models, agents and what is said with them.
-    pub chat: Arc<Chat>,
+    pub chat: Arc<ChatService>,
     /// MCP, out and in.
-    pub mcp: Arc<Mcp>,
+    pub mcp: Arc<McpService>,
     /// Where ended calls can be followed.
-    pub(crate) tail: Tail,
+    pub(crate) call_tail: CallTail,
     /// Compiled specs; equal ones share one.
     pub specs: Arc<SpecCache>,
     /// What encrypts, where something does.
-    pub tls: Option<Arc<Tls>>,
+    pub tls: Option<Arc<ListenerTls>>,
     /// Where it is reached.
-    pub address: Address,
+    pub address: GatewayAddress,
     /// Room for event streams.
     pub(crate) event_streams: Arc<Semaphore>,
     /// Open connections, WebSockets among them.
@@ -93,7 +93,7 @@ pub struct App {
     pub started: Instant,
 }
 
-impl App {
+impl AppState {
     /// Takes in what changed outside: the owner's certificate, definitions of tools, models and agents, and a
     /// database that was restored.
     ///
@@ -105,7 +105,7 @@ impl App {
         }
         self.access.tokens.reload().await?;
         self.sources.reload().await?;
-        self.toolbox.reload().await;
+        self.gateway_tools.reload().await;
         if let Err(problems) = self.mcp.definitions.reload().await {
             tracing::warn!(
                 problems = problems.len(),
@@ -114,8 +114,8 @@ impl App {
         }
         self.rules.reload().await?;
         self.chat.reload().await?;
-        self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);
-        self.look_at_changes().await?;
+        self.engine.grants().load(grants::load_grants(&self.store, self.clock.now_ms()).await?);
+        self.compare_registered().await?;
         tracing::info!(
             "read the certificate, the tokens, the sources, the owner's tools, models, agents, rules and grants again"
         );
@@ -123,15 +123,15 @@ impl App {
     }
 
     /// Compares all that is registered with what is stored, which may be older than what was compared with.
-    async fn look_at_changes(&self) -> Result<(), StoreError> {
+    async fn compare_registered(&self) -> Result<(), StoreError> {
         for source in self.sources.all().iter().filter(|source| source.identity().is_some()) {
             let snapshot = self.registry.snapshot();
             let tools = snapshot.source(source.slug()).map(|source| source.tools().to_vec());
             let specs: Vec<_> =
                 tools.unwrap_or_default().iter().map(|tool| Arc::clone(tool.spec())).collect();
-            self.changes.registered(source.slug(), &specs).await;
+            self.tool_changes.submit(source.slug(), &specs).await;
         }
-        self.changes.reload().await
+        self.tool_changes.reload().await
     }
 
     /// Answers an open question.
@@ -142,16 +142,16 @@ impl App {
         &self,
         question: &str,
         by: &Principal,
-        choice: Choice,
-        scope: Scope,
-    ) -> Result<Arc<Question>, CannotAnswer> {
-        let id = question.parse().map_err(|_| CannotAnswer::NotOpen)?;
+        choice: ConsentDecision,
+        scope: ConsentScope,
+    ) -> Result<Arc<Question>, AnswerError> {
+        let id = question.parse().map_err(|_| AnswerError::NotOpen)?;
         let question = self.engine.questions().answer(id, by, choice, scope)?;
         tracing::info!(tool = %question.tool, by = %by.id, ?choice, ?scope, "a question was answered");
-        let accepts = choice == Choice::Granted && scope == Scope::Always;
+        let accepts = choice == ConsentDecision::Granted && scope == ConsentScope::Always;
         if question.kind == QuestionKind::ChangedTool && accepts {
             let tool = &question.tool;
-            match self.changes.accept(tool, Accepted::AsOf(question.asked_ms)).await {
+            match self.tool_changes.accept(tool, AcceptedVersion::AsOf(question.asked_ms)).await {
                 Ok(true) => {}
                 Ok(false) => {
                     tracing::warn!(%tool, "a tool changed again while the owner was asked, and is not accepted");
@@ -166,9 +166,9 @@ impl App {
     ///
     /// # Errors
     /// Where as many are open as may be.
-    pub(crate) fn event_stream(&self) -> Result<OwnedSemaphorePermit, NoRoomForStream> {
+    pub(crate) fn reserve_event_stream(&self) -> Result<OwnedSemaphorePermit, TooManyEventStreams> {
         let limit = self.settings.limits.sse_streams;
-        Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| NoRoomForStream(limit))
+        Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| TooManyEventStreams(limit))
     }
 
     /// How often connections are pinged.
@@ -197,9 +197,9 @@ impl App {
 
     /// The limits that a connection is told.
     #[must_use]
-    pub fn wire_limits(&self) -> Limits {
+    pub fn wire_limits(&self) -> ConnectionLimits {
         let limits = &self.settings.limits;
-        Limits {
+        ConnectionLimits {
             frame_bytes: limits.frame_bytes,
             tools_per_connection: limits.tools_per_connection,
             spec_bytes_per_connection: limits.spec_bytes_per_connection,
@@ -210,15 +210,15 @@ impl App {
 
     /// What metrics read from elsewhere.
     #[must_use]
-    pub fn readings(&self) -> Readings {
+    pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let snapshot = self.registry.snapshot();
         let health = self.store.health();
-        Readings {
+        MetricsSnapshot {
             connections: self.connections.len(),
-            sources: snapshot.sources().filter(|(_, source)| source.is_here()).count(),
+            sources: snapshot.sources().filter(|(_, source)| source.is_online()).count(),
             tools: snapshot.tools().count(),
             calls_in_flight: self.engine.in_flight(),
-            calls_abandoned: self.engine.abandoned(),
+            calls_abandoned: self.engine.abandoned_runs(),
             records_written: health.records_written,
             records_lost: health.records_lost,
             records_waiting: health.records_waiting,

@@ -7,10 +7,10 @@ use toolway_types::Clock;
 
 /// A clock that stands still until it is set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HandClock(Arc<AtomicI64>);
+pub(crate) struct ManualClock(Arc<AtomicI64>);
 
-impl HandClock {
-    pub(crate) fn at(now_ms: i64) -> Self {
+impl ManualClock {
+    pub(crate) fn new(now_ms: i64) -> Self {
         Self(Arc::new(AtomicI64::new(now_ms)))
     }
 
@@ -19,7 +19,7 @@ impl HandClock {
     }
 }
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }

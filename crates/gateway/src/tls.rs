@@ -1,7 +1,7 @@
 //! Encryption: one certificate is served at a time, the gateway's own ([`own`]) or the owner's from files
 //! that are read again when they change. A new one that can't be used is refused, and the old one stays.
 
-mod own;
+mod own_certificate;
 mod pem;
 
 use std::fmt;
@@ -22,7 +22,7 @@ use toolway_wire::pairing::KeyPin;
 use crate::settings::TlsSettings;
 
 /// How often the owner's files are looked at.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Why nothing can be encrypted.
 #[derive(Debug, thiserror::Error)]
@@ -64,21 +64,21 @@ impl TlsError {
 
 /// A certificate with its key, ready to be served.
 #[derive(Debug, Clone)]
-pub(crate) struct Identity {
+pub(crate) struct TlsIdentity {
     pub(crate) certified: Arc<CertifiedKey>,
     pub(crate) pin: KeyPin,
 }
 
 /// The encryption of one listener.
-pub struct Tls {
-    current: Arc<Current>,
+pub struct ListenerTls {
+    current: Arc<CurrentCertificate>,
     acceptor: TlsAcceptor,
-    origin: Origin,
+    origin: CertificateOrigin,
     /// Why the files as they are now are not served.
-    fault: Mutex<Option<String>>,
+    reload_error: Mutex<Option<String>>,
 }
 
-enum Origin {
+enum CertificateOrigin {
     Own,
     Files {
         cert: PathBuf,
@@ -88,22 +88,22 @@ enum Origin {
     },
 }
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for ListenerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("pin", &self.served_pin()).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug)]
-struct Current(ArcSwap<Identity>);
+struct CurrentCertificate(ArcSwap<TlsIdentity>);
 
-impl ResolvesServerCert for Current {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.0.load().certified))
     }
 }
 
-impl Tls {
+impl ListenerTls {
     /// Reads the owner's certificate, where the settings name one; else the gateway's own from the folder
     /// `tls` of the data folder, made there for these names if there is none yet.
     ///
@@ -114,23 +114,28 @@ impl Tls {
             (Some(cert), Some(key)) => {
                 let (identity, hash) = read_files(cert, key).await;
                 let seen = Mutex::new(hash);
-                (identity?, Origin::Files { cert: cert.clone(), key: key.clone(), seen })
+                (identity?, CertificateOrigin::Files { cert: cert.clone(), key: key.clone(), seen })
             }
             _ => {
                 let folder = data_dir.join("tls");
-                let made = tokio::task::spawn_blocking(move || own::load_or_make(&folder, names));
+                let made = tokio::task::spawn_blocking(move || own_certificate::load_or_make(&folder, names));
                 let identity = made.await.map_err(|error| TlsError::Make(error.to_string()))??;
-                (identity, Origin::Own)
+                (identity, CertificateOrigin::Own)
             }
         };
-        let current = Arc::new(Current(ArcSwap::from_pointee(identity)));
+        let current = Arc::new(CurrentCertificate(ArcSwap::from_pointee(identity)));
         let mut config =
             ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
                 .with_safe_default_protocol_versions()?
                 .with_no_client_auth()
                 .with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { current, acceptor: TlsAcceptor::from(Arc::new(config)), origin, fault: Mutex::new(None) })
+        Ok(Self {
+            current,
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            origin,
+            reload_error: Mutex::new(None),
+        })
     }
 
     /// What encrypts a connection.
@@ -144,8 +149,8 @@ impl Tls {
     #[must_use]
     pub fn own_pin(&self) -> Option<KeyPin> {
         match self.origin {
-            Origin::Own => Some(self.served_pin()),
-            Origin::Files { .. } => None,
+            CertificateOrigin::Own => Some(self.served_pin()),
+            CertificateOrigin::Files { .. } => None,
         }
     }
 
@@ -158,7 +163,7 @@ impl Tls {
     /// Why the owner's files, as they are now, are not what is served.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        self.fault.lock().clone()
+        self.reload_error.lock().clone()
     }
 
     /// Reads the owner's files again. Says whether something else is served from now on.
@@ -166,12 +171,12 @@ impl Tls {
     /// # Errors
     /// [`TlsError`] where they can't be used; what was served before is served still.
     pub async fn reload(&self) -> Result<bool, TlsError> {
-        let Origin::Files { cert, key, seen } = &self.origin else { return Ok(false) };
+        let CertificateOrigin::Files { cert, key, seen } = &self.origin else { return Ok(false) };
         let (identity, hash) = read_files(cert, key).await;
         *seen.lock() = hash;
         match identity {
             Ok(identity) => {
-                *self.fault.lock() = None;
+                *self.reload_error.lock() = None;
                 let changed = identity.certified.cert != self.current.0.load().certified.cert;
                 self.current.0.store(Arc::new(identity));
                 if changed {
@@ -180,7 +185,7 @@ impl Tls {
                 Ok(changed)
             }
             Err(error) => {
-                *self.fault.lock() = Some(error.to_string());
+                *self.reload_error.lock() = Some(error.to_string());
                 tracing::warn!(%error, "the new certificate can't be used; serving the one before");
                 Err(error)
             }
@@ -189,8 +194,8 @@ impl Tls {
 
     /// Reads the owner's files again whenever they have changed, until told to stop.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        let Origin::Files { cert, key, seen } = &self.origin else { return };
-        while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+        let CertificateOrigin::Files { cert, key, seen } = &self.origin else { return };
+        while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
             let (_, hash) = read_files(cert, key).await;
             if *seen.lock() != hash {
                 // What is wrong with them has been said and noted.
@@ -201,7 +206,7 @@ impl Tls {
 }
 
 /// What is in the files, and a hash of it that changes with it.
-async fn read_files(cert: &Path, key: &Path) -> (Result<Identity, TlsError>, [u8; 32]) {
+async fn read_files(cert: &Path, key: &Path) -> (Result<TlsIdentity, TlsError>, [u8; 32]) {
     let read = async |path: &Path| tokio::fs::read(path).await.map_err(TlsError::file(path));
     let (chain, secret) = (read(cert).await, read(key).await);
     let mut hash = Sha256::new();
@@ -211,7 +216,7 @@ async fn read_files(cert: &Path, key: &Path) -> (Result<Identity, TlsError>, [u8
             Err(error) => hash.update(Sha256::digest(error.to_string())),
         }
     }
-    let identity = chain.and_then(|chain| pem::identity((cert, &chain), (key, &secret?)));
+    let identity = chain.and_then(|chain| pem::load_identity((cert, &chain), (key, &secret?)));
     (identity, hash.finalize().into())
 }
 

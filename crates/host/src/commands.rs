@@ -5,24 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use toolway_command::{Definition, Entry, File, Prepared};
+use toolway_command::{CommandDefinition, DefinitionEntry, DefinitionFile, PreparedCommand};
 use toolway_device::Tool;
 
-pub use toolway_command::{FileError as CommandFileError, Surroundings};
+pub use toolway_command::{CommandEnv, DefinitionFileError as CommandFileError};
 
 /// Reads the text of a command file. Looks for each program, so it may block for some milliseconds.
 ///
 /// # Errors
 /// [`CommandFileError`] says what does not fit and where.
-pub fn load(text: &str, surroundings: &Surroundings) -> Result<Vec<Tool>, CommandFileError> {
-    let file = File::parse(text)?;
+pub fn load(text: &str, env: &CommandEnv) -> Result<Vec<Tool>, CommandFileError> {
+    let file = DefinitionFile::parse(text)?;
     if let Some(unknown) = file.unknown.into_iter().next() {
         return Err(unknown);
     }
     let mut tools: Vec<Tool> = Vec::new();
     for entry in file.entries {
-        let place = entry.place();
-        let tool = tool(entry, surroundings)?;
+        let place = entry.position();
+        let tool = tool(entry, env)?;
         if tools.iter().any(|other| other.name() == tool.name()) {
             let message = format!("tool {:?}: there is another of this name", tool.name());
             return Err(CommandFileError::at(place, message));
@@ -32,14 +32,14 @@ pub fn load(text: &str, surroundings: &Surroundings) -> Result<Vec<Tool>, Comman
     Ok(tools)
 }
 
-fn tool(entry: Entry<'_>, surroundings: &Surroundings) -> Result<Tool, CommandFileError> {
-    let place = entry.place();
+fn tool(entry: DefinitionEntry<'_>, env: &CommandEnv) -> Result<Tool, CommandFileError> {
+    let place = entry.position();
     let named = format!("tool {:?}", entry.name().unwrap_or_default());
     let wrong = |problem: String| CommandFileError::at(place, format!("{named}: {problem}"));
     entry.kind(&["command"])?;
-    let (described, definition) = entry.read::<Definition>()?;
-    let Prepared { spec, command } =
-        definition.prepare(described, surroundings).map_err(|problem| wrong(problem.to_string()))?;
+    let (described, definition) = entry.read::<CommandDefinition>()?;
+    let PreparedCommand { spec, command } =
+        definition.prepare(described, env).map_err(|problem| wrong(problem.to_string()))?;
     let command = Arc::new(command);
     let tool = Tool::new(spec, move |args, cx| {
         let command = Arc::clone(&command);

@@ -20,7 +20,7 @@ pub fn tools() -> Vec<Tool> {
 }
 
 /// Asks the operating system on a thread of its own: it may be slow to answer.
-async fn ask<T: Send + 'static>(
+async fn query_system<T: Send + 'static>(
     question: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     match tokio::task::spawn_blocking(question).await {
@@ -30,7 +30,7 @@ async fn ask<T: Send + 'static>(
 }
 
 /// What the operating system does not tell.
-fn untold(what: &str) -> impl FnOnce(sysinfo::Error) -> ToolError + '_ {
+fn unavailable_error(what: &str) -> impl FnOnce(sysinfo::Error) -> ToolError + '_ {
     move |error| ToolError::new(Code::ToolFailed, format!("this computer does not tell {what}: {error}"))
 }
 

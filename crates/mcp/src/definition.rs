@@ -1,15 +1,15 @@
 //! What the owner says of one MCP server: where it is, and what it may do. The same form stands in `mcp.toml`, in the
 //! settings, and (but for commands) in REST.
 
-mod check;
 mod definitions;
 pub mod edit;
 mod file;
 pub mod import;
 pub mod jsonc;
 mod problem;
-mod shown;
-pub mod stored;
+mod redaction;
+pub mod store;
+mod validation;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,11 +17,14 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use check::check_name;
-pub use definitions::{Apply, Definitions, DefinitionsParts, Place, Placed, SettingsServers};
-pub use file::{FileEntry, ServersFile};
-pub use problem::{FileProblem, Flaw};
-pub use shown::{HIDDEN, looks_secret};
+pub use definitions::{
+    ApplyServersFn, DefinedServer, DefinitionLocation, ServerDefinitions, ServerDefinitionsDeps,
+    SettingsServers,
+};
+pub use file::{ServersFile, ServersFileEntry};
+pub use problem::{DefinitionError, DefinitionFileProblem};
+pub use redaction::{HIDDEN, is_secret_name};
+pub use validation::check_name;
 
 /// How a value begins that stands for a secret by its name.
 pub const SECRET_PREFIX: &str = "secret:";
@@ -48,8 +51,8 @@ pub struct ServerDefinition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// How it is spoken to there.
-    #[serde(skip_serializing_if = "Transport::is_auto")]
-    pub transport: Transport,
+    #[serde(skip_serializing_if = "TransportMode::is_auto")]
+    pub transport: TransportMode,
     /// Headers of every request. Values as in `env`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -70,7 +73,7 @@ pub struct ServerDefinition {
 /// How a server at an address is spoken to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Transport {
+pub enum TransportMode {
     /// Found by trying: streamable HTTP, then HTTP with SSE.
     #[default]
     Auto,
@@ -80,7 +83,7 @@ pub enum Transport {
     Sse,
 }
 
-impl Transport {
+impl TransportMode {
     /// Whether it is found by trying.
     #[must_use]
     pub fn is_auto(&self) -> bool {

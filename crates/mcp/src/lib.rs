@@ -13,11 +13,11 @@
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]
 
+pub mod client_link;
 pub mod definition;
-pub mod link;
+mod embedded_error;
 pub mod oauth;
 pub mod offering;
-mod refused;
 pub mod server;
 pub mod socket;
 pub mod upstream;

@@ -24,14 +24,14 @@ pub mod store;
 mod token;
 mod transport;
 
-pub use authorizer::{Browser, BrowserFailure, Oauth, OauthParts, SettingsOf};
-pub use challenge::Challenge;
-pub use client::ClientSettings;
-pub use credentials::Credentials;
+pub use authorizer::{BrowserError, LoginBrowser, OauthAuthorizer, OauthDeps, OauthSettingsLookup};
+pub use challenge::BearerChallenge;
+pub use client::OauthClientSettings;
+pub use credentials::OauthCredentials;
 pub use error::OauthError;
-pub use login::{Login, LoginRequest};
+pub use login::{OauthLoginRequest, PendingLogin};
 pub use store::{TokenStore, TokenStoreError};
-pub use transport::OauthHttp;
+pub use transport::OauthHttpClient;
 
 #[cfg(test)]
 mod tests;

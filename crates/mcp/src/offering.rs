@@ -14,7 +14,7 @@ use rmcp::model::{
 use tokio::sync::broadcast;
 use toolway_types::Slug;
 
-use crate::link::Client;
+use crate::client_link::RequestingClient;
 
 /// What a server said of itself when it was connected to.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct ServerFacts {
 
 /// Something that a server said by itself.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum UpstreamEvent {
     /// A resource changed (`notifications/resources/updated`).
     ResourceUpdated {
         /// Its URI.
@@ -49,7 +49,7 @@ pub enum Event {
 
 /// One server. Errors are the server's own, or say that it can't be reached.
 #[async_trait]
-pub trait Offering: Send + Sync + 'static {
+pub trait ServerOffering: Send + Sync + 'static {
     /// What it said of itself; none while it is not connected.
     fn facts(&self) -> Option<Arc<ServerFacts>>;
 
@@ -69,7 +69,7 @@ pub trait Offering: Send + Sync + 'static {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        client: Arc<dyn Client>,
+        client: Arc<dyn RequestingClient>,
     ) -> Result<ReadResourceResponse, ErrorData>;
 
     /// `prompts/list`.
@@ -82,7 +82,7 @@ pub trait Offering: Send + Sync + 'static {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        client: Arc<dyn Client>,
+        client: Arc<dyn RequestingClient>,
     ) -> Result<GetPromptResponse, ErrorData>;
 
     /// `completion/complete`.
@@ -90,20 +90,20 @@ pub trait Offering: Send + Sync + 'static {
 
     /// Wants to hear of changes of this resource ([`Event::ResourceUpdated`]) until the subscription is dropped.
     /// Several subscriptions to one resource are one to the server.
-    async fn subscribe(&self, uri: &str) -> Result<Subscription, ErrorData>;
+    async fn subscribe(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData>;
 
     /// Wants log messages of this level and above until the subscription is dropped: the server is told the lowest
     /// level that anybody wants.
-    async fn log_from(&self, level: LoggingLevel) -> Result<Subscription, ErrorData>;
+    async fn request_log_level(&self, level: LoggingLevel) -> Result<SubscriptionGuard, ErrorData>;
 
     /// What it says by itself, from now on. Who reads too slowly misses some.
-    fn events(&self) -> broadcast::Receiver<Event>;
+    fn events(&self) -> broadcast::Receiver<UpstreamEvent>;
 }
 
 /// Held for as long as something is wanted; dropping it gives it up.
-pub struct Subscription(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
+pub struct SubscriptionGuard(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
 
-impl Subscription {
+impl SubscriptionGuard {
     /// One that `guard`, when it is dropped, gives up.
     #[must_use]
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
@@ -111,31 +111,31 @@ impl Subscription {
     }
 }
 
-impl std::fmt::Debug for Subscription {
+impl std::fmt::Debug for SubscriptionGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Subscription").finish_non_exhaustive()
     }
 }
 
 /// All servers, by the slug of their source.
-pub trait Offerings: Send + Sync + 'static {
+pub trait OfferingRegistry: Send + Sync + 'static {
     /// One of them.
-    fn of(&self, source: &Slug) -> Option<Arc<dyn Offering>>;
+    fn offering(&self, source: &Slug) -> Option<Arc<dyn ServerOffering>>;
 
     /// All of them, by slug.
-    fn all(&self) -> Vec<(Slug, Arc<dyn Offering>)>;
+    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)>;
 }
 
 /// None at all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoOfferings;
 
-impl Offerings for NoOfferings {
-    fn of(&self, _: &Slug) -> Option<Arc<dyn Offering>> {
+impl OfferingRegistry for NoOfferings {
+    fn offering(&self, _: &Slug) -> Option<Arc<dyn ServerOffering>> {
         None
     }
 
-    fn all(&self) -> Vec<(Slug, Arc<dyn Offering>)> {
+    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
         Vec::new()
     }
 }

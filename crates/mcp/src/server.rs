@@ -3,27 +3,27 @@
 //! Whatever lets callers in makes a [`Visitor`] of each and hands it over with their request ([`HttpServer`]) or their
 //! connection ([`Shared::handler`]). What upstreams offer beyond tools passes through; everything else is the engine's.
 
-mod answer;
-mod bounds;
 mod call;
 mod client;
+mod client_scope;
 mod consent;
 mod era;
 mod exchange;
-mod fields;
-mod following;
+mod fast_path;
 mod handler;
 mod http;
+mod json_fields;
 mod listing;
 mod naming;
-mod pages;
-mod parking;
-mod plain;
-mod said;
+mod notifications;
+mod page_cache;
+mod pending_requests;
+mod raw_message;
+mod restrictions;
+mod scoped_offerings;
 mod sessions;
 mod tasks;
-mod through;
-mod visitor;
+mod tool_result;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,72 +32,72 @@ use rmcp::model::Implementation;
 use toolway_core::Engine;
 use toolway_types::Clock;
 
-pub use self::bounds::{BadBounds, Bounds, MAX_PATTERN, MAX_PATTERNS};
-pub use self::handler::Handler;
-pub use self::http::{HttpServer, ResponseBody};
-pub use self::said::Said;
-pub use self::sessions::{Held, NoRoom, SessionLimits, Sessions};
-pub use self::visitor::{PROMPTS, RESOURCES, Scope, Visitor};
-use crate::offering::Offerings;
-use crate::verbatim::Verbatim;
+pub use self::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
+pub use self::handler::McpHandler;
+pub use self::http::{McpHttpServer, McpResponseBody};
+pub use self::raw_message::RawMessage;
+pub use self::restrictions::{MAX_PATTERN, MAX_PATTERNS, ToolRestrictions, ToolRestrictionsError};
+pub use self::sessions::{McpSessionLimits, McpSessionPermit, McpSessions, SessionLimitReached};
+use crate::offering::OfferingRegistry;
+use crate::verbatim::VerbatimMarker;
 
 /// What all visitors' servers share.
-pub struct Shared {
+pub struct McpServerState {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) offerings: Arc<dyn Offerings>,
-    pub(crate) verbatim: Verbatim,
-    pub(crate) parking: Arc<parking::Parking>,
-    pub(crate) tasks: Arc<tasks::Tasks>,
-    pub(crate) pages: pages::Pages,
-    pub(crate) server: Implementation,
+    pub(crate) offerings: Arc<dyn OfferingRegistry>,
+    pub(crate) verbatim: VerbatimMarker,
+    pub(crate) pending_requests: Arc<pending_requests::PendingRequests>,
+    pub(crate) tasks: Arc<tasks::TaskRegistry>,
+    pub(crate) page_cache: page_cache::ToolPageCache,
+    pub(crate) server_info: Implementation,
     /// The same as JSON.
-    pub(crate) server_json: String,
+    pub(crate) server_info_json: String,
     /// How long a client may take to answer a question.
-    pub(crate) patience: Duration,
+    pub(crate) answer_timeout: Duration,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for McpServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("parking", &self.parking).finish_non_exhaustive()
+        f.debug_struct("Shared").field("parking", &self.pending_requests).finish_non_exhaustive()
     }
 }
 
-impl Shared {
-    /// Of one gateway, which calls itself by this version. A client may take `patience` to answer a question.
+impl McpServerState {
+    /// Of one gateway, which calls itself by this version. A client may take `timeout` to answer a question.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
-        offerings: Arc<dyn Offerings>,
+        offerings: Arc<dyn OfferingRegistry>,
         version: &'static str,
-        patience: Duration,
+        timeout: Duration,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let server = Implementation::new("toolway", version);
         let server_json = serde_json::to_string(&server).unwrap_or_else(|_| "{}".to_owned());
-        let verbatim = Verbatim::default();
+        let verbatim = VerbatimMarker::default();
         Arc::new(Self {
             engine,
             offerings,
-            parking: Arc::default(),
-            tasks: tasks::Tasks::new(clock, verbatim.clone()),
+            pending_requests: Arc::default(),
+            tasks: tasks::TaskRegistry::new(clock, verbatim.clone()),
             verbatim,
-            pages: pages::Pages::default(),
-            server,
-            server_json,
-            patience,
+            page_cache: page_cache::ToolPageCache::default(),
+            server_info: server,
+            server_info_json: server_json,
+            answer_timeout: timeout,
         })
     }
 
     /// What `rmcp` is to drive for a visitor over a connection of its own. What it writes has to pass
     /// [`Shared::verbatim`] before it reaches the client.
     #[must_use]
-    pub fn handler(self: &Arc<Self>, visitor: Visitor) -> Handler {
-        Handler::new(Arc::clone(self), visitor)
+    pub fn handler(self: &Arc<Self>, visitor: ClientScope) -> McpHandler {
+        McpHandler::new(Arc::clone(self), visitor)
     }
 
     /// What puts JSON that others wrote in its place.
     #[must_use]
-    pub fn verbatim(&self) -> &Verbatim {
+    pub fn verbatim(&self) -> &VerbatimMarker {
         &self.verbatim
     }
 }

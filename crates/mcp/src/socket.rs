@@ -6,7 +6,7 @@
 //! no message, one that is too long, and requests beyond what one connection may have in flight.
 
 mod ledger;
-mod read;
+mod parser;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -26,62 +26,62 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use self::ledger::{Ledger, NotAdmitted};
-use self::read::{Read, Refusal, read};
-use crate::verbatim::Verbatim;
+use self::ledger::{RequestLedger, RequestRejection};
+use self::parser::{JsonRpcErrorReply, ParsedText, parse};
+use crate::verbatim::VerbatimMarker;
 
 /// Messages longer than this are parsed on a thread for blocking work, so that they delay nobody else.
-const PARSE_APART: usize = 256 << 10;
+const BLOCKING_PARSE_BYTES: usize = 256 << 10;
 
 /// Nobody takes what is written any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection is closed")]
-pub struct Closed;
+pub struct SinkClosed;
 
 /// Where messages go. Its queue is bounded: sending waits for room.
-pub trait Outlet: Clone + Send + Sync + 'static {
+pub trait MessageSink: Clone + Send + Sync + 'static {
     /// Hands one message over.
     ///
     /// # Errors
     /// [`Closed`] once nobody takes it.
-    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static;
+    fn send(&self, message: String) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static;
 }
 
-impl Outlet for mpsc::Sender<String> {
-    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+impl MessageSink for mpsc::Sender<String> {
+    fn send(&self, message: String) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static {
         let queue = self.clone();
-        async move { Self::send(&queue, message).await.map_err(|_| Closed) }
+        async move { Self::send(&queue, message).await.map_err(|_| SinkClosed) }
     }
 }
 
 /// What one connection may do.
 #[derive(Debug, Clone)]
-pub struct SocketTerms {
+pub struct SocketConfig {
     /// Longest message that is taken, in bytes; a longer one is refused, and the connection goes on.
-    pub message_bytes: usize,
+    pub max_message_bytes: usize,
     /// Most requests of the client in flight; one more is refused.
-    pub requests_in_flight: usize,
+    pub max_requests_in_flight: usize,
     /// What marks the JSON that is written as it stands.
-    pub verbatim: Verbatim,
+    pub verbatim: VerbatimMarker,
 }
 
 /// One connection, as `rmcp` wants it. Cheap to clone; clones are the same connection.
 #[derive(Debug)]
 pub struct SocketTransport<O> {
-    incoming: Arc<tokio::sync::Mutex<Incoming>>,
+    incoming: Arc<tokio::sync::Mutex<SocketReadState>>,
     outlet: O,
-    ledger: Arc<Mutex<Ledger>>,
-    verbatim: Verbatim,
+    ledger: Arc<Mutex<RequestLedger>>,
+    verbatim: VerbatimMarker,
 }
 
 /// What has been read and not been handed over yet. `rmcp` gives up waiting for a message whenever it has something
 /// else to do, so all that a read has got so far stands here.
 #[derive(Debug)]
-struct Incoming {
+struct SocketReadState {
     messages: mpsc::Receiver<Bytes>,
-    message_bytes: usize,
+    max_message_bytes: usize,
     /// A long message that is being parsed.
-    parsing: Option<JoinHandle<Read>>,
+    parsing: Option<JoinHandle<ParsedText>>,
     ready: VecDeque<ClientJsonRpcMessage>,
     /// Answers to what never was a message.
     replies: VecDeque<String>,
@@ -98,21 +98,25 @@ impl<O: Clone> Clone for SocketTransport<O> {
     }
 }
 
-impl<O: Outlet> SocketTransport<O> {
+impl<O: MessageSink> SocketTransport<O> {
     /// A connection whose messages come out of this channel. It has ended when the channel is closed.
     #[must_use]
-    pub fn new(messages: mpsc::Receiver<Bytes>, outlet: O, terms: SocketTerms) -> Self {
-        let SocketTerms { message_bytes, requests_in_flight, verbatim } = terms;
+    pub fn new(messages: mpsc::Receiver<Bytes>, outlet: O, terms: SocketConfig) -> Self {
+        let SocketConfig {
+            max_message_bytes: message_bytes,
+            max_requests_in_flight: requests_in_flight,
+            verbatim,
+        } = terms;
         Self {
-            incoming: Arc::new(tokio::sync::Mutex::new(Incoming {
+            incoming: Arc::new(tokio::sync::Mutex::new(SocketReadState {
                 messages,
-                message_bytes,
+                max_message_bytes: message_bytes,
                 parsing: None,
                 ready: VecDeque::new(),
                 replies: VecDeque::new(),
             })),
             outlet,
-            ledger: Arc::new(Mutex::new(Ledger::new(requests_in_flight))),
+            ledger: Arc::new(Mutex::new(RequestLedger::new(requests_in_flight))),
             verbatim,
         }
     }
@@ -140,26 +144,31 @@ impl<O: Outlet> SocketTransport<O> {
     }
 
     /// Takes in what was read: as messages that go on, or as answers to what can't.
-    fn take(&self, incoming: &mut Incoming, read: Read) {
+    fn accept(&self, incoming: &mut SocketReadState, read: ParsedText) {
         match read {
-            Read::Nothing => {}
-            Read::Message(message) => match self.admit(&message, None) {
+            ParsedText::Ignored => {}
+            ParsedText::Message(message) => match self.admit(&message, None) {
                 Ok(()) => {
-                    let done = self.settled_by(&message);
+                    let done = self.settle_cancelled(&message);
                     incoming.ready.push_back(*message);
                     incoming.replies.extend(done);
                 }
                 Err(refusal) => incoming.replies.push_back(refusal.to_string()),
             },
-            Read::Refused(refusal) => incoming.replies.push_back(refusal.to_string()),
-            Read::Batch(parts) => self.take_batch(incoming, parts),
+            ParsedText::Refused(refusal) => incoming.replies.push_back(refusal.to_string()),
+            ParsedText::Batch(parts) => self.accept_batch(incoming, parts),
         }
     }
 
     /// Batches are part of one version alone, which says that they must be taken. Their answers go out together.
-    fn take_batch(&self, incoming: &mut Incoming, parts: Vec<Result<ClientJsonRpcMessage, Refusal>>) {
+    fn accept_batch(
+        &self,
+        incoming: &mut SocketReadState,
+        parts: Vec<Result<ClientJsonRpcMessage, JsonRpcErrorReply>>,
+    ) {
         if self.ledger.lock().version() != Some(&ProtocolVersion::V_2025_03_26) {
-            let refusal = Refusal::invalid_request(None, "batches are part of MCP 2025-03-26 alone");
+            let refusal =
+                JsonRpcErrorReply::invalid_request(None, "batches are part of MCP 2025-03-26 alone");
             return incoming.replies.push_back(refusal.to_string());
         }
         let batch = self.ledger.lock().open_batch();
@@ -167,39 +176,42 @@ impl<O: Outlet> SocketTransport<O> {
             let admitted = part.and_then(|message| self.admit(&message, Some(batch)).map(|()| message));
             match admitted {
                 Ok(message) => {
-                    let done = self.settled_by(&message);
+                    let done = self.settle_cancelled(&message);
                     incoming.ready.push_back(message);
                     incoming.replies.extend(done);
                 }
-                Err(refusal) => self.ledger.lock().refused_in(batch, refusal.to_string()),
+                Err(refusal) => self.ledger.lock().add_refusal(batch, refusal.to_string()),
             }
         }
         incoming.replies.extend(self.ledger.lock().seal(batch));
     }
 
-    fn admit(&self, message: &ClientJsonRpcMessage, batch: Option<u64>) -> Result<(), Refusal> {
+    fn admit(&self, message: &ClientJsonRpcMessage, batch: Option<u64>) -> Result<(), JsonRpcErrorReply> {
         let JsonRpcMessage::Request(request) = message else { return Ok(()) };
         self.ledger.lock().admit(&request.id, batch).map_err(|why| match why {
-            NotAdmitted::IdInUse => {
+            RequestRejection::IdInUse => {
                 // Answering under the id would look like the answer to the other.
-                Refusal::invalid_request(None, format!("a request with the id {} is in flight", request.id))
+                JsonRpcErrorReply::invalid_request(
+                    None,
+                    format!("a request with the id {} is in flight", request.id),
+                )
             }
-            NotAdmitted::TooMany(limit) => Refusal::overloaded(request.id.clone(), limit),
+            RequestRejection::TooMany(limit) => JsonRpcErrorReply::overloaded(request.id.clone(), limit),
         })
     }
 
     /// A cancelled request is not answered, so it is in flight no more.
-    fn settled_by(&self, message: &ClientJsonRpcMessage) -> Option<String> {
+    fn settle_cancelled(&self, message: &ClientJsonRpcMessage) -> Option<String> {
         let JsonRpcMessage::Notification(notification) = message else { return None };
         let ClientNotification::CancelledNotification(cancelled) = &notification.notification else {
             return None;
         };
-        self.ledger.lock().cancelled(cancelled.params.request_id.as_ref()?)
+        self.ledger.lock().cancel(cancelled.params.request_id.as_ref()?)
     }
 }
 
-impl<O: Outlet> Transport<RoleServer> for SocketTransport<O> {
-    type Error = Closed;
+impl<O: MessageSink> Transport<RoleServer> for SocketTransport<O> {
+    type Error = SinkClosed;
 
     fn name() -> Cow<'static, str> {
         "socket".into()
@@ -208,18 +220,18 @@ impl<O: Outlet> Transport<RoleServer> for SocketTransport<O> {
     fn send(
         &mut self,
         message: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static {
         let (outlet, ledger, verbatim) =
             (self.outlet.clone(), Arc::clone(&self.ledger), self.verbatim.clone());
         async move {
-            let Some(text) = written(&message, &verbatim) else { return Ok(()) };
-            let text = match answered(&message) {
+            let Some(text) = serialize_message(&message, &verbatim) else { return Ok(()) };
+            let text = match answered_request(&message) {
                 Some(id) => {
                     let mut ledger = ledger.lock();
-                    if let Some(version) = agreed(&message) {
-                        ledger.agree(version.clone());
+                    if let Some(version) = negotiated_version(&message) {
+                        ledger.set_version(version.clone());
                     }
-                    ledger.answered(id, text)
+                    ledger.complete(id, text)
                 }
                 None => Some(text),
             };
@@ -242,30 +254,30 @@ impl<O: Outlet> Transport<RoleServer> for SocketTransport<O> {
                 return Some(message);
             }
             let read = if let Some(parsing) = &mut incoming.parsing {
-                let read = parsing.await.unwrap_or(Read::Nothing);
+                let read = parsing.await.unwrap_or(ParsedText::Ignored);
                 incoming.parsing = None;
                 read
             } else {
                 let text = incoming.messages.recv().await?;
-                let limit = incoming.message_bytes;
-                if text.len() > PARSE_APART {
-                    incoming.parsing = Some(tokio::task::spawn_blocking(move || read(&text, limit)));
+                let limit = incoming.max_message_bytes;
+                if text.len() > BLOCKING_PARSE_BYTES {
+                    incoming.parsing = Some(tokio::task::spawn_blocking(move || parse(&text, limit)));
                     continue;
                 }
-                read(&text, limit)
+                parse(&text, limit)
             };
-            self.take(&mut incoming, read);
+            self.accept(&mut incoming, read);
         }
     }
 
-    async fn close(&mut self) -> Result<(), Closed> {
+    async fn close(&mut self) -> Result<(), SinkClosed> {
         self.incoming.lock().await.messages.close();
         Ok(())
     }
 }
 
 /// A message as it goes out, with what is to stand as it was written in its place.
-fn written(message: &ServerJsonRpcMessage, verbatim: &Verbatim) -> Option<String> {
+fn serialize_message(message: &ServerJsonRpcMessage, verbatim: &VerbatimMarker) -> Option<String> {
     let text = match serde_json::to_vec(message) {
         Ok(text) => text,
         Err(error) => {
@@ -280,7 +292,7 @@ fn written(message: &ServerJsonRpcMessage, verbatim: &Verbatim) -> Option<String
 }
 
 /// The request that a message answers.
-fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+fn answered_request(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(&response.id),
         JsonRpcMessage::Error(error) => error.id.as_ref(),
@@ -289,7 +301,7 @@ fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
 }
 
 /// The version that is spoken from this message on, where it says so.
-fn agreed(message: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
+fn negotiated_version(message: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
     match message {
         JsonRpcMessage::Response(response) => match &response.result {
             ServerResult::InitializeResult(result) => Some(&result.protocol_version),

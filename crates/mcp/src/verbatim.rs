@@ -16,19 +16,19 @@ use memchr::memmem;
 use serde_json::Value;
 
 /// What `rmcp` writes around a marked string, and that goes with it.
-struct Carrier {
-    opens: &'static [u8],
-    closes: &'static [u8],
+struct MarkWrapper {
+    prefix: &'static [u8],
+    suffix: &'static [u8],
 }
 
 /// A result of `tools/call` whose type is the whole result.
-const RESULT: Carrier = Carrier { opens: b"{\"resultType\":", closes: b",\"content\":[]}" };
+const RESULT: MarkWrapper = MarkWrapper { prefix: b"{\"resultType\":", suffix: b",\"content\":[]}" };
 /// A tool whose name is a list of tools.
-const LIST: Carrier = Carrier { opens: b"{\"name\":", closes: b",\"inputSchema\":{}}" };
+const LIST: MarkWrapper = MarkWrapper { prefix: b"{\"name\":", suffix: b",\"inputSchema\":{}}" };
 /// The same where its fields were sorted, as in a map.
-const SORTED_RESULT: Carrier = Carrier { opens: b"{\"content\":[],\"resultType\":", closes: b"}" };
+const SORTED_RESULT: MarkWrapper = MarkWrapper { prefix: b"{\"content\":[],\"resultType\":", suffix: b"}" };
 /// A string in the place of a value.
-const VALUE: Carrier = Carrier { opens: b"", closes: b"" };
+const VALUE: MarkWrapper = MarkWrapper { prefix: b"", suffix: b"" };
 
 /// Stands for `"`, so that a string that holds JSON needs no escaping.
 const QUOTE: char = '\u{7f}';
@@ -41,32 +41,32 @@ const PLAIN: char = 'p';
 
 /// Marks JSON, and puts it in its place.
 #[derive(Debug, Clone)]
-pub struct Verbatim(Arc<str>);
+pub struct VerbatimMarker(Arc<str>);
 
-impl Default for Verbatim {
+impl Default for VerbatimMarker {
     fn default() -> Self {
         Self(format!("verbatim-{}-", uuid::Uuid::new_v4().simple()).into())
     }
 }
 
-impl Verbatim {
+impl VerbatimMarker {
     /// A value that is written as this JSON text.
     #[must_use]
-    pub fn value(&self, json: &str) -> Value {
+    pub fn mark_value(&self, json: &str) -> Value {
         Value::String(self.mark(json))
     }
 
     /// The name of the one tool of a list that is written as these tools: JSON objects with commas between them. That
     /// tool must have an empty schema and nothing else.
     #[must_use]
-    pub fn list(&self, tools: &str) -> String {
+    pub fn mark_tool_list(&self, tools: &str) -> String {
         self.mark(tools)
     }
 
     /// The type of a result of `tools/call` that is written as this JSON object. It must have no content and nothing
     /// else.
     #[must_use]
-    pub fn result(&self, json: &str) -> String {
+    pub fn mark_result(&self, json: &str) -> String {
         self.mark(json)
     }
 
@@ -94,51 +94,51 @@ impl Verbatim {
     }
 
     /// A body in which all that was marked stands as it was written.
-    pub fn body<B>(&self, body: B) -> VerbatimBody<B> {
+    pub fn wrap_body<B>(&self, body: B) -> VerbatimBody<B> {
         VerbatimBody { body, splicer: self.splicer(), ended: false }
     }
 
     /// For a stream of bytes.
     #[must_use]
-    pub fn splicer(&self) -> Splicer {
-        Splicer { mark: format!("\"{}", self.0).into_bytes(), held: Vec::new() }
+    pub fn splicer(&self) -> VerbatimSplicer {
+        VerbatimSplicer { mark: format!("\"{}", self.0).into_bytes(), pending: Vec::new() }
     }
 }
 
 /// Puts what was marked in its place, in a stream that comes in pieces.
 #[derive(Debug)]
-pub struct Splicer {
+pub struct VerbatimSplicer {
     /// With the quote before it.
     mark: Vec<u8>,
     /// What may be the beginning of something marked.
-    held: Vec<u8>,
+    pending: Vec<u8>,
 }
 
-impl Splicer {
+impl VerbatimSplicer {
     /// Takes a piece and gives what can be passed on.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
-        self.held.extend_from_slice(piece);
-        let mut out = Vec::with_capacity(self.held.len());
+        self.pending.extend_from_slice(piece);
+        let mut out = Vec::with_capacity(self.pending.len());
         let mut from = 0;
         loop {
-            let rest = self.held.get(from..).unwrap_or_default();
+            let rest = self.pending.get(from..).unwrap_or_default();
             let Some(at) = memmem::find(rest, &self.mark) else {
-                let keep = self.may_begin(rest);
+                let keep = self.partial_mark_length(rest);
                 let (whole, kept) = rest.split_at(rest.len() - keep);
                 out.extend_from_slice(whole);
-                self.held = kept.to_vec();
+                self.pending = kept.to_vec();
                 return out;
             };
             let (before, marked) = rest.split_at(at);
             let carrier = [RESULT, SORTED_RESULT, LIST]
                 .into_iter()
-                .find(|it| before.ends_with(it.opens))
+                .find(|it| before.ends_with(it.prefix))
                 .unwrap_or(VALUE);
-            let begins = at - carrier.opens.len();
+            let begins = at - carrier.prefix.len();
             out.extend_from_slice(before.get(..begins).unwrap_or_default());
             let Some(used) = self.unmark(marked, &carrier, &mut out) else {
                 // Its end has not come yet.
-                self.held = rest.get(begins..).unwrap_or_default().to_vec();
+                self.pending = rest.get(begins..).unwrap_or_default().to_vec();
                 return out;
             };
             from += at + used;
@@ -147,17 +147,17 @@ impl Splicer {
 
     /// What is left at the end: nothing where the stream was whole.
     pub fn finish(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+        std::mem::take(&mut self.pending)
     }
 
     /// How much of the end may be the beginning of something marked.
-    fn may_begin(&self, rest: &[u8]) -> usize {
-        let begins = |carrier: &Carrier| {
-            let whole = carrier.opens.len() + self.mark.len();
+    fn partial_mark_length(&self, rest: &[u8]) -> usize {
+        let begins = |carrier: &MarkWrapper| {
+            let whole = carrier.prefix.len() + self.mark.len();
             let is_part = |length: &usize| {
                 let tail = rest.get(rest.len() - length..).unwrap_or_default();
-                let (opens, mark) = tail.split_at(tail.len().min(carrier.opens.len()));
-                carrier.opens.starts_with(opens) && self.mark.starts_with(mark)
+                let (opens, mark) = tail.split_at(tail.len().min(carrier.prefix.len()));
+                carrier.prefix.starts_with(opens) && self.mark.starts_with(mark)
             };
             (1..whole.min(rest.len() + 1)).rev().find(is_part).unwrap_or(0)
         };
@@ -166,26 +166,26 @@ impl Splicer {
 
     /// Writes what a marked string holds, and says how many bytes it and what goes with it take; writes nothing and
     /// gives nothing where its end is missing.
-    fn unmark(&self, marked: &[u8], carrier: &Carrier, out: &mut Vec<u8>) -> Option<usize> {
+    fn unmark(&self, marked: &[u8], carrier: &MarkWrapper, out: &mut Vec<u8>) -> Option<usize> {
         let (form, body) = marked.get(self.mark.len()..)?.split_first()?;
         let length = match char::from(*form) {
             REPLACED => memchr::memchr(b'"', body)?,
-            _ => plain_length(body)?,
+            _ => string_length(body)?,
         };
         let used = self.mark.len() + 1 + length + 1;
-        let all = used + carrier.closes.len();
+        let all = used + carrier.suffix.len();
         marked.get(..all)?;
         let body = body.get(..length)?;
         match char::from(*form) {
             REPLACED => restore(body, out),
-            _ => out.extend_from_slice(plain(body).as_bytes()),
+            _ => out.extend_from_slice(unescape(body).as_bytes()),
         }
         Some(all)
     }
 }
 
 /// Where a string of JSON ends whose first quote is behind us.
-fn plain_length(body: &[u8]) -> Option<usize> {
+fn string_length(body: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         match body.get(at)? {
@@ -197,7 +197,7 @@ fn plain_length(body: &[u8]) -> Option<usize> {
 }
 
 /// What a string of JSON means. It was written by `serde_json` a moment ago.
-fn plain(body: &[u8]) -> String {
+fn unescape(body: &[u8]) -> String {
     let quoted = [b"\"", body, b"\""].concat();
     serde_json::from_slice(&quoted).unwrap_or_default()
 }
@@ -232,7 +232,7 @@ fn restore(body: &[u8], out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct VerbatimBody<B> {
     body: B,
-    splicer: Splicer,
+    splicer: VerbatimSplicer,
     ended: bool,
 }
 

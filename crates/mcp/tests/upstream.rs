@@ -12,21 +12,21 @@
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]
 
-#[path = "upstream/asking.rs"]
-mod asking;
+#[path = "upstream/client_input.rs"]
+mod client_input;
 #[path = "upstream/eras.rs"]
 mod eras;
-#[path = "upstream/hostile.rs"]
-mod hostile;
-#[path = "upstream/many.rs"]
-mod many;
+#[path = "upstream/harness.rs"]
+mod harness;
+#[path = "upstream/hostile_servers.rs"]
+mod hostile_servers;
+#[path = "upstream/multiple_servers.rs"]
+mod multiple_servers;
 #[path = "upstream/offering.rs"]
 mod offering;
 #[path = "upstream/programs.rs"]
 mod programs;
-#[path = "upstream/raw.rs"]
-mod raw;
+#[path = "upstream/raw_servers.rs"]
+mod raw_servers;
 #[path = "upstream/sessions.rs"]
 mod sessions;
-#[path = "upstream/support.rs"]
-mod support;

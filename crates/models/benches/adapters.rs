@@ -9,16 +9,16 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolway_models::config::{ProviderConfig, provider};
+use toolway_models::config::{ProviderConfig, build_provider};
 use toolway_models::replay::replay;
-use toolway_models::transport::Http;
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
-    Message, ModelOptions, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+    ModelMessage, ModelOptions, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
 };
 use toolway_types::RawJson;
 
 /// Words in the stream that is read.
-const WORDS: u32 = 2_000;
+const STREAM_WORDS: u32 = 2_000;
 
 #[expect(clippy::disallowed_methods, reason = "it measures")]
 fn now() -> Instant {
@@ -29,7 +29,7 @@ fn now() -> Instant {
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The middle of the times that it takes, once it has run for a while: a processor that was idle is slow at first.
-fn measure(mut work: impl FnMut()) -> Duration {
+fn median_time(mut work: impl FnMut()) -> Duration {
     let began = now();
     while began.elapsed() < WARM_UP {
         work();
@@ -56,14 +56,14 @@ fn request() -> Result<ModelRequest, Box<dyn Error>> {
     let tools = tools.collect::<Result<Vec<_>, serde_json::Error>>()?;
     let messages = (0..10).flat_map(|n| {
         [
-            Message::user(format!("Question {n}?")),
-            Message::assistant(format!("Answer {n}, which is a little longer.")),
+            ModelMessage::user(format!("Question {n}?")),
+            ModelMessage::assistant(format!("Answer {n}, which is a little longer.")),
         ]
     });
     Ok(ModelRequest {
         model: "m".into(),
         system: "Be short.".to_owned(),
-        messages: messages.chain([Message::user("And now?")]).collect(),
+        messages: messages.chain([ModelMessage::user("And now?")]).collect(),
         tools: Arc::new(ToolSet::new(tools)),
         tool_choice: ToolChoice::Auto,
         output: None,
@@ -74,7 +74,7 @@ fn request() -> Result<ModelRequest, Box<dyn Error>> {
 /// An answer of many words.
 fn stream(kind: ProviderKind) -> Result<String, std::fmt::Error> {
     let mut stream = String::new();
-    for n in 0..WORDS {
+    for n in 0..STREAM_WORDS {
         match kind {
             ProviderKind::OpenaiResponses => write!(
                 stream,
@@ -101,9 +101,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let request = request()?;
     for kind in ProviderKind::ALL {
         let config = ProviderConfig::new("bench", kind, "http://localhost".parse()?);
-        let adapter = provider(config.clone(), Http::new(|| Err("nothing is asked".to_owned())));
-        let size = adapter.body(&request)?.get().len();
-        let body = measure(|| drop(black_box(adapter.body(&request))));
+        let adapter =
+            build_provider(config.clone(), ProviderHttpClient::new(|| Err("nothing is asked".to_owned())));
+        let size = adapter.request_body(&request)?.get().len();
+        let body = median_time(|| drop(black_box(adapter.request_body(&request))));
         println!(
             "{:<34} {:>12.3} µs ({size} bytes)",
             format!("body_of_40_tools_{kind}"),
@@ -112,8 +113,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
         let (config, stream) = (Arc::new(config), stream(kind)?);
         let read =
-            measure(|| drop(black_box(replay(&config, &request, stream.as_bytes().chunks(16 * 1024)))));
-        let word = read.as_secs_f64() * 1e6 / f64::from(WORDS);
+            median_time(|| drop(black_box(replay(&config, &request, stream.as_bytes().chunks(16 * 1024)))));
+        let word = read.as_secs_f64() * 1e6 / f64::from(STREAM_WORDS);
         println!("{:<34} {word:>12.3} µs", format!("read_a_word_{kind}"));
     }
     Ok(())

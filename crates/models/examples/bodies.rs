@@ -19,7 +19,7 @@ use corpus::{conversations, models, schemas};
 
 /// One line.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RequestBodyLine<'a> {
     kind: ProviderKind,
     conversation: &'a str,
     /// The name of the set of tools; null where there are none.
@@ -33,9 +33,9 @@ struct Line<'a> {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for kind in ProviderKind::ALL {
-        let provider = models::of(kind);
+        let provider = models::provider_of(kind);
         let ids = models::ids(kind);
-        let sets = schemas::sets(provider.limits().tools);
+        let sets = schemas::tool_sets(provider.limits().max_tools);
         let conversations: Vec<_> = ids.iter().map(|model| conversations::all(kind, model)).collect();
         for at in 0..conversations.first().map_or(0, Vec::len) {
             for (turn, (schema, tools)) in sets.iter().enumerate() {
@@ -47,13 +47,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 if matches!(&request.tool_choice, ToolChoice::Tool(name) if tools.get(name).is_none()) {
                     continue;
                 }
-                let line = Line {
+                let line = RequestBodyLine {
                     kind,
                     conversation,
                     schema: (!tools.is_empty()).then_some(*schema),
                     model,
                     version: (kind == ProviderKind::Anthropic).then_some(ANTHROPIC_VERSION),
-                    body: &provider.body(&request)?,
+                    body: &provider.request_body(&request)?,
                 };
                 serde_json::to_writer(&mut out, &line)?;
                 out.write_all(b"\n")?;

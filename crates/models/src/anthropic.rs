@@ -8,23 +8,23 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use toolway_types::RawJson;
 
-use crate::answer::Decoder;
 use crate::config::ProviderConfig;
 use crate::error::ModelError;
-use crate::exchange::{self, Api};
-use crate::openai::shown;
+use crate::exchange::{self, ProviderApi};
+use crate::openai::body_json;
 use crate::provider::{
-    Converted, ModelProvider, ModelStream, NotExpressible, OfferedModel, ProviderKind, ProviderLimits,
+    AvailableModel, ConvertedTool, ModelProvider, ModelStream, NotExpressible, ProviderKind, ProviderLimits,
 };
 use crate::request::ModelRequest;
+use crate::response::ResponseDecoder;
 use crate::tools::ToolDefinition;
-use crate::transport::{Http, Prepared};
+use crate::transport::{PreparedRequest, ProviderHttpClient};
 
-mod block;
+mod capabilities;
+mod content_block;
 mod event;
-mod generation;
 mod history;
-mod offered;
+mod model_list;
 mod output;
 mod request;
 mod stream;
@@ -34,28 +34,28 @@ mod tool;
 /// The version of Messages that is spoken (header `anthropic-version`).
 pub const VERSION: &str = "2023-06-01";
 /// The versions that stand in addresses.
-const PATHS: &[&str] = &["v1"];
+const API_VERSIONS: &[&str] = &["v1"];
 /// Most tools in one request. No bound is documented; this is more than any model makes use of.
 const MAX_TOOLS: usize = 1_000;
 
 /// A provider that speaks Messages.
 #[derive(Debug)]
-pub(crate) struct Anthropic(Arc<Inner>);
+pub(crate) struct AnthropicProvider(Arc<AnthropicApi>);
 
 #[derive(Debug)]
-struct Inner {
+struct AnthropicApi {
     config: Arc<ProviderConfig>,
-    http: Http,
+    http: ProviderHttpClient,
 }
 
-impl Anthropic {
-    pub(crate) fn new(config: ProviderConfig, http: Http) -> Self {
-        Self(Arc::new(Inner { config: Arc::new(config), http }))
+impl AnthropicProvider {
+    pub(crate) fn new(config: ProviderConfig, http: ProviderHttpClient) -> Self {
+        Self(Arc::new(AnthropicApi { config: Arc::new(config), http }))
     }
 }
 
 /// What understands the answer to a request.
-pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn Decoder> {
+pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn ResponseDecoder> {
     Box::new(stream::MessageDecoder::new(Arc::clone(config), request))
 }
 
@@ -66,40 +66,40 @@ fn headers(config: &ProviderConfig) -> Result<HeaderMap, ModelError> {
     Ok(headers)
 }
 
-fn address(config: &ProviderConfig, path: &str) -> Url {
-    config.base_url.before_version(PATHS, path)
+fn endpoint_url(config: &ProviderConfig, path: &str) -> Url {
+    config.base_url.adding_version(API_VERSIONS, path)
 }
 
 #[async_trait]
-impl Api for Inner {
+impl ProviderApi for AnthropicApi {
     fn config(&self) -> &Arc<ProviderConfig> {
         &self.config
     }
 
-    fn http(&self) -> &Http {
+    fn http(&self) -> &ProviderHttpClient {
         &self.http
     }
 
-    fn prepare(&self, request: &ModelRequest) -> Result<Prepared, ModelError> {
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest, ModelError> {
         let mut headers = headers(&self.config)?;
-        if let Some(beta) = thinking::beta(&self.config, request) {
-            headers.insert(thinking::BETA, HeaderValue::from_static(beta));
+        if let Some(beta) = thinking::beta_header(&self.config, request) {
+            headers.insert(thinking::BETA_HEADER, HeaderValue::from_static(beta));
         }
         let body = request::body(&self.config, request)?;
-        Ok(Prepared { url: address(&self.config, "messages"), headers, body })
+        Ok(PreparedRequest { url: endpoint_url(&self.config, "messages"), headers, body })
     }
 
-    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn ResponseDecoder> {
         decoder(&self.config, request)
     }
 
-    async fn offered(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        offered::offered(&self.config, &self.http).await
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError> {
+        model_list::list_models(&self.config, &self.http).await
     }
 }
 
 #[async_trait]
-impl ModelProvider for Anthropic {
+impl ModelProvider for AnthropicProvider {
     fn name(&self) -> &Arc<str> {
         &self.0.config.name
     }
@@ -109,22 +109,22 @@ impl ModelProvider for Anthropic {
     }
 
     fn limits(&self) -> ProviderLimits {
-        ProviderLimits { tools: MAX_TOOLS, name_chars: crate::names::MAX_NAME }
+        ProviderLimits { max_tools: MAX_TOOLS, max_name_chars: crate::tool_names::MAX_TOOL_NAME_BYTES }
     }
 
     fn stream(&self, request: Arc<ModelRequest>) -> ModelStream {
-        exchange::ask(Arc::clone(&self.0) as Arc<dyn Api>, request)
+        exchange::stream_response(Arc::clone(&self.0) as Arc<dyn ProviderApi>, request)
     }
 
-    fn body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
-        shown(&self.0.config, &request::body(&self.0.config, request)?)
+    fn request_body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
+        body_json(&self.0.config, &request::body(&self.0.config, request)?)
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
-        tool.converted(tool::FORM, tool::convert)
+    fn convert_tool(&self, tool: &ToolDefinition) -> Result<Arc<ConvertedTool>, NotExpressible> {
+        tool.converted_to(tool::FORMAT, tool::convert)
     }
 
-    async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        self.0.offered().await
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError> {
+        self.0.list_models().await
     }
 }

@@ -8,24 +8,24 @@ use http::HeaderMap;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::anthropic::Anthropic;
+use crate::anthropic::AnthropicProvider;
 use crate::error::{ModelError, ModelErrorKind};
-use crate::gemini::Gemini;
-use crate::openai::OpenAi;
-use crate::openai_responses::OpenAiResponses;
+use crate::gemini::GeminiProvider;
+use crate::openai::OpenAiChatProvider;
+use crate::openai_responses::OpenAiResponsesProvider;
 use crate::provider::{ModelProvider, ProviderKind};
-use crate::transport::Http;
+use crate::transport::ProviderHttpClient;
 
 mod base_url;
-mod patience;
-mod switches;
+mod compatibility;
+mod timeouts;
 
-pub use base_url::{BadBaseUrl, BaseUrl};
-pub use patience::{Retries, Timeouts};
-pub use switches::{
-    CallIds, KeyHeader, MaxTokensField, OutputForm, ReasoningReplay, ReasoningRequest, SeedField,
-    SwitchChanges, Switches, ToolChoiceForm,
+pub use base_url::{BaseUrl, InvalidBaseUrl};
+pub use compatibility::{
+    ApiKeyHeader, CallIdFormat, MaxTokensField, ReasoningReplay, ReasoningRequest, SeedField,
+    StructuredOutputMode, SwitchChanges, Switches, ToolChoiceSupport,
 };
+pub use timeouts::{ProviderTimeouts, RetryPolicy};
 
 /// One model provider, as its owner set it up.
 #[derive(Clone)]
@@ -40,16 +40,16 @@ pub struct ProviderConfig {
     pub key: Option<SecretString>,
     /// Where the key is set, in words that complete "the key comes from …", such as "the environment variable
     /// OPENAI_API_KEY". Where there is no key: where one would be set.
-    pub key_place: String,
+    pub key_location: String,
     /// Headers that are sent besides ours; one that we send too takes its place.
     pub headers: HeaderMap,
     /// What of Chat Completions it has. Counts for the kinds `compatible` and `openai`; of `openai-responses` only
     /// `strict`, `long_descriptions`, `max_tools`, `images` and `key_header` do.
-    pub switches: Switches,
+    pub compatibility: Switches,
     /// How long to wait for it.
-    pub timeouts: Timeouts,
+    pub timeouts: ProviderTimeouts,
     /// How often to ask it again.
-    pub retries: Retries,
+    pub retries: RetryPolicy,
 }
 
 impl ProviderConfig {
@@ -61,11 +61,11 @@ impl ProviderConfig {
             kind,
             base_url,
             key: None,
-            key_place: String::new(),
+            key_location: String::new(),
             headers: HeaderMap::new(),
-            switches: Switches::of(kind),
-            timeouts: Timeouts::default(),
-            retries: Retries::default(),
+            compatibility: Switches::for_kind(kind),
+            timeouts: ProviderTimeouts::default(),
+            retries: RetryPolicy::default(),
         }
     }
 
@@ -73,7 +73,7 @@ impl ProviderConfig {
     #[must_use]
     pub fn with_key(mut self, key: impl Into<SecretString>, place: impl Into<String>) -> Self {
         self.key = Some(key.into());
-        self.key_place = place.into();
+        self.key_location = place.into();
         self
     }
 
@@ -88,7 +88,7 @@ impl ProviderConfig {
             let mut value = value.map_err(|_| {
                 let message = "the key has a character in it that no key can have";
                 ModelError::new(ModelErrorKind::Auth, Arc::clone(&self.name), message)
-                    .with_hint(format!("It comes from {}; look for line breaks in it.", self.key_place))
+                    .with_hint(format!("It comes from {}; look for line breaks in it.", self.key_location))
             })?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -100,8 +100,8 @@ impl ProviderConfig {
     ///
     /// # Errors
     /// As [`ProviderConfig::key_header`].
-    pub(crate) fn switched_key_header(&self) -> Result<HeaderMap, ModelError> {
-        let header = &self.switches.key_header;
+    pub(crate) fn configured_key_header(&self) -> Result<HeaderMap, ModelError> {
+        let header = &self.compatibility.key_header;
         self.key_header(header.name.clone(), if header.bearer { "Bearer " } else { "" })
     }
 }
@@ -113,19 +113,19 @@ impl fmt::Debug for ProviderConfig {
             .field("name", &self.name)
             .field("kind", &self.kind)
             .field("base_url", &self.base_url)
-            .field("key_place", &self.key_place)
+            .field("key_place", &self.key_location)
             .finish_non_exhaustive()
     }
 }
 
 /// The model provider that was set up so. Nothing is sent or read before it is asked something.
 #[must_use]
-pub fn provider(config: ProviderConfig, http: Http) -> Arc<dyn ModelProvider> {
+pub fn build_provider(config: ProviderConfig, http: ProviderHttpClient) -> Arc<dyn ModelProvider> {
     match config.kind {
-        ProviderKind::Openai | ProviderKind::Compatible => Arc::new(OpenAi::new(config, http)),
-        ProviderKind::OpenaiResponses => Arc::new(OpenAiResponses::new(config, http)),
-        ProviderKind::Anthropic => Arc::new(Anthropic::new(config, http)),
-        ProviderKind::Gemini => Arc::new(Gemini::new(config, http)),
+        ProviderKind::Openai | ProviderKind::Compatible => Arc::new(OpenAiChatProvider::new(config, http)),
+        ProviderKind::OpenaiResponses => Arc::new(OpenAiResponsesProvider::new(config, http)),
+        ProviderKind::Anthropic => Arc::new(AnthropicProvider::new(config, http)),
+        ProviderKind::Gemini => Arc::new(GeminiProvider::new(config, http)),
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ModelError;
-use crate::message::Part;
-use crate::usage::Usage;
+use crate::message::MessagePart;
+use crate::usage::ModelUsage;
 
 /// One thing that happened. Deltas are for whoever watches; each part comes once more, whole and in its place, as
 /// [`ModelEvent::Part`], and these together are the answer.
@@ -45,9 +45,9 @@ pub enum ModelEvent {
         delta: String,
     },
     /// A part is whole. Parts come in the order of the answer.
-    Part(Part),
+    Part(MessagePart),
     /// The latest word on the tokens of this request.
-    Usage(Usage),
+    Usage(ModelUsage),
     /// The answer is over; nothing follows.
     Finished(FinishReason),
 }

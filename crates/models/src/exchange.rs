@@ -14,59 +14,59 @@ use http::HeaderMap;
 use reqwest::Url;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use crate::answer::{AnswerReader, Decoder, Events, Progress};
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::event::ModelEvent;
-use crate::failure::{self, Failure};
-use crate::provider::{ModelStream, OfferedModel};
+use crate::failure::{self, AttemptFailure};
+use crate::provider::{AvailableModel, ModelStream};
 use crate::request::{ModelRequest, ReasoningEffort};
-use crate::retry::{Verdict, decide};
-use crate::transport::{AnswerBody, Http, Prepared, Waited};
+use crate::response::{ModelEventQueue, ResponseDecoder, ResponseProgress, ResponseReader};
+use crate::retry::{RetryVerdict, decide};
+use crate::transport::{BodyChunk, ModelResponseBody, PreparedRequest, ProviderHttpClient};
 
 /// How much of the body of a refusal is read, in bytes.
-const REFUSAL_BYTES: usize = 64 * 1024;
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// How long it is read.
-const REFUSAL_TIME: Duration = Duration::from_secs(10);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long numbers are waited for that may follow when all was said.
-const AFTERWORD: Duration = Duration::from_secs(5);
+const TRAILING_USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the list of models is waited for that says which names are close.
-const CLOSE_NAMES_TIME: Duration = Duration::from_secs(3);
+const SIMILAR_MODELS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A model provider's API.
 #[async_trait]
-pub(crate) trait Api: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait ProviderApi: fmt::Debug + Send + Sync + 'static {
     /// What the owner set up.
     fn config(&self) -> &Arc<ProviderConfig>;
 
     /// The way there.
-    fn http(&self) -> &Http;
+    fn http(&self) -> &ProviderHttpClient;
 
     /// What is sent.
     ///
     /// # Errors
     /// Where the request can't be said in this API.
-    fn prepare(&self, request: &ModelRequest) -> Result<Prepared, ModelError>;
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest, ModelError>;
 
     /// What understands the answer.
-    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder>;
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn ResponseDecoder>;
 
     /// The models that it offers.
     ///
     /// # Errors
     /// [`ModelError`].
-    async fn offered(&self) -> Result<Vec<OfferedModel>, ModelError>;
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError>;
 }
 
 /// Asks a model.
-pub(crate) fn ask(api: Arc<dyn Api>, request: Arc<ModelRequest>) -> ModelStream {
-    let exchange = Exchange {
+pub(crate) fn stream_response(api: Arc<dyn ProviderApi>, request: Arc<ModelRequest>) -> ModelStream {
+    let exchange = ModelExchange {
         api,
         request,
         attempt: 0,
-        state: State::Asking,
-        ready: Events::new(),
-        said: false,
+        state: ExchangeState::Sending,
+        queued_events: ModelEventQueue::new(),
+        has_output: false,
         failed: None,
     };
     Box::pin(stream::unfold(exchange, |mut exchange| async move {
@@ -79,9 +79,9 @@ pub(crate) fn ask(api: Arc<dyn Api>, request: Arc<ModelRequest>) -> ModelStream 
 ///
 /// # Errors
 /// Where the answer is none of success, or not whole.
-pub(crate) async fn fetch(
+pub(crate) async fn fetch_body(
     config: &ProviderConfig,
-    http: &Http,
+    http: &ProviderHttpClient,
     url: Url,
     headers: HeaderMap,
     limit: usize,
@@ -89,60 +89,60 @@ pub(crate) async fn fetch(
 ) -> Result<Vec<u8>, ModelError> {
     let answer = timeout(time, http.get(config, url.clone(), headers)).await;
     let answer =
-        answer.unwrap_or_else(|_| Err(failure::too_slow(config, "no answer began", time, "first_byte_s")));
+        answer.unwrap_or_else(|_| Err(failure::timed_out(config, "no answer began", time, "first_byte_s")));
     let answer = answer.map_err(|failure| failure.error)?;
     let (status, headers) = (answer.status(), answer.headers().clone());
-    let body = AnswerBody::new(answer);
+    let body = ModelResponseBody::new(answer);
     if !status.is_success() {
-        let (body, _) = body.start(REFUSAL_BYTES, REFUSAL_TIME).await;
-        return Err(failure::of_answer(config, &url, "", status, &headers, &body).error);
+        let (body, _) = body.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
+        return Err(failure::from_response(config, &url, "", status, &headers, &body).error);
     }
-    match body.start(limit, time).await {
+    match body.read_start(limit, time).await {
         (body, true) => Ok(body),
-        (_, false) => Err(failure::cut_off(config).error),
+        (_, false) => Err(failure::truncated_response(config).error),
     }
 }
 
-struct Exchange {
-    api: Arc<dyn Api>,
+struct ModelExchange {
+    api: Arc<dyn ProviderApi>,
     request: Arc<ModelRequest>,
     /// How often it was asked.
     attempt: u32,
-    state: State,
+    state: ExchangeState,
     /// Events to be given. Until something was said they are held back, so that what comes before it can still be
     /// taken back with the attempt that it belongs to.
-    ready: Events,
+    queued_events: ModelEventQueue,
     /// Whether the model said anything.
-    said: bool,
+    has_output: bool,
     /// What ends the stream once `ready` is empty.
     failed: Option<ModelError>,
 }
 
-enum State {
+enum ExchangeState {
     /// About to be asked.
-    Asking,
+    Sending,
     /// Not to be asked again before.
-    Waiting(Instant),
+    BackingOff(Instant),
     /// The answer comes.
-    Reading(Box<Reading>),
+    Receiving(Box<ResponseInProgress>),
     /// Over.
-    Over,
+    Done,
 }
 
-struct Reading {
-    body: AnswerBody,
-    reader: AnswerReader,
+struct ResponseInProgress {
+    body: ModelResponseBody,
+    reader: ResponseReader,
     /// Whether any of the body came.
-    began: bool,
+    has_started: bool,
     /// Until when the next bytes must come.
     deadline: Instant,
 }
 
-impl Exchange {
+impl ModelExchange {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            if self.may_give()
-                && let Some(event) = self.ready.pop_front()
+            if self.can_emit()
+                && let Some(event) = self.queued_events.pop_front()
             {
                 return Some(Ok(event));
             }
@@ -150,21 +150,21 @@ impl Exchange {
                 return Some(Err(error));
             }
             match &mut self.state {
-                State::Over => return None,
-                State::Waiting(until) => {
+                ExchangeState::Done => return None,
+                ExchangeState::BackingOff(until) => {
                     sleep_until(*until).await;
-                    self.state = State::Asking;
+                    self.state = ExchangeState::Sending;
                 }
-                State::Asking => {
+                ExchangeState::Sending => {
                     self.attempt += 1;
-                    match self.open().await {
-                        Ok(reading) => self.state = State::Reading(Box::new(reading)),
-                        Err(failure) => self.fail(failure).await,
+                    match self.send_request().await {
+                        Ok(reading) => self.state = ExchangeState::Receiving(Box::new(reading)),
+                        Err(failure) => self.handle_failure(failure).await,
                     }
                 }
-                State::Reading(_) => {
-                    if let Err(failure) = self.read().await {
-                        self.fail(failure).await;
+                ExchangeState::Receiving(_) => {
+                    if let Err(failure) = self.read_next().await {
+                        self.handle_failure(failure).await;
                     }
                 }
             }
@@ -172,131 +172,142 @@ impl Exchange {
     }
 
     /// Whether what is ready may be given: the model spoke, or nothing more comes.
-    fn may_give(&self) -> bool {
-        self.said || matches!(self.state, State::Over | State::Waiting(_))
+    fn can_emit(&self) -> bool {
+        self.has_output || matches!(self.state, ExchangeState::Done | ExchangeState::BackingOff(_))
     }
 
     /// Sends the request; gives its answer once that has a status of success.
-    async fn open(&mut self) -> Result<Reading, Failure> {
+    async fn send_request(&mut self) -> Result<ResponseInProgress, AttemptFailure> {
         let config = Arc::clone(self.api.config());
         let prepared = self.api.prepare(&self.request)?;
         let url = prepared.url.clone();
-        let patience = patience(&config, &self.request);
-        let deadline = Instant::now() + patience;
+        let timeout = first_byte_timeout(&config, &self.request);
+        let deadline = Instant::now() + timeout;
         let answer = timeout_at(deadline, self.api.http().post(&config, prepared)).await;
-        let answer = answer.unwrap_or_else(|_| Err(first_byte_late(&config, &self.request, patience)))?;
+        let answer =
+            answer.unwrap_or_else(|_| Err(first_byte_timeout_failure(&config, &self.request, timeout)))?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = AnswerBody::new(answer);
+        let body = ModelResponseBody::new(answer);
         if !status.is_success() {
-            let (body, _) = body.start(REFUSAL_BYTES, REFUSAL_TIME).await;
-            return Err(failure::of_answer(&config, &url, &self.request.model, status, &headers, &body));
+            let (body, _) = body.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
+            return Err(failure::from_response(&config, &url, &self.request.model, status, &headers, &body));
         }
-        let reader = AnswerReader::new(self.api.decoder(&self.request));
-        Ok(Reading { body, reader, began: false, deadline })
+        let reader = ResponseReader::new(self.api.decoder(&self.request));
+        Ok(ResponseInProgress { body, reader, has_started: false, deadline })
     }
 
     /// Reads what comes next.
-    async fn read(&mut self) -> Result<(), Failure> {
-        let State::Reading(reading) = &mut self.state else { return Ok(()) };
+    async fn read_next(&mut self) -> Result<(), AttemptFailure> {
+        let ExchangeState::Receiving(reading) = &mut self.state else { return Ok(()) };
         let config = Arc::clone(self.api.config());
-        let waited = match reading.body.next(&config, reading.deadline).await {
+        let waited = match reading.body.next_chunk(&config, reading.deadline).await {
             // All was said; nobody misses a proper end.
-            Err(_) if reading.reader.progress() == Progress::Closing => Waited::End,
+            Err(_) if reading.reader.progress() == ResponseProgress::TrailingUsage => BodyChunk::End,
             waited => waited?,
         };
         let done = match waited {
-            Waited::Bytes(bytes) => {
-                let before = self.ready.len();
-                let read = reading.reader.push(&config, &bytes, &mut self.ready);
-                self.said |= self.ready.range(before..).any(is_said);
+            BodyChunk::Bytes(bytes) => {
+                let before = self.queued_events.len();
+                let read = reading.reader.push(&config, &bytes, &mut self.queued_events);
+                self.has_output |= self.queued_events.range(before..).any(is_output);
                 read?;
-                reading.reader.progress() == Progress::Over
+                reading.reader.progress() == ResponseProgress::Done
             }
-            Waited::End => {
-                reading.reader.end(&config, &mut self.ready)?;
+            BodyChunk::End => {
+                reading.reader.finish(&config, &mut self.queued_events)?;
                 true
             }
-            Waited::Nothing if reading.reader.progress() == Progress::Closing => {
-                reading.reader.end(&config, &mut self.ready)?;
+            BodyChunk::TimedOut if reading.reader.progress() == ResponseProgress::TrailingUsage => {
+                reading.reader.finish(&config, &mut self.queued_events)?;
                 true
             }
-            Waited::Nothing if self.said => {
+            BodyChunk::TimedOut if self.has_output => {
                 let between = config.timeouts.between;
-                return Err(failure::too_slow(&config, "nothing more came", between, "between_s"));
+                return Err(failure::timed_out(&config, "nothing more came", between, "between_s"));
             }
-            Waited::Nothing if reading.began => {
+            BodyChunk::TimedOut if reading.has_started => {
                 let thinking = config.timeouts.thinking;
-                return Err(failure::too_slow(&config, "not a word came", thinking, "thinking_s"));
+                return Err(failure::timed_out(&config, "not a word came", thinking, "thinking_s"));
             }
-            Waited::Nothing => {
-                return Err(first_byte_late(&config, &self.request, patience(&config, &self.request)));
+            BodyChunk::TimedOut => {
+                return Err(first_byte_timeout_failure(
+                    &config,
+                    &self.request,
+                    first_byte_timeout(&config, &self.request),
+                ));
             }
         };
-        let wait = match (reading.reader.progress(), self.said) {
-            (Progress::Closing, _) => AFTERWORD,
+        let wait = match (reading.reader.progress(), self.has_output) {
+            (ResponseProgress::TrailingUsage, _) => TRAILING_USAGE_TIMEOUT,
             (_, true) => config.timeouts.between,
             // It answers, so it thinks, whether or not it was told to.
             (_, false) => config.timeouts.thinking,
         };
-        reading.began = true;
+        reading.has_started = true;
         reading.deadline = Instant::now() + wait;
-        if done && let State::Reading(reading) = std::mem::replace(&mut self.state, State::Over) {
-            reading.body.finish();
+        if done
+            && let ExchangeState::Receiving(reading) = std::mem::replace(&mut self.state, ExchangeState::Done)
+        {
+            reading.body.drain();
         }
         Ok(())
     }
 
     /// Asks again where nothing was said and it may help; otherwise the failure ends the stream.
-    async fn fail(&mut self, failure: Failure) {
-        self.state = State::Over;
-        if self.said {
+    async fn handle_failure(&mut self, failure: AttemptFailure) {
+        self.state = ExchangeState::Done;
+        if self.has_output {
             self.failed = Some(failure.error);
             return;
         }
         // What was held back belongs to the attempt that failed.
-        self.ready.clear();
+        self.queued_events.clear();
         let retries = self.api.config().retries;
-        match decide(&retries, self.attempt, failure, self.api.http().fraction()) {
-            Verdict::Again(wait, error) => {
+        match decide(&retries, self.attempt, failure, self.api.http().jitter_fraction()) {
+            RetryVerdict::Retry(wait, error) => {
                 let attempt = self.attempt;
                 tracing::debug!(provider = %error.provider, attempt, ?wait, %error, "a model is asked again");
-                self.ready.push_back(ModelEvent::Retrying { attempt, wait, error });
-                self.state = State::Waiting(Instant::now() + wait);
+                self.queued_events.push_back(ModelEvent::Retrying { attempt, wait, error });
+                self.state = ExchangeState::BackingOff(Instant::now() + wait);
             }
-            Verdict::Over(error) => {
-                self.failed = Some(with_close_names(&*self.api, &self.request.model, error).await);
+            RetryVerdict::GiveUp(error) => {
+                self.failed = Some(with_similar_models(&*self.api, &self.request.model, error).await);
             }
         }
     }
 }
 
-async fn with_close_names(api: &dyn Api, model: &str, error: ModelError) -> ModelError {
+async fn with_similar_models(api: &dyn ProviderApi, model: &str, error: ModelError) -> ModelError {
     if error.kind != ModelErrorKind::ModelNotFound {
         return error;
     }
-    match timeout(CLOSE_NAMES_TIME, api.offered()).await {
-        Ok(Ok(offered)) => failure::with_close_names(error, model, &offered),
+    match timeout(SIMILAR_MODELS_TIMEOUT, api.list_models()).await {
+        Ok(Ok(offered)) => failure::with_similar_models(error, model, &offered),
         _ => error.with_hint("Check the model's id; which ones there are could not be found out just now."),
     }
 }
 
 /// Whether the model said something with it that can't be taken back.
-fn is_said(event: &ModelEvent) -> bool {
+fn is_output(event: &ModelEvent) -> bool {
     !matches!(event, ModelEvent::Retrying { .. } | ModelEvent::Started { .. } | ModelEvent::Usage(_))
 }
 
 /// How long the first byte is waited for.
-fn patience(config: &ProviderConfig, request: &ModelRequest) -> Duration {
+fn first_byte_timeout(config: &ProviderConfig, request: &ModelRequest) -> Duration {
     match request.options.reasoning {
         Some(effort) if effort != ReasoningEffort::None => config.timeouts.thinking,
         _ => config.timeouts.first_byte,
     }
 }
 
-fn first_byte_late(config: &ProviderConfig, request: &ModelRequest, waited: Duration) -> Failure {
+fn first_byte_timeout_failure(
+    config: &ProviderConfig,
+    request: &ModelRequest,
+    waited: Duration,
+) -> AttemptFailure {
     let setting = match request.options.reasoning {
         Some(effort) if effort != ReasoningEffort::None => "thinking_s",
         _ => "first_byte_s",
     };
-    failure::too_slow(config, "no answer began", waited, setting)
+    failure::timed_out(config, "no answer began", waited, setting)
 }

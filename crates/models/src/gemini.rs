@@ -8,52 +8,52 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use toolway_types::RawJson;
 
-use crate::answer::Decoder;
 use crate::config::ProviderConfig;
 use crate::error::ModelError;
-use crate::exchange::{self, Api};
-use crate::openai::shown;
+use crate::exchange::{self, ProviderApi};
+use crate::openai::body_json;
 use crate::provider::{
-    Converted, ModelProvider, ModelStream, NotExpressible, OfferedModel, ProviderKind, ProviderLimits,
+    AvailableModel, ConvertedTool, ModelProvider, ModelStream, NotExpressible, ProviderKind, ProviderLimits,
 };
 use crate::request::ModelRequest;
+use crate::response::ResponseDecoder;
 use crate::tools::ToolDefinition;
-use crate::transport::{Http, Prepared};
+use crate::transport::{PreparedRequest, ProviderHttpClient};
 
 mod chunk;
+mod function_response;
 mod generation;
 mod history;
-mod offered;
+mod model_list;
 mod part;
 mod request;
-mod response;
 mod stream;
 mod tool;
 
 /// The versions that stand in addresses; `parametersJsonSchema` is in the first.
-const PATHS: &[&str] = &["v1beta", "v1", "v1alpha"];
+const API_VERSIONS: &[&str] = &["v1beta", "v1", "v1alpha"];
 /// Most functions in one request.
 const MAX_TOOLS: usize = 128;
 
 /// Google's Gemini.
 #[derive(Debug)]
-pub(crate) struct Gemini(Arc<Inner>);
+pub(crate) struct GeminiProvider(Arc<GeminiApi>);
 
 #[derive(Debug)]
-struct Inner {
+struct GeminiApi {
     config: Arc<ProviderConfig>,
-    http: Http,
+    http: ProviderHttpClient,
 }
 
-impl Gemini {
-    pub(crate) fn new(config: ProviderConfig, http: Http) -> Self {
-        Self(Arc::new(Inner { config: Arc::new(config), http }))
+impl GeminiProvider {
+    pub(crate) fn new(config: ProviderConfig, http: ProviderHttpClient) -> Self {
+        Self(Arc::new(GeminiApi { config: Arc::new(config), http }))
     }
 }
 
 /// What understands the answer to a request.
-pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn Decoder> {
-    Box::new(stream::ContentDecoder::new(Arc::clone(config), request))
+pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn ResponseDecoder> {
+    Box::new(stream::GeminiDecoder::new(Arc::clone(config), request))
 }
 
 /// The headers of every request. The key never stands in an address.
@@ -61,14 +61,14 @@ fn headers(config: &ProviderConfig) -> Result<HeaderMap, ModelError> {
     config.key_header(HeaderName::from_static("x-goog-api-key"), "")
 }
 
-fn address(config: &ProviderConfig, path: &str) -> Url {
-    config.base_url.before_version(PATHS, path)
+fn endpoint_url(config: &ProviderConfig, path: &str) -> Url {
+    config.base_url.adding_version(API_VERSIONS, path)
 }
 
 /// The address of a model, which is written with its collection or without. Whatever the id is, it leads nowhere but
 /// below the base.
-fn model_address(config: &ProviderConfig, model: &str) -> Url {
-    let mut url = address(config, "");
+fn model_url(config: &ProviderConfig, model: &str) -> Url {
+    let mut url = endpoint_url(config, "");
     let (collection, id) = model.rsplit_once('/').unwrap_or(("models", model));
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(collection.split('/')).push(&format!("{id}:streamGenerateContent"));
@@ -78,35 +78,35 @@ fn model_address(config: &ProviderConfig, model: &str) -> Url {
 }
 
 #[async_trait]
-impl Api for Inner {
+impl ProviderApi for GeminiApi {
     fn config(&self) -> &Arc<ProviderConfig> {
         &self.config
     }
 
-    fn http(&self) -> &Http {
+    fn http(&self) -> &ProviderHttpClient {
         &self.http
     }
 
-    fn prepare(&self, request: &ModelRequest) -> Result<Prepared, ModelError> {
+    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest, ModelError> {
         let body = request::body(&self.config, request)?;
-        Ok(Prepared {
-            url: model_address(&self.config, &request.model),
+        Ok(PreparedRequest {
+            url: model_url(&self.config, &request.model),
             headers: headers(&self.config)?,
             body,
         })
     }
 
-    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn ResponseDecoder> {
         decoder(&self.config, request)
     }
 
-    async fn offered(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        offered::offered(&self.config, &self.http).await
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError> {
+        model_list::list_models(&self.config, &self.http).await
     }
 }
 
 #[async_trait]
-impl ModelProvider for Gemini {
+impl ModelProvider for GeminiProvider {
     fn name(&self) -> &Arc<str> {
         &self.0.config.name
     }
@@ -116,23 +116,23 @@ impl ModelProvider for Gemini {
     }
 
     fn limits(&self) -> ProviderLimits {
-        ProviderLimits { tools: MAX_TOOLS, name_chars: crate::names::MAX_NAME }
+        ProviderLimits { max_tools: MAX_TOOLS, max_name_chars: crate::tool_names::MAX_TOOL_NAME_BYTES }
     }
 
     fn stream(&self, request: Arc<ModelRequest>) -> ModelStream {
-        exchange::ask(Arc::clone(&self.0) as Arc<dyn Api>, request)
+        exchange::stream_response(Arc::clone(&self.0) as Arc<dyn ProviderApi>, request)
     }
 
-    fn body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
-        shown(&self.0.config, &request::body(&self.0.config, request)?)
+    fn request_body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
+        body_json(&self.0.config, &request::body(&self.0.config, request)?)
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
-        tool.converted(tool::FORM, tool::convert)
+    fn convert_tool(&self, tool: &ToolDefinition) -> Result<Arc<ConvertedTool>, NotExpressible> {
+        tool.converted_to(tool::FORMAT, tool::convert)
     }
 
-    async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        self.0.offered().await
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError> {
+        self.0.list_models().await
     }
 }
 

@@ -9,19 +9,19 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 
 /// A text; anything else is none. `#[serde(default, deserialize_with = "lenient::text")]`.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    deserializer.deserialize_any(Lenient::<String>(PhantomData))
+    deserializer.deserialize_any(LenientVisitor::<String>(PhantomData))
 }
 
 /// A text, borrowed where it can be; anything else is none. With `borrow` besides.
 pub(crate) fn borrowed<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Cow<'de, str>>, D::Error> {
-    deserializer.deserialize_any(Lenient::<Cow<'de, str>>(PhantomData))
+    deserializer.deserialize_any(LenientVisitor::<Cow<'de, str>>(PhantomData))
 }
 
 /// A whole number from 0; anything else is none.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    deserializer.deserialize_any(Lenient::<u64>(PhantomData))
+    deserializer.deserialize_any(LenientVisitor::<u64>(PhantomData))
 }
 
 /// An object of this form; anything that is none, or has another form, is its default.
@@ -36,80 +36,80 @@ where
 
 /// What can be made of the simple values of JSON.
 trait FromScalar<'de>: Sized {
-    fn of_text(text: &str) -> Option<Self>;
-    fn of_borrowed(text: &'de str) -> Option<Self> {
-        Self::of_text(text)
+    fn from_text(text: &str) -> Option<Self>;
+    fn from_borrowed(text: &'de str) -> Option<Self> {
+        Self::from_text(text)
     }
-    fn of_owned(text: String) -> Option<Self> {
-        Self::of_text(&text)
+    fn from_owned(text: String) -> Option<Self> {
+        Self::from_text(&text)
     }
-    fn of_count(count: u64) -> Option<Self>;
+    fn from_count(count: u64) -> Option<Self>;
 }
 
 impl FromScalar<'_> for String {
-    fn of_text(text: &str) -> Option<Self> {
+    fn from_text(text: &str) -> Option<Self> {
         Some(text.to_owned())
     }
-    fn of_owned(text: String) -> Option<Self> {
+    fn from_owned(text: String) -> Option<Self> {
         Some(text)
     }
-    fn of_count(_: u64) -> Option<Self> {
+    fn from_count(_: u64) -> Option<Self> {
         None
     }
 }
 
 impl<'de> FromScalar<'de> for Cow<'de, str> {
-    fn of_text(text: &str) -> Option<Self> {
+    fn from_text(text: &str) -> Option<Self> {
         Some(Cow::Owned(text.to_owned()))
     }
-    fn of_borrowed(text: &'de str) -> Option<Self> {
+    fn from_borrowed(text: &'de str) -> Option<Self> {
         Some(Cow::Borrowed(text))
     }
-    fn of_owned(text: String) -> Option<Self> {
+    fn from_owned(text: String) -> Option<Self> {
         Some(Cow::Owned(text))
     }
-    fn of_count(_: u64) -> Option<Self> {
+    fn from_count(_: u64) -> Option<Self> {
         None
     }
 }
 
 impl FromScalar<'_> for u64 {
-    fn of_text(_: &str) -> Option<Self> {
+    fn from_text(_: &str) -> Option<Self> {
         None
     }
-    fn of_count(count: u64) -> Option<Self> {
+    fn from_count(count: u64) -> Option<Self> {
         Some(count)
     }
 }
 
-struct Lenient<T>(PhantomData<T>);
+struct LenientVisitor<T>(PhantomData<T>);
 
-impl<'de, T: FromScalar<'de>> Visitor<'de> for Lenient<T> {
+impl<'de, T: FromScalar<'de>> Visitor<'de> for LenientVisitor<T> {
     type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(T::of_text(text))
+        Ok(T::from_text(text))
     }
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(T::of_borrowed(text))
+        Ok(T::from_borrowed(text))
     }
     fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-        Ok(T::of_owned(text))
+        Ok(T::from_owned(text))
     }
     fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(T::of_count(number))
+        Ok(T::from_count(number))
     }
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(u64::try_from(number).ok().and_then(T::of_count))
+        Ok(u64::try_from(number).ok().and_then(T::from_count))
     }
     fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
         // Some write 12.0.
         let is_count = number.fract() == 0.0 && (0.0..9e15).contains(&number);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just checked")]
-        Ok(is_count.then_some(number as u64).and_then(T::of_count))
+        Ok(is_count.then_some(number as u64).and_then(T::from_count))
     }
     fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
         Ok(None)

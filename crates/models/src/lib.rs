@@ -3,10 +3,8 @@
 //!
 //! Nothing here runs a tool, keeps a conversation or reads the environment: keys and addresses are handed in.
 
-mod answer;
 mod anthropic;
-mod body;
-pub mod collect;
+pub mod collector;
 pub mod config;
 pub mod error;
 pub mod event;
@@ -15,7 +13,6 @@ mod failure;
 mod gemini;
 mod lenient;
 pub mod message;
-pub mod names;
 mod opaque;
 mod openai;
 mod openai_responses;
@@ -23,19 +20,22 @@ pub mod presets;
 pub mod provider;
 pub mod replay;
 pub mod request;
-mod result;
+mod request_body;
+mod response;
 mod retry;
 pub mod schema;
+pub mod tool_names;
+mod tool_result;
 pub mod tools;
 pub mod transport;
 pub mod usage;
 
 pub use anthropic::VERSION as ANTHROPIC_VERSION;
-pub use collect::{Collected, Collector};
+pub use collector::{CollectedResponse, ResponseCollector};
 pub use error::{ModelError, ModelErrorKind};
 pub use event::{FinishReason, ModelEvent};
-pub use message::{Message, MessageRole, Opaque, Part, ToolCall, ToolResult};
+pub use message::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
 pub use provider::{ModelProvider, ModelStream, ProviderKind};
 pub use request::{ModelOptions, ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
 pub use tools::{ToolDefinition, ToolSet};
-pub use usage::Usage;
+pub use usage::ModelUsage;

@@ -20,22 +20,22 @@ pub enum MessageRole {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct ModelMessage {
     /// Whose it is.
     pub role: MessageRole,
     /// Its parts, in the order in which they were said.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum MessagePart {
     /// Text.
     Text {
         /// The text.
         text: String,
         /// What the provider wants to see again with it.
-        opaque: Option<Opaque>,
+        opaque: Option<OpaqueState>,
     },
     /// A picture.
     Image {
@@ -49,7 +49,7 @@ pub enum Part {
         /// The text, or a summary of it; empty where the provider keeps it to itself.
         text: String,
         /// Its signature or its encrypted form, without which it is not sent again.
-        opaque: Option<Opaque>,
+        opaque: Option<OpaqueState>,
     },
     /// A tool that the model wants to be run.
     ToolCall(ToolCall),
@@ -70,7 +70,7 @@ pub struct ToolCall {
     /// Whether the answer ended in the middle of the arguments, so that they must not be used.
     pub is_cut: bool,
     /// What the provider wants to see again with it: its own id, a signature.
-    pub opaque: Option<Opaque>,
+    pub opaque: Option<OpaqueState>,
 }
 
 /// How a tool call ended.
@@ -98,14 +98,14 @@ impl ToolResult {
 /// What one provider wrote for itself and wants to see again, byte for byte. To any other provider it means nothing
 /// and is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opaque {
+pub struct OpaqueState {
     /// The name of the model provider that it came from, as the owner named it.
     pub provider: Arc<str>,
     /// A JSON object; which fields it has is the adapter's affair, but for `id`: the provider's id of a tool call.
     pub data: RawJson,
 }
 
-impl Part {
+impl MessagePart {
     /// Text that carries nothing else.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
@@ -122,35 +122,35 @@ impl Part {
     }
 }
 
-impl Message {
+impl ModelMessage {
     /// A person's message of one text.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: MessageRole::User, parts: vec![Part::text(text)] }
+        Self { role: MessageRole::User, parts: vec![MessagePart::text(text)] }
     }
 
     /// A model's message of one text.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self { role: MessageRole::Assistant, parts: vec![Part::text(text)] }
+        Self { role: MessageRole::Assistant, parts: vec![MessagePart::text(text)] }
     }
 
     /// Its text parts, one after the other.
     #[must_use]
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(Part::as_text).collect()
+        self.parts.iter().filter_map(MessagePart::as_text).collect()
     }
 
     /// Its tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
+            MessagePart::ToolCall(call) => Some(call),
             _ => None,
         })
     }
 }
 
-impl Opaque {
+impl OpaqueState {
     /// The data, where it is for this provider.
     #[must_use]
     pub fn for_provider(&self, provider: &str) -> Option<&RawJson> {

@@ -9,21 +9,21 @@ use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
 use crate::config::ProviderConfig;
-use crate::message::{Opaque, ToolCall};
+use crate::message::{OpaqueState, ToolCall};
 use crate::openai::is_object;
 use crate::tools::ConvertedTools;
 
 /// How much is shown to the model of arguments that can't be sent, in bytes.
-const SHOWN: usize = 2_000;
+const MAX_SHOWN_BYTES: usize = 2_000;
 /// How deep arguments and results nest where they are sent as JSON. Some APIs count each level several times.
 const MAX_LEVELS: usize = 32;
 /// The field in which they are shown.
-const UNREADABLE: &str = "unreadable_arguments";
+const UNREADABLE_FIELD: &str = "unreadable_arguments";
 
 /// What is kept with a part.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Kept {
+pub(crate) struct OpaquePayload {
     /// The model that was asked.
     pub(crate) model: Arc<str>,
     /// The provider's id of a call.
@@ -37,36 +37,40 @@ pub(crate) struct Kept {
     pub(crate) redacted: Option<String>,
 }
 
-impl Kept {
+impl OpaquePayload {
     /// For a part of an answer.
-    pub(crate) fn opaque(&self, config: &ProviderConfig) -> Opaque {
+    pub(crate) fn to_opaque(&self, config: &ProviderConfig) -> OpaqueState {
         let data = RawJson::from_value(self).unwrap_or_else(|_| RawJson::empty_object());
-        Opaque { provider: Arc::clone(&config.name), data }
+        OpaqueState { provider: Arc::clone(&config.name), data }
     }
 
     /// What is kept with a part, where this provider gave it.
-    pub(crate) fn of(opaque: Option<&Opaque>, config: &ProviderConfig) -> Option<Self> {
+    pub(crate) fn from_opaque(opaque: Option<&OpaqueState>, config: &ProviderConfig) -> Option<Self> {
         opaque?.for_provider(&config.name)?.to().ok()
     }
 
     /// The same, where this model did.
-    pub(crate) fn of_model(opaque: Option<&Opaque>, config: &ProviderConfig, model: &str) -> Option<Self> {
-        Self::of(opaque, config).filter(|kept| &*kept.model == model)
+    pub(crate) fn from_opaque_of_model(
+        opaque: Option<&OpaqueState>,
+        config: &ProviderConfig,
+        model: &str,
+    ) -> Option<Self> {
+        Self::from_opaque(opaque, config).filter(|kept| &*kept.model == model)
     }
 }
 
 /// The arguments of a call as an object, under the names that they have in this form. What is no object is shown in
 /// one: APIs take nothing else, and what was wrong stands in the result.
-pub(crate) fn arguments(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
+pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
     let text = call.arguments.trim();
     if text.is_empty() && !call.is_cut {
         return RawJson::empty_object();
     }
     if !call.is_cut && is_object(text) && is_readable(text) {
-        let sent = tools.sent(&call.name, text);
+        let sent = tools.renamed_arguments(&call.name, text);
         return RawJson::parse(sent.as_deref().unwrap_or(text)).unwrap_or_else(|_| RawJson::empty_object());
     }
-    unreadable(text)
+    wrap_unreadable(text)
 }
 
 /// Whether every API can read a JSON text: some refuse a number that no double holds, half of a character in `\u`
@@ -83,9 +87,9 @@ pub(crate) fn is_readable(json: &str) -> bool {
 }
 
 /// An object that shows what could not be read as one.
-pub(crate) fn unreadable(text: &str) -> RawJson {
-    let shown = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default();
-    RawJson::from(&json!({ UNREADABLE: shown }))
+pub(crate) fn wrap_unreadable(text: &str) -> RawJson {
+    let shown = text.get(..text.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
+    RawJson::from(&json!({ UNREADABLE_FIELD: shown }))
 }
 
 #[cfg(test)]

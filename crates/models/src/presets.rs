@@ -5,14 +5,14 @@
 use std::time::Duration;
 
 use crate::config::{
-    BadBaseUrl, CallIds, MaxTokensField, OutputForm, ProviderConfig, ReasoningReplay, ReasoningRequest,
-    SeedField, Switches, Timeouts, ToolChoiceForm,
+    CallIdFormat, InvalidBaseUrl, MaxTokensField, ProviderConfig, ProviderTimeouts, ReasoningReplay,
+    ReasoningRequest, SeedField, StructuredOutputMode, Switches, ToolChoiceSupport,
 };
 use crate::provider::ProviderKind;
 
 /// What is known of a model provider.
 #[derive(Debug, Clone, Copy)]
-pub struct Preset {
+pub struct ProviderPreset {
     /// The word for it on the command line.
     pub name: &'static str,
     /// Its name.
@@ -26,43 +26,43 @@ pub struct Preset {
     /// Where it is documented.
     pub documentation: &'static str,
     /// When that was looked at.
-    pub looked_at: &'static str,
+    pub verified_on: &'static str,
     /// Whether it was tried against the provider itself.
-    pub tried: bool,
+    pub is_tested: bool,
     /// What else is worth knowing.
     pub note: &'static str,
-    switches: fn() -> Switches,
+    compatibility: fn() -> Switches,
     /// How long it may take to begin its answer, in seconds.
     first_byte_s: u64,
 }
 
 /// Of one that answers at once, if only to say that it is there.
-const AT_ONCE: u64 = 60;
+const FAST_FIRST_BYTE_S: u64 = 60;
 /// Of one whose models may think before they answer at all.
-const AFTER_THINKING: u64 = 300;
+const REASONING_FIRST_BYTE_S: u64 = 300;
 /// Of the owner's own computer, which first loads a model and reads the whole conversation.
-const OWN_COMPUTER: u64 = 600;
+const LOCAL_FIRST_BYTE_S: u64 = 600;
 
-impl Preset {
+impl ProviderPreset {
     /// What of Chat Completions it has.
     #[must_use]
-    pub fn switches(&self) -> Switches {
-        (self.switches)()
+    pub fn compatibility(&self) -> Switches {
+        (self.compatibility)()
     }
 
     /// How long to wait for it.
     #[must_use]
-    pub fn timeouts(&self) -> Timeouts {
-        Timeouts { first_byte: Duration::from_secs(self.first_byte_s), ..Timeouts::default() }
+    pub fn timeouts(&self) -> ProviderTimeouts {
+        ProviderTimeouts { first_byte: Duration::from_secs(self.first_byte_s), ..ProviderTimeouts::default() }
     }
 
     /// A configuration without a key, under a name of the owner's.
     ///
     /// # Errors
     /// Never for the presets of this list, whose addresses are tested.
-    pub fn config(&self, name: &str) -> Result<ProviderConfig, BadBaseUrl> {
+    pub fn config(&self, name: &str) -> Result<ProviderConfig, InvalidBaseUrl> {
         let mut config = ProviderConfig::new(name, self.kind, self.base_url.parse()?);
-        config.switches = self.switches();
+        config.compatibility = self.compatibility();
         config.timeouts = self.timeouts();
         Ok(config)
     }
@@ -70,244 +70,261 @@ impl Preset {
 
 /// The preset of this name.
 #[must_use]
-pub fn get(name: &str) -> Option<&'static Preset> {
+pub fn get(name: &str) -> Option<&'static ProviderPreset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
-const LOOKED_AT: &str = "2026-11-28";
+const VERIFIED_ON: &str = "2026-11-28";
 
 /// All presets, those of the large providers first.
-pub const ALL: &[Preset] = &[
-    Preset {
+pub const ALL: &[ProviderPreset] = &[
+    ProviderPreset {
         name: "openai",
         title: "OpenAI",
         kind: ProviderKind::Openai,
         base_url: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         documentation: "https://developers.openai.com/api/docs/guides/function-calling",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Chat Completions: thinking is not shown and not sent back. Models that think do better with openai-responses.",
-        switches: || Switches::of(ProviderKind::Openai),
-        first_byte_s: AFTER_THINKING,
+        compatibility: || Switches::for_kind(ProviderKind::Openai),
+        first_byte_s: REASONING_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "openai-responses",
         title: "OpenAI, Responses API",
         kind: ProviderKind::OpenaiResponses,
         base_url: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         documentation: "https://developers.openai.com/api/docs/guides/reasoning",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Nothing is kept at OpenAI: the conversation and the encrypted thinking go with each request.",
-        switches: || Switches::of(ProviderKind::OpenaiResponses),
-        first_byte_s: AT_ONCE,
+        compatibility: || Switches::for_kind(ProviderKind::OpenaiResponses),
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "anthropic",
         title: "Anthropic",
         kind: ProviderKind::Anthropic,
         base_url: "https://api.anthropic.com",
         key_env: Some("ANTHROPIC_API_KEY"),
         documentation: "https://platform.claude.com/docs/en/api/messages",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "",
-        switches: || Switches::of(ProviderKind::Anthropic),
-        first_byte_s: AT_ONCE,
+        compatibility: || Switches::for_kind(ProviderKind::Anthropic),
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "gemini",
         title: "Google Gemini",
         kind: ProviderKind::Gemini,
         base_url: "https://generativelanguage.googleapis.com",
         key_env: Some("GEMINI_API_KEY"),
         documentation: "https://ai.google.dev/api/generate-content",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "",
-        switches: || Switches::of(ProviderKind::Gemini),
-        first_byte_s: AFTER_THINKING,
+        compatibility: || Switches::for_kind(ProviderKind::Gemini),
+        first_byte_s: REASONING_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "ollama",
         title: "Ollama",
         kind: ProviderKind::Compatible,
         base_url: "http://localhost:11434/v1",
         key_env: None,
         documentation: "https://docs.ollama.com/api/openai-compatibility",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "It knows no tool_choice: a tool can't be forced. How much a model reads is set with num_ctx.",
-        switches: || Switches {
+        compatibility: || Switches {
             stream_usage: true,
-            tool_choice: ToolChoiceForm::None,
+            tool_choice: ToolChoiceSupport::None,
             reasoning: ReasoningRequest::Effort,
-            ..own()
+            ..local_server_compatibility()
         },
-        first_byte_s: OWN_COMPUTER,
+        first_byte_s: LOCAL_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "llama-cpp",
         title: "llama.cpp, llama-server",
         kind: ProviderKind::Compatible,
         base_url: "http://localhost:8080/v1",
         key_env: None,
         documentation: "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Tools need --jinja, and a template of the model that knows them.",
-        switches: || Switches {
+        compatibility: || Switches {
             stream_usage: true,
-            tool_choice: ToolChoiceForm::Words,
+            tool_choice: ToolChoiceSupport::Words,
             parallel_tool_calls: true,
-            ..own()
+            ..local_server_compatibility()
         },
-        first_byte_s: OWN_COMPUTER,
+        first_byte_s: LOCAL_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "lm-studio",
         title: "LM Studio",
         kind: ProviderKind::Compatible,
         base_url: "http://localhost:1234/v1",
         key_env: None,
         documentation: "https://lmstudio.ai/docs/developer/openai-compat",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "It refuses a tool_choice that names a tool; the words are known.",
-        switches: || Switches { stream_usage: true, tool_choice: ToolChoiceForm::Words, ..own() },
-        first_byte_s: OWN_COMPUTER,
+        compatibility: || Switches {
+            stream_usage: true,
+            tool_choice: ToolChoiceSupport::Words,
+            ..local_server_compatibility()
+        },
+        first_byte_s: LOCAL_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "vllm",
         title: "vLLM",
         kind: ProviderKind::Compatible,
         base_url: "http://localhost:8000/v1",
         key_env: None,
         documentation: "https://docs.vllm.ai/en/latest/features/tool_calling/",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Tools need --enable-auto-tool-choice and the --tool-call-parser of the model.",
-        switches: || Switches { stream_usage: true, parallel_tool_calls: true, ..own() },
-        first_byte_s: OWN_COMPUTER,
+        compatibility: || Switches {
+            stream_usage: true,
+            parallel_tool_calls: true,
+            ..local_server_compatibility()
+        },
+        first_byte_s: LOCAL_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "openrouter",
         title: "OpenRouter",
         kind: ProviderKind::Compatible,
         base_url: "https://openrouter.ai/api/v1",
         key_env: Some("OPENROUTER_API_KEY"),
         documentation: "https://openrouter.ai/docs/api-reference/overview",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "What a model has depends on who serves it.",
-        switches: || Switches {
+        compatibility: || Switches {
             stream_usage: true,
             parallel_tool_calls: true,
             images: true,
-            output: OutputForm::JsonSchema,
+            output: StructuredOutputMode::JsonSchema,
             reasoning: ReasoningRequest::Object,
             reasoning_replay: ReasoningReplay::Details,
             null_content: true,
             ..Switches::careful()
         },
-        first_byte_s: AT_ONCE,
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "groq",
         title: "Groq",
         kind: ProviderKind::Compatible,
         base_url: "https://api.groq.com/openai/v1",
         key_env: Some("GROQ_API_KEY"),
         documentation: "https://console.groq.com/docs/openai",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Few of its models keep to a schema, so answers are asked for as JSON alone; set output to change that.",
-        switches: || Switches {
+        compatibility: || Switches {
             max_tokens: MaxTokensField::MaxCompletionTokens,
             parallel_tool_calls: true,
             images: true,
-            output: OutputForm::JsonObject,
+            output: StructuredOutputMode::JsonObject,
             reasoning: ReasoningRequest::Effort,
             ..Switches::careful()
         },
-        first_byte_s: AT_ONCE,
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "mistral",
         title: "Mistral",
         kind: ProviderKind::Compatible,
         base_url: "https://api.mistral.ai/v1",
         key_env: Some("MISTRAL_API_KEY"),
         documentation: "https://docs.mistral.ai/api/",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "It refuses fields that it does not know, and a person's message right after a tool's result.",
-        switches: || Switches {
+        compatibility: || Switches {
             parallel_tool_calls: true,
             images: true,
-            output: OutputForm::JsonSchema,
-            call_ids: CallIds::NineAlphanumeric,
+            output: StructuredOutputMode::JsonSchema,
+            call_ids: CallIdFormat::NineAlphanumeric,
             reasoning: ReasoningRequest::Effort,
             user_after_tool: false,
             seed: SeedField::RandomSeed,
             ..Switches::careful()
         },
-        first_byte_s: AT_ONCE,
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "deepseek",
         title: "DeepSeek",
         kind: ProviderKind::Compatible,
         base_url: "https://api.deepseek.com/v1",
         key_env: Some("DEEPSEEK_API_KEY"),
         documentation: "https://api-docs.deepseek.com/guides/thinking_mode",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Thinking is on by default and goes back with every answer; where a tool is forced it is switched off.",
-        switches: || Switches {
+        compatibility: || Switches {
             stream_usage: true,
-            output: OutputForm::JsonObject,
+            output: StructuredOutputMode::JsonObject,
             reasoning: ReasoningRequest::Thinking,
             reasoning_replay: ReasoningReplay::Content,
             seed: SeedField::None,
             ..Switches::careful()
         },
-        first_byte_s: AT_ONCE,
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "xai",
         title: "xAI",
         kind: ProviderKind::OpenaiResponses,
         base_url: "https://api.x.ai/v1",
         key_env: Some("XAI_API_KEY"),
         documentation: "https://docs.x.ai/developers/model-capabilities/text/comparison",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "Its Chat Completions are deprecated, so it is asked through its Responses API.",
-        switches: || Switches::of(ProviderKind::OpenaiResponses),
-        first_byte_s: AT_ONCE,
+        compatibility: || Switches::for_kind(ProviderKind::OpenaiResponses),
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
-    Preset {
+    ProviderPreset {
         name: "together",
         title: "Together AI",
         kind: ProviderKind::Compatible,
         base_url: "https://api.together.ai/v1",
         key_env: Some("TOGETHER_API_KEY"),
         documentation: "https://docs.together.ai/docs/inference/openai-compatibility",
-        looked_at: LOOKED_AT,
-        tried: false,
+        verified_on: VERIFIED_ON,
+        is_tested: false,
         note: "",
-        switches: || Switches { images: true, output: OutputForm::JsonSchema, ..Switches::careful() },
-        first_byte_s: AT_ONCE,
+        compatibility: || Switches {
+            images: true,
+            output: StructuredOutputMode::JsonSchema,
+            ..Switches::careful()
+        },
+        first_byte_s: FAST_FIRST_BYTE_S,
     },
 ];
 
 /// What servers on one's own computer have in common: they take pictures where the model does, keep an answer to a
 /// schema by grammar, and bound no description.
-fn own() -> Switches {
-    Switches { images: true, output: OutputForm::JsonSchema, long_descriptions: true, ..Switches::careful() }
+fn local_server_compatibility() -> Switches {
+    Switches {
+        images: true,
+        output: StructuredOutputMode::JsonSchema,
+        long_descriptions: true,
+        ..Switches::careful()
+    }
 }
 
 #[cfg(test)]

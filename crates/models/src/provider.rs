@@ -13,7 +13,7 @@ use toolway_types::RawJson;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::request::ModelRequest;
-use crate::tools::{ArgumentForm, ToolDefinition};
+use crate::tools::{ArgumentMapping, ToolDefinition};
 
 /// The API that a model provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,13 +58,13 @@ impl fmt::Display for ProviderKind {
 /// No such kind of model provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no kind of model provider: openai, openai-responses, anthropic, gemini or compatible")]
-pub struct UnknownKind(pub String);
+pub struct UnknownProviderKind(pub String);
 
 impl FromStr for ProviderKind {
-    type Err = UnknownKind;
-    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+    type Err = UnknownProviderKind;
+    fn from_str(text: &str) -> Result<Self, UnknownProviderKind> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| UnknownKind(text.to_owned()))
+        found.ok_or_else(|| UnknownProviderKind(text.to_owned()))
     }
 }
 
@@ -73,7 +73,7 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>>
 
 /// A model that a provider offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedModel {
+pub struct AvailableModel {
     /// Its id there.
     pub id: String,
     /// How many tokens it can read, where the provider says so.
@@ -82,14 +82,14 @@ pub struct OfferedModel {
 
 /// How a tool's definition crosses into a provider's API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Converted {
+pub struct ConvertedTool {
     /// The definition as it is sent.
     pub json: RawJson,
     /// What of it could not be said there, each in words with its JSON pointer into `parameters`. All of it is still
     /// enforced: arguments are checked against the original.
-    pub lost: Vec<String>,
+    pub losses: Vec<String>,
     /// How arguments that fit what is sent become arguments of the tool.
-    pub arguments: ArgumentForm,
+    pub arguments: ArgumentMapping,
 }
 
 /// Why a tool can't be offered to a provider's models.
@@ -101,9 +101,9 @@ pub struct NotExpressible(pub String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderLimits {
     /// Most tools in one request.
-    pub tools: usize,
+    pub max_tools: usize,
     /// Longest name of a tool, in characters.
-    pub name_chars: usize,
+    pub max_name_chars: usize,
 }
 
 /// A model provider, reached with one key at one address.
@@ -126,17 +126,17 @@ pub trait ModelProvider: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Where the request can't be said in this API.
-    fn body(&self, request: &ModelRequest) -> Result<RawJson, ModelError>;
+    fn request_body(&self, request: &ModelRequest) -> Result<RawJson, ModelError>;
 
     /// How a tool is described to this provider's models.
     ///
     /// # Errors
     /// [`NotExpressible`]: then it is left out of requests, and the conversation goes on without it.
-    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible>;
+    fn convert_tool(&self, tool: &ToolDefinition) -> Result<Arc<ConvertedTool>, NotExpressible>;
 
     /// The models that it offers.
     ///
     /// # Errors
     /// [`ModelError`].
-    async fn models(&self) -> Result<Vec<OfferedModel>, ModelError>;
+    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError>;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolway_types::{JsonObject, RawJson};
 
-use crate::message::Message;
+use crate::message::ModelMessage;
 use crate::tools::ToolSet;
 
 /// One request to a model.
@@ -16,7 +16,7 @@ pub struct ModelRequest {
     /// Instructions, which stand before all messages; empty where there are none.
     pub system: String,
     /// The conversation. Repaired: every tool call has its result in the next message.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ModelMessage>,
     /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
     /// Whether it must.

@@ -4,53 +4,58 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
-use crate::config::Retries;
+use crate::config::RetryPolicy;
 use crate::error::ModelError;
-use crate::failure::Failure;
+use crate::failure::AttemptFailure;
 
 /// The longest wait that we choose ourselves.
-const LONGEST_OWN_WAIT: Duration = Duration::from_secs(30);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Which part of a wait is left to chance, so that those who failed together do not return together.
-const SPREAD: f64 = 0.25;
+const JITTER_FRACTION: f64 = 0.25;
 
 /// What becomes of a failure before anything came of the request.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum RetryVerdict {
     /// It is made again after so long.
-    Again(Duration, ModelError),
+    Retry(Duration, ModelError),
     /// It is not.
-    Over(ModelError),
+    GiveUp(ModelError),
 }
 
 /// Decides about the failure of attempt number `attempt`, from 1. `fraction` is chance, from 0 to 1.
-pub(crate) fn decide(retries: &Retries, attempt: u32, failure: Failure, fraction: f64) -> Verdict {
-    let Failure { error, again } = failure;
+pub(crate) fn decide(
+    retries: &RetryPolicy,
+    attempt: u32,
+    failure: AttemptFailure,
+    fraction: f64,
+) -> RetryVerdict {
+    let AttemptFailure { error, is_retryable: again } = failure;
     if !again {
-        return Verdict::Over(error);
+        return RetryVerdict::GiveUp(error);
     }
     if attempt >= retries.attempts {
-        return Verdict::Over(match attempt {
+        return RetryVerdict::GiveUp(match attempt {
             1 => error,
-            count => with_more(error, &format!("It was asked {count} times.")),
+            count => append_to_message(error, &format!("It was asked {count} times.")),
         });
     }
     match error.retry_after {
         Some(wanted) if wanted > retries.longest_wait => {
-            let hint = format!("It wants to be left alone for {}.", in_words(wanted));
-            Verdict::Over(with_more(error, &hint))
+            let hint = format!("It wants to be left alone for {}.", format_duration(wanted));
+            RetryVerdict::GiveUp(append_to_message(error, &hint))
         }
         // A little later than asked for, never sooner.
-        Some(wanted) => Verdict::Again(wanted.mul_f64(1.0 + fraction * SPREAD / 5.0), error),
+        Some(wanted) => RetryVerdict::Retry(wanted.mul_f64(1.0 + fraction * JITTER_FRACTION / 5.0), error),
         None => {
             let doubled = retries.first_wait.saturating_mul(1 << (attempt - 1).min(16));
-            let bounded = doubled.min(LONGEST_OWN_WAIT).min(retries.longest_wait);
-            Verdict::Again(bounded.mul_f64(1.0 - fraction * SPREAD), error)
+            let bounded = doubled.min(MAX_BACKOFF).min(retries.longest_wait);
+            RetryVerdict::Retry(bounded.mul_f64(1.0 - fraction * JITTER_FRACTION), error)
         }
     }
 }
 
 /// A number from 0 to 1 that nobody foresees. Not for secrets.
-pub(crate) fn any_fraction() -> f64 {
+pub(crate) fn random_fraction() -> f64 {
     // The hasher's keys are chosen at random in each process, and differ from one to the next.
     let bits = RandomState::new().build_hasher().finish() >> 11;
     #[allow(clippy::cast_precision_loss, reason = "53 bits fit")]
@@ -58,7 +63,7 @@ pub(crate) fn any_fraction() -> f64 {
     fraction
 }
 
-fn with_more(mut error: ModelError, more: &str) -> ModelError {
+fn append_to_message(mut error: ModelError, more: &str) -> ModelError {
     error.hint = Some(match error.hint.take() {
         Some(hint) => format!("{hint} {more}"),
         None => more.to_owned(),
@@ -66,7 +71,7 @@ fn with_more(mut error: ModelError, more: &str) -> ModelError {
     error
 }
 
-fn in_words(duration: Duration) -> String {
+fn format_duration(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds => format!("{} min", seconds.div_ceil(60)),

@@ -10,24 +10,24 @@ use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
 use crate::provider::NotExpressible;
-use crate::tools::ArgumentForm;
+use crate::tools::ArgumentMapping;
 
-mod combine;
-mod convert;
+mod converter;
 mod dialect;
 mod document;
 mod hint;
 mod json;
-mod lost;
+mod merge;
+mod notes;
 mod strict;
 
-use convert::Converter;
-use dialect::Dialect;
-use document::Document;
-use json::Fields;
-pub(crate) use json::Json;
-use strict::Strict;
-pub(crate) use strict::undo;
+use converter::SchemaConverter;
+use dialect::SchemaDialect;
+use document::ParsedSchema;
+use json::OrderedFields;
+pub(crate) use json::OrderedJson;
+use strict::StrictConverter;
+pub(crate) use strict::remove_filler_nulls;
 
 /// The largest schema that is sent to a model, in bytes, and in values.
 pub const MAX_BYTES: usize = 512 * 1024;
@@ -38,7 +38,7 @@ pub const MAX_LEVELS: usize = 100;
 
 /// Whom a schema is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum SchemaTarget {
     /// OpenAI's functions that are not strict, and whoever takes what they take.
     OpenAi,
     /// OpenAI's strict functions and structured outputs.
@@ -57,31 +57,38 @@ pub struct ConvertedSchema {
     /// The schema; none where the target wants none for a tool without parameters.
     pub schema: Option<RawJson>,
     /// What of it could not be said, in words, each with its JSON pointer as a fragment (`#/properties/city: …`).
-    pub lost: Vec<String>,
+    pub losses: Vec<String>,
     /// How arguments that fit it become arguments of the tool.
-    pub arguments: ArgumentForm,
+    pub arguments: ArgumentMapping,
 }
 
 /// The parameters of a tool. Null, absent, `{}`, `[]` and `true` mean that there are none.
 ///
 /// # Errors
 /// [`NotExpressible`] where they can't be said to this target in any way.
-pub fn parameters(raw: Option<&RawJson>, target: Target) -> Result<ConvertedSchema, NotExpressible> {
-    let Some(raw) = raw.filter(|raw| !means_none(raw)) else { return Ok(no_parameters(target)) };
-    let root = parsed(raw)?;
-    let document = Document::new(&root);
+pub fn convert_parameters(
+    raw: Option<&RawJson>,
+    target: SchemaTarget,
+) -> Result<ConvertedSchema, NotExpressible> {
+    let Some(raw) = raw.filter(|raw| !has_no_parameters(raw)) else { return Ok(no_parameters(target)) };
+    let root = parse_schema(raw)?;
+    let document = ParsedSchema::new(&root);
     match target {
-        Target::OpenAi => {
+        SchemaTarget::OpenAi => {
             // Where the root stays as it is, every reference leads where it led.
             let stays =
-                document.has_plain_references || !convert::must_be_folded(&document, &dialect::OPENAI);
-            let same = stays && !document.has_old_forms;
-            folded(&document, if same { &dialect::OPENAI } else { &dialect::OPENAI_WRITTEN_OUT }, Some(raw))
+                document.has_plain_references || !converter::must_be_folded(&document, &dialect::OPENAI);
+            let same = stays && !document.has_legacy_forms;
+            convert_folded(
+                &document,
+                if same { &dialect::OPENAI } else { &dialect::OPENAI_INLINED },
+                Some(raw),
+            )
         }
-        Target::Anthropic => folded(&document, &dialect::ANTHROPIC, None),
-        Target::Gemini => folded(&document, &dialect::GEMINI, None),
-        Target::OpenAiStrict => strictly(&document, &strict::OPENAI, true),
-        Target::AnthropicOutput => strictly(&document, &strict::ANTHROPIC, true),
+        SchemaTarget::Anthropic => convert_folded(&document, &dialect::ANTHROPIC, None),
+        SchemaTarget::Gemini => convert_folded(&document, &dialect::GEMINI, None),
+        SchemaTarget::OpenAiStrict => convert_strict(&document, &strict::OPENAI, true),
+        SchemaTarget::AnthropicOutput => convert_strict(&document, &strict::ANTHROPIC, true),
     }
 }
 
@@ -89,26 +96,26 @@ pub fn parameters(raw: Option<&RawJson>, target: Target) -> Result<ConvertedSche
 ///
 /// # Errors
 /// [`NotExpressible`] where it can't be said to this target.
-pub fn output(raw: &RawJson, target: Target) -> Result<ConvertedSchema, NotExpressible> {
-    let root = parsed(raw)?;
-    let document = Document::new(&root);
+pub fn convert_output_schema(raw: &RawJson, target: SchemaTarget) -> Result<ConvertedSchema, NotExpressible> {
+    let root = parse_schema(raw)?;
+    let document = ParsedSchema::new(&root);
     let dialect = match target {
-        Target::OpenAiStrict => return strictly(&document, &strict::OPENAI, true),
-        Target::AnthropicOutput => return strictly(&document, &strict::ANTHROPIC, false),
-        Target::OpenAi => &dialect::OPENAI,
-        Target::Anthropic => &dialect::ANTHROPIC,
-        Target::Gemini => &dialect::GEMINI,
+        SchemaTarget::OpenAiStrict => return convert_strict(&document, &strict::OPENAI, true),
+        SchemaTarget::AnthropicOutput => return convert_strict(&document, &strict::ANTHROPIC, false),
+        SchemaTarget::OpenAi => &dialect::OPENAI,
+        SchemaTarget::Anthropic => &dialect::ANTHROPIC,
+        SchemaTarget::Gemini => &dialect::GEMINI,
     };
-    let (schema, lost) = Converter::try_limits(&document, dialect, Converter::anything);
+    let (schema, lost) = SchemaConverter::try_limits(&document, dialect, SchemaConverter::convert_any_value);
     Ok(ConvertedSchema {
-        schema: Some(written(&schema)),
-        lost: lost.into_notes(),
-        arguments: ArgumentForm::default(),
+        schema: Some(to_raw_json(&schema)),
+        losses: lost.into_notes(),
+        arguments: ArgumentMapping::default(),
     })
 }
 
 /// A schema as its author wrote it.
-pub(crate) fn parsed(raw: &RawJson) -> Result<Json, NotExpressible> {
+pub(crate) fn parse_schema(raw: &RawJson) -> Result<OrderedJson, NotExpressible> {
     let bytes = raw.get().len();
     if bytes > MAX_BYTES {
         return Err(NotExpressible(format!(
@@ -118,83 +125,83 @@ pub(crate) fn parsed(raw: &RawJson) -> Result<Json, NotExpressible> {
     if nests_deeper_than(raw.get(), MAX_LEVELS) {
         return Err(NotExpressible(format!("its schema nests more than {MAX_LEVELS} levels deep")));
     }
-    let json: Json =
+    let json: OrderedJson =
         raw.to().map_err(|error| NotExpressible(format!("its schema can't be read: {error}")))?;
-    if json.size() > MAX_VALUES {
+    if json.value_count() > MAX_VALUES {
         return Err(NotExpressible(format!("its schema is made of more than {MAX_VALUES} values")));
     }
     match json {
-        Json::Object(_) | Json::Bool(_) => Ok(json),
+        OrderedJson::Object(_) | OrderedJson::Bool(_) => Ok(json),
         other => Err(NotExpressible(format!("its schema is of type {}, not an object", other.kind()))),
     }
 }
 
-fn means_none(raw: &RawJson) -> bool {
+fn has_no_parameters(raw: &RawJson) -> bool {
     let text: String = raw.get().chars().filter(|c| !c.is_whitespace()).collect();
     matches!(text.as_str(), "null" | "{}" | "[]" | "true")
 }
 
-fn no_parameters(target: Target) -> ConvertedSchema {
+fn no_parameters(target: SchemaTarget) -> ConvertedSchema {
     let text = match target {
-        Target::Gemini => None,
-        Target::OpenAi | Target::Anthropic => Some(r#"{"type":"object","properties":{}}"#),
-        Target::OpenAiStrict | Target::AnthropicOutput => {
+        SchemaTarget::Gemini => None,
+        SchemaTarget::OpenAi | SchemaTarget::Anthropic => Some(r#"{"type":"object","properties":{}}"#),
+        SchemaTarget::OpenAiStrict | SchemaTarget::AnthropicOutput => {
             Some(r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#)
         }
     };
     ConvertedSchema {
         schema: text.and_then(|text| RawJson::parse(text).ok()),
-        lost: Vec::new(),
-        arguments: ArgumentForm::default(),
+        losses: Vec::new(),
+        arguments: ArgumentMapping::default(),
     }
 }
 
 /// Converted, and the author's own text where that says the same.
-fn folded(
-    document: &Document<'_>,
-    dialect: &'static Dialect,
+fn convert_folded(
+    document: &ParsedSchema<'_>,
+    dialect: &'static SchemaDialect,
     raw: Option<&RawJson>,
 ) -> Result<ConvertedSchema, NotExpressible> {
-    let (root, lost) = Converter::try_limits(document, dialect, Converter::root);
+    let (root, lost) = SchemaConverter::try_limits(document, dialect, SchemaConverter::convert_root);
     let root = root?;
-    let arguments = ArgumentForm { is_strict: false, renamed: root.renamed };
-    let is_same = document.start().node.as_object() == Some(&root.fields);
+    let arguments = ArgumentMapping { is_strict: false, renamed: root.renamed };
+    let is_same = document.root_location().node.as_object() == Some(&root.fields);
     let schema = match raw.filter(|_| is_same) {
         Some(raw) => Some(raw.clone()),
-        None if dialect.leaves_out_nothing && names_nothing(&root.fields) => None,
-        None => Some(written(&Json::Object(root.fields))),
+        None if dialect.omits_empty_parameters && allows_no_property(&root.fields) => None,
+        None => Some(to_raw_json(&OrderedJson::Object(root.fields))),
     };
-    Ok(ConvertedSchema { schema, lost: lost.into_notes(), arguments })
+    Ok(ConvertedSchema { schema, losses: lost.into_notes(), arguments })
 }
 
 /// Whether parameters name no property and let none be there.
-fn names_nothing(fields: &Fields) -> bool {
+fn allows_no_property(fields: &OrderedFields) -> bool {
     fields.iter().all(|(name, value)| match (name, value) {
-        ("properties", Json::Object(properties)) => properties.is_empty(),
-        ("required", Json::List(names)) => names.is_empty(),
-        ("additionalProperties", value) => *value == Json::Bool(false),
+        ("properties", OrderedJson::Object(properties)) => properties.is_empty(),
+        ("required", OrderedJson::List(names)) => names.is_empty(),
+        ("additionalProperties", value) => *value == OrderedJson::Bool(false),
         ("type" | "title" | "description", _) => true,
         _ => false,
     })
 }
 
-fn strictly(
-    document: &Document<'_>,
-    rules: &'static strict::Rules,
+fn convert_strict(
+    document: &ParsedSchema<'_>,
+    rules: &'static strict::StrictRules,
     must_be_object: bool,
 ) -> Result<ConvertedSchema, NotExpressible> {
-    let mut strict = Strict::new(document, rules);
-    let fields = strict.whole(must_be_object)?;
-    let arguments = ArgumentForm { is_strict: rules.fills_with_null(), renamed: Vec::new() };
-    let schema = Some(written(&Json::Object(fields)));
-    Ok(ConvertedSchema { schema, lost: strict.lost.into_notes(), arguments })
+    let mut strict = StrictConverter::new(document, rules);
+    let fields = strict.convert_document(must_be_object)?;
+    let arguments = ArgumentMapping { is_strict: rules.fills_with_null(), renamed: Vec::new() };
+    let schema = Some(to_raw_json(&OrderedJson::Object(fields)));
+    Ok(ConvertedSchema { schema, losses: strict.notes.into_notes(), arguments })
 }
 
-fn written(json: &Json) -> RawJson {
+fn to_raw_json(json: &OrderedJson) -> RawJson {
     RawJson::from_value(json).unwrap_or_default()
 }
 
 /// The names among `required`.
-fn names(value: Option<&Json>) -> HashSet<&str> {
-    value.and_then(Json::as_list).into_iter().flatten().filter_map(Json::as_text).collect()
+fn required_names(value: Option<&OrderedJson>) -> HashSet<&str> {
+    value.and_then(OrderedJson::as_list).into_iter().flatten().filter_map(OrderedJson::as_text).collect()
 }

@@ -8,21 +8,21 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
-use crate::names;
-use crate::provider::{Converted, NotExpressible};
+use crate::provider::{ConvertedTool, NotExpressible};
+use crate::tool_names;
 
 mod arguments;
 
-pub use arguments::ArgumentForm;
+pub use arguments::ArgumentMapping;
 pub(crate) use arguments::RawFields;
-use arguments::renamed;
+use arguments::rename_fields;
 
 /// How many forms of one thing are kept: more than any conversation changes between.
-const MAX_FORMS: usize = 8;
+const MAX_FORMATS: usize = 8;
 
 /// The name of a form in which tools are sent: whatever makes the same tool come out differently has another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ToolForm(pub &'static str);
+pub struct ToolFormat(pub &'static str);
 
 /// One tool, as its source described it. Its fields do not change once it is in a [`ToolSet`]: the forms in which it
 /// was sent are kept.
@@ -34,26 +34,31 @@ pub struct ToolDefinition {
     pub description: String,
     /// The JSON Schema of its arguments as its source wrote it; none where it takes none.
     pub parameters: Option<RawJson>,
-    forms: Forms<Result<Arc<Converted>, NotExpressible>>,
+    formats: FormatCache<Result<Arc<ConvertedTool>, NotExpressible>>,
 }
 
 impl ToolDefinition {
     /// A tool.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Option<RawJson>) -> Self {
-        Self { name: name.into(), description: description.into(), parameters, forms: Forms::default() }
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            formats: FormatCache::default(),
+        }
     }
 
     /// It in a form, which `convert` makes where it was not made before.
     ///
     /// # Errors
     /// What `convert` said.
-    pub fn converted(
+    pub fn converted_to(
         &self,
-        form: ToolForm,
-        convert: impl FnOnce(&Self) -> Result<Converted, NotExpressible>,
-    ) -> Result<Arc<Converted>, NotExpressible> {
-        self.forms.get(form, || convert(self).map(Arc::new))
+        form: ToolFormat,
+        convert: impl FnOnce(&Self) -> Result<ConvertedTool, NotExpressible>,
+    ) -> Result<Arc<ConvertedTool>, NotExpressible> {
+        self.formats.get_or_make(form, || convert(self).map(Arc::new))
     }
 }
 
@@ -83,7 +88,7 @@ pub struct ToolSet {
     tools: Vec<Arc<ToolDefinition>>,
     /// Those that are sent under an alias, by it.
     aliases: Vec<(String, usize)>,
-    forms: Forms<Arc<ConvertedTools>>,
+    formats: FormatCache<Arc<ConvertedTools>>,
 }
 
 impl ToolSet {
@@ -92,12 +97,13 @@ impl ToolSet {
     pub fn new(mut tools: Vec<Arc<ToolDefinition>>) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools.dedup_by(|later, first| later.name == first.name);
-        let aliases = tools.iter().enumerate().filter_map(|(at, tool)| match names::sent(&tool.name) {
-            std::borrow::Cow::Borrowed(_) => None,
-            std::borrow::Cow::Owned(alias) => Some((alias, at)),
-        });
+        let aliases =
+            tools.iter().enumerate().filter_map(|(at, tool)| match tool_names::wire_name(&tool.name) {
+                std::borrow::Cow::Borrowed(_) => None,
+                std::borrow::Cow::Owned(alias) => Some((alias, at)),
+            });
         let aliases = aliases.collect();
-        Self { tools, aliases, forms: Forms::default() }
+        Self { tools, aliases, formats: FormatCache::default() }
     }
 
     /// The tools, by name.
@@ -121,39 +127,39 @@ impl ToolSet {
 
     /// The name of the tool that a model was told of as `sent`; the same where it is nobody's alias.
     #[must_use]
-    pub fn name_of<'a>(&'a self, sent: &'a str) -> &'a str {
+    pub fn original_name<'a>(&'a self, sent: &'a str) -> &'a str {
         let found = self.aliases.iter().find(|(alias, _)| alias == sent);
         found.and_then(|(_, at)| self.tools.get(*at)).map_or(sent, |tool| tool.name.as_str())
     }
 
     /// The set in a form. `convert` is called for tools that were not sent in it before; those that it refuses are
     /// left out.
-    pub fn converted(
+    pub fn converted_to(
         &self,
-        form: ToolForm,
-        convert: impl Fn(&ToolDefinition) -> Result<Converted, NotExpressible>,
+        form: ToolFormat,
+        convert: impl Fn(&ToolDefinition) -> Result<ConvertedTool, NotExpressible>,
     ) -> Arc<ConvertedTools> {
-        self.converted_as(form, convert, |tools| RawJson::from_value(tools).unwrap_or_default())
+        self.converted_with(form, convert, |tools| RawJson::from_value(tools).unwrap_or_default())
     }
 
     /// The same, where the list is not a plain JSON array of the tools: `list` makes it of them.
-    pub fn converted_as(
+    pub fn converted_with(
         &self,
-        form: ToolForm,
-        convert: impl Fn(&ToolDefinition) -> Result<Converted, NotExpressible>,
+        form: ToolFormat,
+        convert: impl Fn(&ToolDefinition) -> Result<ConvertedTool, NotExpressible>,
         list: impl FnOnce(&[&RawJson]) -> RawJson,
     ) -> Arc<ConvertedTools> {
-        self.forms.get(form, || {
+        self.formats.get_or_make(form, || {
             let (mut tools, mut refused) = (Vec::new(), Vec::new());
             for tool in &self.tools {
-                match tool.converted(form, &convert) {
+                match tool.converted_to(form, &convert) {
                     Ok(converted) => tools.push((Arc::clone(tool), converted)),
                     Err(why) => refused.push((tool.name.clone(), why)),
                 }
             }
             let definitions: Vec<_> = tools.iter().map(|(_, converted)| &converted.json).collect();
             let json = list(&definitions);
-            Arc::new(ConvertedTools { json, refused, tools })
+            Arc::new(ConvertedTools { json, rejected: refused, tools })
         })
     }
 }
@@ -164,8 +170,8 @@ pub struct ConvertedTools {
     /// The list.
     pub json: RawJson,
     /// Those that can't be said in this form, by name, and why.
-    pub refused: Vec<(String, NotExpressible)>,
-    tools: Vec<(Arc<ToolDefinition>, Arc<Converted>)>,
+    pub rejected: Vec<(String, NotExpressible)>,
+    tools: Vec<(Arc<ToolDefinition>, Arc<ConvertedTool>)>,
 }
 
 impl ConvertedTools {
@@ -183,22 +189,24 @@ impl ConvertedTools {
 
     /// Whether the tool of this name is sent.
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_tool(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
     /// Arguments of the tool of this name as they are called in this form, for a history that is sent; none where
     /// they are called the same.
     #[must_use]
-    pub(crate) fn sent(&self, name: &str, arguments: &str) -> Option<String> {
+    pub(crate) fn renamed_arguments(&self, name: &str, arguments: &str) -> Option<String> {
         let names = &self.find(name)?.1.arguments.renamed;
         if names.is_empty() {
             return None;
         }
-        renamed(arguments, |own| names.iter().find(|(_, name)| name == own).map(|(sent, _)| sent.clone()))
+        rename_fields(arguments, |own| {
+            names.iter().find(|(_, name)| name == own).map(|(sent, _)| sent.clone())
+        })
     }
 
-    fn find(&self, name: &str) -> Option<&(Arc<ToolDefinition>, Arc<Converted>)> {
+    fn find(&self, name: &str) -> Option<&(Arc<ToolDefinition>, Arc<ConvertedTool>)> {
         let at = self.tools.binary_search_by(|(tool, _)| tool.name.as_str().cmp(name)).ok()?;
         self.tools.get(at)
     }
@@ -206,9 +214,9 @@ impl ConvertedTools {
     /// Arguments that a model wrote for the tool of this name, as the tool itself has them. The same text where the
     /// form says nothing else than the tool's own schema, or where it is no JSON object.
     #[must_use]
-    pub fn restore(&self, name: &str, arguments: String) -> String {
+    pub fn restore_arguments(&self, name: &str, arguments: String) -> String {
         let Some((tool, converted)) = self.find(name) else { return arguments };
-        match converted.arguments.restored(tool.parameters.as_ref(), &arguments) {
+        match converted.arguments.restore(tool.parameters.as_ref(), &arguments) {
             Some(restored) => restored,
             None => arguments,
         }
@@ -216,11 +224,11 @@ impl ConvertedTools {
 }
 
 /// A few forms of one thing, each made once.
-struct Forms<T>(Mutex<Vec<(ToolForm, T)>>);
+struct FormatCache<T>(Mutex<Vec<(ToolFormat, T)>>);
 
-impl<T: Clone> Forms<T> {
+impl<T: Clone> FormatCache<T> {
     /// Makes it outside the lock: two that ask at once may both make it, and get the same.
-    fn get(&self, form: ToolForm, make: impl FnOnce() -> T) -> T {
+    fn get_or_make(&self, form: ToolFormat, make: impl FnOnce() -> T) -> T {
         if let Some(made) = self.find(form) {
             return made;
         }
@@ -229,38 +237,38 @@ impl<T: Clone> Forms<T> {
         if let Some((_, first)) = forms.iter().find(|(of, _)| *of == form) {
             return first.clone();
         }
-        if forms.len() >= MAX_FORMS {
+        if forms.len() >= MAX_FORMATS {
             forms.remove(0);
         }
         forms.push((form, made.clone()));
         made
     }
 
-    fn find(&self, form: ToolForm) -> Option<T> {
+    fn find(&self, form: ToolFormat) -> Option<T> {
         self.0.lock().iter().find(|(of, _)| *of == form).map(|(_, made)| made.clone())
     }
 }
 
-impl<T> Default for Forms<T> {
+impl<T> Default for FormatCache<T> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 }
 
-impl<T: Clone> Clone for Forms<T> {
+impl<T: Clone> Clone for FormatCache<T> {
     fn clone(&self) -> Self {
         Self(Mutex::new(self.0.lock().clone()))
     }
 }
 
-impl<T> fmt::Debug for Forms<T> {
+impl<T> fmt::Debug for FormatCache<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Forms")
     }
 }
 
 /// A JSON object with one more field at its end; the same where it is none.
-pub(crate) fn with_field(object: &RawJson, name: &str, value: &RawJson) -> RawJson {
+pub(crate) fn append_field(object: &RawJson, name: &str, value: &RawJson) -> RawJson {
     let Some(fields) = object.get().trim_end().strip_suffix('}') else { return object.clone() };
     let comma = if fields.trim_end().ends_with('{') { "" } else { "," };
     let text = format!("{fields}{comma}{}:{}}}", serde_json::Value::from(name), value.get());

@@ -13,51 +13,51 @@ use reqwest::{Client, Url};
 use rustls::ClientConfig;
 
 use crate::config::ProviderConfig;
-use crate::retry::any_fraction;
+use crate::retry::random_fraction;
 
-mod body;
-mod fault;
+mod response_body;
 mod sse;
+mod transport_failure;
 
-pub(crate) use body::{AnswerBody, Waited};
-pub use sse::{EventTooLong, MAX_EVENT, SseEvent, SseParser};
+pub(crate) use response_body::{BodyChunk, ModelResponseBody};
+pub use sse::{EventTooLong, MAX_EVENT_BYTES, SseEvent, SseParser};
 
-use fault::of_transport;
+use transport_failure::transport_failure;
 
-use crate::failure::Failure;
+use crate::failure::AttemptFailure;
 
 /// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
 /// How long a connection is kept that nobody uses.
-const IDLE: Duration = Duration::from_secs(55);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
 /// How often the other end of a silent connection is asked whether it is still there.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How many connections to one host are kept that nobody uses.
-const IDLE_CONNECTIONS: usize = 32;
+const MAX_IDLE_CONNECTIONS: usize = 32;
 /// How many clients are kept: one for each time to connect that the owner set.
 const MAX_CLIENTS: usize = 8;
 
 /// The client. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
-pub struct Http {
-    shared: Arc<Shared>,
-    fraction: fn() -> f64,
+pub struct ProviderHttpClient {
+    shared: Arc<HttpClientPool>,
+    jitter_source: fn() -> f64,
 }
 
-struct Shared {
+struct HttpClientPool {
     make_tls: Box<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>,
     tls: OnceLock<ClientConfig>,
-    clients: Mutex<Vec<(ClientKind, Client)>>,
+    clients: Mutex<Vec<(HttpClientKey, Client)>>,
 }
 
 /// What tells clients apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ClientKind {
+struct HttpClientKey {
     secure: bool,
     connect: Duration,
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for ProviderHttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Http")
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Http {
 
 /// What is sent to a model provider.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRequest {
     /// Where.
     pub(crate) url: Url,
     /// The headers of the API, the key among them.
@@ -74,25 +74,25 @@ pub(crate) struct Prepared {
     pub(crate) body: Bytes,
 }
 
-impl Http {
+impl ProviderHttpClient {
     /// Trusts whom the TLS settings trust that `make_tls` makes. It is called when an https address is first asked,
     /// on a thread for blocking work, and says in words what is wrong where it can't.
     #[must_use]
     pub fn new(make_tls: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
         let make_tls = Box::new(make_tls);
-        let shared = Shared { make_tls, tls: OnceLock::new(), clients: Mutex::default() };
-        Self { shared: Arc::new(shared), fraction: any_fraction }
+        let shared = HttpClientPool { make_tls, tls: OnceLock::new(), clients: Mutex::default() };
+        Self { shared: Arc::new(shared), jitter_source: random_fraction }
     }
 
     /// With something else in place of the chance that spreads waits: `fraction` gives numbers from 0 to 1.
     #[must_use]
-    pub fn with_fraction(self, fraction: fn() -> f64) -> Self {
-        Self { fraction, ..self }
+    pub fn with_jitter_source(self, fraction: fn() -> f64) -> Self {
+        Self { jitter_source: fraction, ..self }
     }
 
     /// A number from 0 to 1.
-    pub(crate) fn fraction(&self) -> f64 {
-        (self.fraction)()
+    pub(crate) fn jitter_fraction(&self) -> f64 {
+        (self.jitter_source)()
     }
 
     /// Sends a body and gives the answer once its headers are there, whatever its status.
@@ -102,17 +102,17 @@ impl Http {
     pub(crate) async fn post(
         &self,
         config: &ProviderConfig,
-        what: Prepared,
-    ) -> Result<reqwest::Response, Failure> {
+        what: PreparedRequest,
+    ) -> Result<reqwest::Response, AttemptFailure> {
         let client = self.client(config, &what.url).await?;
         let json = HeaderValue::from_static("application/json");
         let stream = HeaderValue::from_static("text/event-stream, application/json");
         let mut headers = what.headers;
         headers.insert(header::CONTENT_TYPE, json);
         headers.insert(header::ACCEPT, stream);
-        replace(&mut headers, &config.headers);
+        override_headers(&mut headers, &config.headers);
         let request = client.post(what.url.clone()).headers(headers).body(what.body);
-        request.send().await.map_err(|error| of_transport(config, &what.url, &error))
+        request.send().await.map_err(|error| transport_failure(config, &what.url, &error))
     }
 
     /// Asks for something and gives the answer once its headers are there, whatever its status.
@@ -124,24 +124,24 @@ impl Http {
         config: &ProviderConfig,
         url: Url,
         mut headers: HeaderMap,
-    ) -> Result<reqwest::Response, Failure> {
+    ) -> Result<reqwest::Response, AttemptFailure> {
         let client = self.client(config, &url).await?;
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        replace(&mut headers, &config.headers);
+        override_headers(&mut headers, &config.headers);
         let request = client.get(url.clone()).headers(headers);
-        request.send().await.map_err(|error| of_transport(config, &url, &error))
+        request.send().await.map_err(|error| transport_failure(config, &url, &error))
     }
 
-    async fn client(&self, config: &ProviderConfig, url: &Url) -> Result<Client, Failure> {
-        let kind = ClientKind { secure: url.scheme() == "https", connect: config.timeouts.connect };
+    async fn client(&self, config: &ProviderConfig, url: &Url) -> Result<Client, AttemptFailure> {
+        let kind = HttpClientKey { secure: url.scheme() == "https", connect: config.timeouts.connect };
         let made =
             self.shared.clients.lock().iter().find(|(k, _)| *k == kind).map(|(_, client)| client.clone());
         if let Some(client) = made {
             return Ok(client);
         }
-        let tls = if kind.secure { self.tls().await } else { nobody_trusted() };
-        let client = tls.and_then(|tls| build(kind, tls).map_err(|error| error.to_string()));
-        let client = client.map_err(|problem| fault::of_setup(config, &problem))?;
+        let tls = if kind.secure { self.tls().await } else { empty_trust_config() };
+        let client = tls.and_then(|tls| build_client(kind, tls).map_err(|error| error.to_string()));
+        let client = client.map_err(|problem| transport_failure::setup_failure(config, &problem))?;
         let mut clients = self.shared.clients.lock();
         if clients.len() >= MAX_CLIENTS {
             clients.remove(0);
@@ -164,7 +164,7 @@ impl Http {
 }
 
 /// Puts the owner's headers in, in place of ours.
-fn replace(headers: &mut HeaderMap, with: &HeaderMap) {
+fn override_headers(headers: &mut HeaderMap, with: &HeaderMap) {
     for name in with.keys() {
         headers.remove(name);
     }
@@ -173,7 +173,7 @@ fn replace(headers: &mut HeaderMap, with: &HeaderMap) {
     }
 }
 
-fn build(kind: ClientKind, tls: ClientConfig) -> reqwest::Result<Client> {
+fn build_client(kind: HttpClientKey, tls: ClientConfig) -> reqwest::Result<Client> {
     Client::builder()
         .user_agent(USER_AGENT)
         .tls_backend_preconfigured(tls)
@@ -182,15 +182,15 @@ fn build(kind: ClientKind, tls: ClientConfig) -> reqwest::Result<Client> {
         .referer(false)
         .no_proxy()
         .http1_only()
-        .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS)
-        .tcp_keepalive(KEEP_ALIVE)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
+        .tcp_keepalive(KEEP_ALIVE_INTERVAL)
         .tcp_nodelay(true)
         .build()
 }
 
 /// For plain http, so that nobody reads the computer's authorities for it.
-fn nobody_trusted() -> Result<ClientConfig, String> {
+fn empty_trust_config() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let settings = settings.map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Tokens of one request, or of several together. A number that the provider does not report is not there; it is
 /// never taken for 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct ModelUsage {
     /// Read, those from the provider's cache among them.
     pub input: Option<u64>,
     /// Written, those spent on thinking among them.
@@ -18,7 +18,7 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-impl Usage {
+impl ModelUsage {
     /// This and another together; what only one of them reports stands as it is.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -37,7 +37,7 @@ impl Usage {
 
     /// This, with what a later report of the same request says in its place.
     #[must_use]
-    pub fn updated(self, later: Self) -> Self {
+    pub fn updated_with(self, later: Self) -> Self {
         Self {
             input: later.input.or(self.input),
             output: later.output.or(self.output),

@@ -11,13 +11,13 @@
 mod corpus;
 
 mod adapters {
-    mod answers;
     mod anthropic;
-    mod bodies;
     mod fakes;
     mod faults;
     mod gemini;
     mod http;
+    mod recorded_responses;
+    mod request_bodies;
     mod requests;
     mod server;
     mod support;

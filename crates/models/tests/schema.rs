@@ -13,8 +13,8 @@
 mod corpus;
 #[path = "schema/dialects.rs"]
 mod dialects;
-#[path = "schema/generate.rs"]
-mod generate;
+#[path = "schema/generator.rs"]
+mod generator;
 #[path = "schema/golden.rs"]
 mod golden;
 #[path = "schema/hostile.rs"]
@@ -26,9 +26,9 @@ mod strict;
 
 use std::collections::HashMap;
 
-use generate::Chance;
+use generator::SeededRng;
 use serde_json::Value;
-use toolway_models::schema::{ConvertedSchema, Target, parameters};
+use toolway_models::schema::{ConvertedSchema, SchemaTarget, convert_parameters};
 use toolway_types::RawJson;
 
 /// How many schemas are made, and how many values for each.
@@ -53,12 +53,12 @@ fn renamed(converted: &ConvertedSchema, value: &Value) -> Value {
 fn what_fits_the_original_fits_what_is_sent() {
     let (mut fitting, mut sent) = (0, 0);
     for seed in 0..SCHEMAS {
-        let mut chance = Chance::new(seed);
-        let original = generate::parameters(&mut chance);
+        let mut chance = SeededRng::new(seed);
+        let original = generator::parameters(&mut chance);
         let Ok(validator) = jsonschema::validator_for(&original) else { panic!("{seed}: {original}") };
         let raw = RawJson::from(&original);
-        for target in [Target::Gemini, Target::Anthropic, Target::OpenAi] {
-            let Ok(converted) = parameters(Some(&raw), target) else { continue };
+        for target in [SchemaTarget::Gemini, SchemaTarget::Anthropic, SchemaTarget::OpenAi] {
+            let Ok(converted) = convert_parameters(Some(&raw), target) else { continue };
             sent += 1;
             assert_eq!(
                 dialects::problems(target, &converted),
@@ -68,7 +68,7 @@ fn what_fits_the_original_fits_what_is_sent() {
             let Some(schema) = &converted.schema else { continue };
             let converted_validator = jsonschema::validator_for(&schema.to_value()).unwrap();
             for _ in 0..VALUES {
-                let value = generate::value(&original, &original, &mut chance, 0);
+                let value = generator::value(&original, &original, &mut chance, 0);
                 if value.is_object() && validator.is_valid(&value) {
                     fitting += 1;
                     let value = renamed(&converted, &value);
@@ -89,19 +89,19 @@ fn what_fits_the_original_fits_what_is_sent() {
 #[test]
 fn a_schema_that_was_made_looser_says_so() {
     for seed in 0..SCHEMAS {
-        let mut chance = Chance::new(seed);
-        let original = generate::parameters(&mut chance);
+        let mut chance = SeededRng::new(seed);
+        let original = generator::parameters(&mut chance);
         // Draft 7 lets a validator check formats, later ones do not.
         let validator = jsonschema::options().should_validate_formats(false).build(&original).unwrap();
         let raw = RawJson::from(&original);
-        for target in [Target::Gemini, Target::Anthropic, Target::OpenAi] {
-            let Ok(converted) = parameters(Some(&raw), target) else { continue };
-            let Some(schema) = converted.schema.as_ref().filter(|_| converted.lost.is_empty()) else {
+        for target in [SchemaTarget::Gemini, SchemaTarget::Anthropic, SchemaTarget::OpenAi] {
+            let Ok(converted) = convert_parameters(Some(&raw), target) else { continue };
+            let Some(schema) = converted.schema.as_ref().filter(|_| converted.losses.is_empty()) else {
                 continue;
             };
             let sent = jsonschema::validator_for(&schema.to_value()).unwrap();
             for _ in 0..VALUES {
-                let value = generate::value(&original, &original, &mut chance, 0);
+                let value = generator::value(&original, &original, &mut chance, 0);
                 if value.is_object() && sent.is_valid(&value) {
                     assert!(validator.is_valid(&value), "{seed} {target:?}\n{original}\n{schema:?}\n{value}");
                 }

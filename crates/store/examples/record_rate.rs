@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use toolway_core::caller::Door;
-use toolway_core::record::{ClosedCall, Durations, OpenedCall};
+use toolway_core::caller::EntryPoint;
+use toolway_core::record::{CallDurations, ClosedCall, OpenedCall};
 use toolway_store::{CallFilter, Durability, Store, StoreOptions};
 use toolway_types::{CallId, Outcome, PrincipalId, RawJson, Role, SystemClock, ToolId, ToolOutput};
 
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let due = rate * usize::try_from(began.elapsed().as_micros())? / 1_000_000;
         let push = Instant::now();
         for opened in running.drain(..) {
-            let durations = Durations { total: Duration::from_micros(1234), ..Durations::default() };
+            let durations = CallDurations { total: Duration::from_micros(1234), ..CallDurations::default() };
             drop(recorder.close(ClosedCall {
                 opened,
                 outcome: Arc::clone(&outcome),
@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 tool: Some(tool.clone()),
                 principal: principal.clone(),
                 role: Role::Client,
-                door: Door::WebSocket,
+                via: EntryPoint::WebSocket,
                 agent: None,
                 session: None,
                 turn: None,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
 
-use crate::call_row::Columns;
+use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -24,12 +24,12 @@ pub struct AgentRecord {
 
 /// The table of agents. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Agents<'s>(pub(crate) &'s Store);
+pub struct AgentRepository<'s>(pub(crate) &'s Store);
 
 const WRITING: &str = "writing of an agent";
 const READING: &str = "read of the agents";
 
-impl Agents<'_> {
+impl AgentRepository<'_> {
     /// Every agent, by name.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Agents<'_> {
         const ADD: &str = "INSERT INTO agents (name, body, created_ms, updated_ms) VALUES (?1, ?2, ?3, ?3)";
         let (name, body) = (name.to_owned(), body.get().to_owned());
         self.0
-            .durably(move |conn| {
+            .write_durably(move |conn| {
                 Box::pin(async move {
                     // Nobody else writes, so nothing happens between these two.
                     let change = sqlx::query(CHANGE).bind(body.clone()).bind(at_ms).bind(name.clone());
@@ -91,7 +91,7 @@ impl Agents<'_> {
 }
 
 fn read(row: &SqliteRow) -> Result<AgentRecord, StoreError> {
-    let columns = Columns(row);
+    let columns = RowColumns(row);
     Ok(AgentRecord {
         name: columns.required(0)?,
         body: columns.json(1)?.unwrap_or_default(),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use sqlx::Connection;
 use toolway_types::Clock;
 
-use crate::connect::Connector;
+use crate::connector::DatabaseConnector;
 use crate::error::StoreError;
-use crate::files::{self, BACKUPS, Scratch};
+use crate::files::{self, BACKUPS, ScratchFile};
 use crate::store::Store;
 
 /// Copies from before an upgrade that are kept.
@@ -21,19 +21,19 @@ impl Store {
     /// # Errors
     /// [`StoreError::Exists`] where there is something under that name; what the file system or SQLite says.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        let _alone = self.inner().long_work.lock().await;
+        let _alone = self.inner().maintenance_lock.lock().await;
         if to.exists() {
             return Err(StoreError::Exists { path: to.to_owned() });
         }
-        self.catch_up().await;
+        self.flush_before_read().await;
         copy_into(&self.inner().connector, to).await
     }
 }
 
 /// Keeps a copy of a database that is about to be brought up to date, and only the newest few of such copies.
-pub(crate) async fn before_upgrade(
+pub(crate) async fn backup_before_upgrade(
     dir: &Path,
-    connector: &Connector,
+    connector: &DatabaseConnector,
     clock: &dyn Clock,
     version: i64,
 ) -> Result<PathBuf, StoreError> {
@@ -42,25 +42,25 @@ pub(crate) async fn before_upgrade(
     let time = clock.now().strftime("%Y%m%dT%H%M%SZ");
     let copy = folder.join(format!("toolway-{version}-{time}.db"));
     copy_into(connector, &copy).await?;
-    forget_oldest(&folder)?;
+    remove_oldest_backups(&folder)?;
     Ok(copy)
 }
 
-async fn copy_into(connector: &Connector, to: &Path) -> Result<(), StoreError> {
+async fn copy_into(connector: &DatabaseConnector, to: &Path) -> Result<(), StoreError> {
     let failed = || StoreError::database("copy");
-    let part = Scratch::new(files::beside(to, ".part"))?;
+    let part = ScratchFile::new(files::with_suffix(to, ".part"))?;
     let mut conn = connector.helper().await.map_err(failed())?;
-    sqlx::query("VACUUM INTO ?").bind(text_of(part.path())?).execute(&mut conn).await.map_err(failed())?;
+    sqlx::query("VACUUM INTO ?").bind(path_text(part.path())?).execute(&mut conn).await.map_err(failed())?;
     conn.close().await.map_err(failed())?;
     let to = to.to_owned();
-    blocking(move || {
+    run_blocking(move || {
         files::sync(part.path())?;
-        part.keep_as(&to)
+        part.persist_as(&to)
     })
     .await
 }
 
-fn forget_oldest(folder: &Path) -> Result<(), StoreError> {
+fn remove_oldest_backups(folder: &Path) -> Result<(), StoreError> {
     let mut copies: Vec<(String, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder).map_err(StoreError::io("read", folder))? {
         let path = entry.map_err(StoreError::io("read", folder))?.path();
@@ -79,7 +79,7 @@ fn forget_oldest(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// A path as SQLite takes it.
-pub(crate) fn text_of(path: &Path) -> Result<String, StoreError> {
+pub(crate) fn path_text(path: &Path) -> Result<String, StoreError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name is not UTF-8");
         StoreError::io("use", path)(error)
@@ -87,7 +87,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String, StoreError> {
 }
 
 /// Runs what blocks on a thread for such work.
-pub(crate) async fn blocking<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closed))

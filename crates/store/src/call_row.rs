@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
-use toolway_core::caller::Door;
+use toolway_core::caller::EntryPoint;
 use toolway_core::record::CallNotes;
 use toolway_types::{CallId, Code, ErrorKind, PrincipalId, RawJson, Role, ToolId};
 
@@ -12,7 +12,8 @@ use crate::error::StoreError;
 /// Every role; its place is the number that stands in the database, so new ones go to the end.
 pub(crate) const ROLES: &[Role] = &[Role::Owner, Role::Client, Role::Device, Role::Companion];
 /// Every door; its place is the number that stands in the database, so new ones go to the end.
-pub(crate) const DOORS: &[Door] = &[Door::Rest, Door::WebSocket, Door::Agent, Door::Mcp, Door::Local];
+pub(crate) const ENTRY_POINTS: &[EntryPoint] =
+    &[EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Agent, EntryPoint::Mcp, EntryPoint::Local];
 
 /// The columns that [`CallRow::read`] reads, in its order.
 pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, source, tool, principal, role, door, \
@@ -56,8 +57,8 @@ pub struct CallRow {
     /// With which role.
     pub role: Role,
     /// Through which door.
-    #[serde(serialize_with = "door_word")]
-    pub door: Door,
+    #[serde(serialize_with = "serialize_entry_point")]
+    pub door: EntryPoint,
     /// The agent whose turn it belonged to.
     pub agent: Option<String>,
     /// The conversation it belonged to.
@@ -104,10 +105,10 @@ impl CallRow {
 
     /// Reads a row of [`COLUMNS`], and its place among all rows.
     pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Self), StoreError> {
-        let columns = Columns(row);
+        let columns = RowColumns(row);
         let tool = match (columns.text(6)?, columns.text(7)?) {
             (Some(source), Some(tool)) => {
-                let id = ToolId::new(parsed("source name", &source)?, parsed("tool name", &tool)?);
+                let id = ToolId::new(parse_text("source name", &source)?, parse_text("tool name", &tool)?);
                 Some(id)
             }
             _ => None,
@@ -126,8 +127,8 @@ impl CallRow {
                 name: columns.required(5)?,
                 tool,
                 principal: PrincipalId(columns.required(8)?.into()),
-                role: of_number("role", ROLES, columns.number(9)?)?,
-                door: of_number("door", DOORS, columns.number(10)?)?,
+                role: from_index("role", ROLES, columns.number(9)?)?,
+                door: from_index("door", ENTRY_POINTS, columns.number(10)?)?,
                 agent: columns.text(11)?,
                 session: columns.text(12)?,
                 turn: columns.text(13)?,
@@ -181,9 +182,9 @@ impl StoredNotes {
 }
 
 /// Reads columns by their place.
-pub(crate) struct Columns<'r>(pub(crate) &'r SqliteRow);
+pub(crate) struct RowColumns<'r>(pub(crate) &'r SqliteRow);
 
-impl Columns<'_> {
+impl RowColumns<'_> {
     pub(crate) fn number(&self, at: usize) -> Result<i64, StoreError> {
         self.0.try_get(at).map_err(StoreError::database("read"))
     }
@@ -226,7 +227,7 @@ impl Columns<'_> {
 }
 
 /// A text as the type it stands for.
-pub(crate) fn parsed<T: std::str::FromStr>(what: &'static str, text: &str) -> Result<T, StoreError> {
+pub(crate) fn parse_text<T: std::str::FromStr>(what: &'static str, text: &str) -> Result<T, StoreError> {
     text.parse().map_err(|_| StoreError::BadValue { what, text: text.to_owned() })
 }
 
@@ -246,15 +247,15 @@ fn status(number: i64) -> Result<CallStatus, StoreError> {
 }
 
 /// The number that stands in the database for one of a few words.
-pub(crate) fn number_of<T: PartialEq>(all: &[T], one: T) -> i64 {
+pub(crate) fn index_of<T: PartialEq>(all: &[T], one: T) -> i64 {
     all.iter().position(|known| *known == one).and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
 }
 
-pub(crate) fn of_number<T: Copy>(what: &'static str, all: &[T], number: i64) -> Result<T, StoreError> {
+pub(crate) fn from_index<T: Copy>(what: &'static str, all: &[T], number: i64) -> Result<T, StoreError> {
     let known = usize::try_from(number).ok().and_then(|at| all.get(at));
     known.copied().ok_or_else(|| StoreError::BadValue { what, text: number.to_string() })
 }
 
-fn door_word<S: Serializer>(door: &Door, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_entry_point<S: Serializer>(door: &EntryPoint, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(door.as_str())
 }

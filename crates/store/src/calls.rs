@@ -2,9 +2,9 @@
 
 mod export;
 mod filter;
-mod needle;
 mod page;
-mod remove;
+mod removal;
+mod search_pattern;
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::writer::rows::key_of;
 
-use page::{Reading, Room};
+use page::{CallReader, PageLimits};
 
-pub use filter::{CallFilter, Cursor, StatusFilter, TextFilter, ToolFilter, UnknownStatus};
+pub use filter::{CallCursor, CallFilter, StatusFilter, TextFilter, ToolFilter, UnknownStatus};
 pub use page::CallOrder;
-pub use remove::Removal;
+pub use removal::CallRemoval;
 
 /// Most calls of one page.
 const MAX_PAGE: usize = 1000;
 /// Most bytes of arguments and outcomes on one page, past which it ends early.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 /// How long one page looks for a text.
-const LOOKING: Duration = Duration::from_millis(250);
+const SEARCH_TIME: Duration = Duration::from_millis(250);
 
 /// Some of the recorded calls, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,14 +35,14 @@ pub struct CallPage {
     /// The calls.
     pub calls: Vec<CallRow>,
     /// Where the next page starts; none where this was the last.
-    pub next: Option<Cursor>,
+    pub next: Option<CallCursor>,
 }
 
 /// The recorded calls.
 #[derive(Debug, Clone, Copy)]
-pub struct Calls<'s>(pub(crate) &'s Store);
+pub struct CallRepository<'s>(pub(crate) &'s Store);
 
-impl Calls<'_> {
+impl CallRepository<'_> {
     /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
     /// of them (1 to 1,000), and at most about 8 MiB; what comes after is on the next page.
     ///
@@ -54,12 +54,12 @@ impl Calls<'_> {
     pub async fn list(
         &self,
         filter: &CallFilter,
-        cursor: Option<&Cursor>,
+        cursor: Option<&CallCursor>,
         limit: usize,
     ) -> Result<CallPage, StoreError> {
-        self.0.catch_up().await;
-        let room = Room { calls: limit.clamp(1, MAX_PAGE), bytes: MAX_PAGE_BYTES, time: LOOKING };
-        let reading = Reading { store: self.0, filter, order: CallOrder::NewestFirst, newest: None };
+        self.0.flush_before_read().await;
+        let room = PageLimits { calls: limit.clamp(1, MAX_PAGE), bytes: MAX_PAGE_BYTES, time: SEARCH_TIME };
+        let reading = CallReader { store: self.0, filter, order: CallOrder::NewestFirst, newest: None };
         reading.page(cursor.copied(), room).await
     }
 
@@ -73,7 +73,7 @@ impl Calls<'_> {
             return Ok(found);
         }
         // Its record may still be on its way.
-        self.0.catch_up().await;
+        self.0.flush_before_read().await;
         self.find(id).await
     }
 
@@ -89,7 +89,7 @@ impl Calls<'_> {
 }
 
 /// The place of the call that was first written last.
-async fn newest(store: &Store) -> Result<i64, StoreError> {
+async fn newest_seq(store: &Store) -> Result<i64, StoreError> {
     let (newest,): (i64,) = sqlx::query_as("SELECT coalesce(max(seq), 0) FROM calls")
         .fetch_one(store.readers())
         .await
@@ -97,7 +97,7 @@ async fn newest(store: &Store) -> Result<i64, StoreError> {
     Ok(newest)
 }
 
-pub(crate) fn as_number(count: usize) -> i64 {
+pub(crate) fn usize_to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

@@ -40,7 +40,7 @@ pub enum StoreError {
         "{} is a database, but not one of Toolway's; it was left as it is. Use another data folder, or move the file away",
         path.display()
     )]
-    NotOurs {
+    ForeignDatabase {
         /// The file.
         path: PathBuf,
     },
@@ -157,7 +157,7 @@ impl StoreError {
 }
 
 /// SQLite's primary result codes that pass by themselves or once there is room again.
-const PASSING: &[i32] = &[
+const TRANSIENT_CODES: &[i32] = &[
     5,  // busy
     6,  // locked
     7,  // out of memory
@@ -175,11 +175,11 @@ pub(crate) fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
 
 /// Whether the same write may succeed later. An error that is not SQLite's own (its thread is gone, the
 /// file can't be opened) counts as passing: the connection is made anew.
-pub(crate) fn is_passing(error: &sqlx::Error) -> bool {
-    sqlite_code(error).is_none_or(|code| PASSING.contains(&code))
+pub(crate) fn is_transient(error: &sqlx::Error) -> bool {
+    sqlite_code(error).is_none_or(|code| TRANSIENT_CODES.contains(&code))
 }
 
 /// Whether the connection itself is in doubt, rather than the database busy or full.
-pub(crate) fn spoils_connection(error: &sqlx::Error) -> bool {
+pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| !matches!(code, 5 | 6 | 13))
 }

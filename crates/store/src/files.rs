@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
-use crate::migrate::APPLICATION_ID;
+use crate::migrations::APPLICATION_ID;
 
 /// The database's file name in the data folder.
 pub(crate) const DATABASE: &str = "toolway.db";
@@ -16,7 +16,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum DatabaseFile {
     /// Nothing, or an empty file.
     Empty,
     /// One of our databases, with the version that its header names. What is still in the write-ahead log
@@ -31,15 +31,15 @@ pub(crate) enum Found {
 ///
 /// # Errors
 /// Where it can't be read, is no database, or is another program's.
-pub(crate) fn look_at(path: &Path) -> Result<Found, StoreError> {
+pub(crate) fn inspect_file(path: &Path) -> Result<DatabaseFile, StoreError> {
     let mut head = Vec::with_capacity(100);
     match File::open(path) {
         Ok(file) => file.take(100).read_to_end(&mut head).map_err(StoreError::io("read", path))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Empty),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(DatabaseFile::Empty),
         Err(error) => return Err(StoreError::io("read", path)(error)),
     };
     if head.is_empty() {
-        return Ok(Found::Empty);
+        return Ok(DatabaseFile::Empty);
     }
     if !head.starts_with(MAGIC) {
         return Err(StoreError::NotADatabase { path: path.to_owned() });
@@ -49,8 +49,8 @@ pub(crate) fn look_at(path: &Path) -> Result<Found, StoreError> {
         Some(u32::from_be_bytes(bytes.try_into().ok()?))
     };
     match (number(60), number(68)) {
-        (Some(version), Some(APPLICATION_ID)) => Ok(Found::Ours { version: i64::from(version) }),
-        (Some(_), Some(_)) => Err(StoreError::NotOurs { path: path.to_owned() }),
+        (Some(version), Some(APPLICATION_ID)) => Ok(DatabaseFile::Ours { version: i64::from(version) }),
+        (Some(_), Some(_)) => Err(StoreError::ForeignDatabase { path: path.to_owned() }),
         _ => Err(StoreError::NotADatabase { path: path.to_owned() }),
     }
 }
@@ -76,9 +76,9 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes a database and the files beside it readable by their owner only.
-pub(crate) fn tighten_database(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn restrict_database(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm"] {
-        let beside = beside(path, suffix);
+        let beside = with_suffix(path, suffix);
         if beside.exists() {
             tighten(&beside)?;
         }
@@ -103,7 +103,7 @@ fn tighten(_: &Path) -> Result<(), StoreError> {
 }
 
 /// The path with something put at its end.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -116,7 +116,7 @@ pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Brings a renamed file's new name to the disk, where folders can be synced.
-pub(crate) fn sync_folder_of(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_parent_folder(path: &Path) -> Result<(), StoreError> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -129,12 +129,12 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<(), StoreError> {
 
 /// A file that is removed when this goes, with what SQLite may have put beside it, unless it was kept.
 #[derive(Debug)]
-pub(crate) struct Scratch(Option<PathBuf>);
+pub(crate) struct ScratchFile(Option<PathBuf>);
 
-impl Scratch {
+impl ScratchFile {
     /// Makes an empty private file; one left over from an earlier attempt is replaced.
     pub(crate) fn new(path: PathBuf) -> Result<Self, StoreError> {
-        remove_with_beside(&path);
+        remove_with_companions(&path);
         private_file(&path)?;
         Ok(Self(Some(path)))
     }
@@ -144,28 +144,28 @@ impl Scratch {
     }
 
     /// Gives the finished file its name.
-    pub(crate) fn keep_as(mut self, to: &Path) -> Result<(), StoreError> {
+    pub(crate) fn persist_as(mut self, to: &Path) -> Result<(), StoreError> {
         if let Some(path) = self.0.take()
             && let Err(error) = fs::rename(&path, to)
         {
             self.0 = Some(path);
             return Err(StoreError::io("create", to)(error));
         }
-        sync_folder_of(to)
+        sync_parent_folder(to)
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            remove_with_beside(path);
+            remove_with_companions(path);
         }
     }
 }
 
-fn remove_with_beside(path: &Path) {
+fn remove_with_companions(path: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         // Most of these don't exist; one that can't be removed is found out when it is made anew.
-        let _ = fs::remove_file(beside(path, suffix));
+        let _ = fs::remove_file(with_suffix(path, suffix));
     }
 }

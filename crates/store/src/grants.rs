@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 
-use crate::call_row::{Columns, parsed};
+use crate::call_row::{RowColumns, parse_text};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -55,21 +55,21 @@ impl GrantDecision {
 /// No such kind of grant, or no such decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither a kind of grant nor a decision")]
-pub struct UnknownGrantWord(pub String);
+pub struct UnknownGrantValue(pub String);
 
 impl FromStr for GrantKind {
-    type Err = UnknownGrantWord;
-    fn from_str(text: &str) -> Result<Self, UnknownGrantWord> {
+    type Err = UnknownGrantValue;
+    fn from_str(text: &str) -> Result<Self, UnknownGrantValue> {
         let all = [Self::Permission, Self::Approval];
-        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantWord(text.to_owned()))
+        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantValue(text.to_owned()))
     }
 }
 
 impl FromStr for GrantDecision {
-    type Err = UnknownGrantWord;
-    fn from_str(text: &str) -> Result<Self, UnknownGrantWord> {
+    type Err = UnknownGrantValue;
+    fn from_str(text: &str) -> Result<Self, UnknownGrantValue> {
         let all = [Self::Granted, Self::DeniedAlways];
-        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantWord(text.to_owned()))
+        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantValue(text.to_owned()))
     }
 }
 
@@ -124,13 +124,13 @@ impl GrantRecord {
 
 /// The table of grants. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Grants<'s>(pub(crate) &'s Store);
+pub struct GrantRepository<'s>(pub(crate) &'s Store);
 
 const WRITING: &str = "writing of a grant";
 const COLUMNS: &str = "id, kind, permission, source, tool, principal, agent, decision, created_ms, created_by, \
      expires_ms, revoked_ms";
 
-impl Grants<'_> {
+impl GrantRepository<'_> {
     /// Every grant, oldest first; those that were revoked or have ended too, for as long as records of calls
     /// are kept.
     ///
@@ -189,7 +189,7 @@ impl Grants<'_> {
 }
 
 /// Throws away grants that have not counted since before a time.
-pub(crate) async fn forget_ended(store: &Store, before_ms: i64) -> Result<(), StoreError> {
+pub(crate) async fn remove_ended(store: &Store, before_ms: i64) -> Result<(), StoreError> {
     const ENDED: &str = "SELECT EXISTS (SELECT 1 FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?)";
     const FORGET: &str = "DELETE FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
@@ -206,16 +206,16 @@ pub(crate) async fn forget_ended(store: &Store, before_ms: i64) -> Result<(), St
 }
 
 fn read(row: &SqliteRow) -> Result<GrantRecord, StoreError> {
-    let columns = Columns(row);
+    let columns = RowColumns(row);
     Ok(GrantRecord {
         id: columns.required(0)?,
-        kind: parsed("kind of grant", &columns.required(1)?)?,
+        kind: parse_text("kind of grant", &columns.required(1)?)?,
         permission: columns.text(2)?,
         source: columns.required(3)?,
         tool: columns.required(4)?,
         principal: columns.text(5)?,
         agent: columns.text(6)?,
-        decision: parsed("decision", &columns.required(7)?)?,
+        decision: parse_text("decision", &columns.required(7)?)?,
         created_ms: columns.number(8)?,
         created_by: columns.required(9)?,
         expires_ms: columns.number_or_none(10)?,

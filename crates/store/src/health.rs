@@ -33,7 +33,7 @@ pub struct StoreFault {
 
 /// The counters behind [`StoreHealth`].
 #[derive(Debug)]
-pub(crate) struct Counters {
+pub(crate) struct RecordingCounters {
     clock: Arc<dyn Clock>,
     written: AtomicU64,
     lost: AtomicU64,
@@ -41,7 +41,7 @@ pub(crate) struct Counters {
     last_error: Mutex<Option<StoreFault>>,
 }
 
-impl Counters {
+impl RecordingCounters {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -52,15 +52,15 @@ impl Counters {
         }
     }
 
-    pub(crate) fn wrote(&self, rows: usize) {
+    pub(crate) fn add_written(&self, rows: usize) {
         self.written.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn lost(&self, records: usize) {
+    pub(crate) fn add_lost(&self, records: usize) {
         self.lost.fetch_add(records as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn lost_so_far(&self) -> u64 {
+    pub(crate) fn lost_count(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
@@ -69,18 +69,18 @@ impl Counters {
         self.failing.store(failing, Ordering::Release);
     }
 
-    pub(crate) fn fault(&self, text: String) {
+    pub(crate) fn record_fault(&self, text: String) {
         *self.last_error.lock() = Some(StoreFault { text, at_ms: self.clock.now_ms() });
     }
 
-    pub(crate) fn last_text(&self) -> Option<String> {
+    pub(crate) fn last_error_text(&self) -> Option<String> {
         self.last_error.lock().as_ref().map(|fault| fault.text.clone())
     }
 
-    pub(crate) fn read(&self, records_waiting: usize) -> StoreHealth {
+    pub(crate) fn health(&self, records_waiting: usize) -> StoreHealth {
         StoreHealth {
             records_written: self.written.load(Ordering::Relaxed),
-            records_lost: self.lost_so_far(),
+            records_lost: self.lost_count(),
             records_waiting,
             failing: self.failing.load(Ordering::Acquire),
             last_error: self.last_error.lock().clone(),

@@ -10,15 +10,15 @@
 
 mod agents;
 mod backup;
-mod beside;
 mod call_row;
 mod calls;
-mod connect;
+mod connector;
 mod error;
 mod files;
 mod grants;
 mod health;
-mod migrate;
+mod maintenance;
+mod migrations;
 mod options;
 mod outcome;
 mod recorder;
@@ -33,28 +33,32 @@ mod tokens;
 mod usage;
 mod writer;
 
-pub use agents::{AgentRecord, Agents};
+pub use agents::{AgentRecord, AgentRepository};
 pub use call_row::{CallRow, CallStatus};
 pub use calls::{
-    CallFilter, CallOrder, CallPage, Calls, Cursor, Removal, StatusFilter, TextFilter, ToolFilter,
-    UnknownStatus,
+    CallCursor, CallFilter, CallOrder, CallPage, CallRemoval, CallRepository, StatusFilter, TextFilter,
+    ToolFilter, UnknownStatus,
 };
 pub use error::StoreError;
-pub use grants::{GrantDecision, GrantKind, GrantRecord, Grants, UnknownGrantWord};
+pub use grants::{GrantDecision, GrantKind, GrantRecord, GrantRepository, UnknownGrantValue};
 pub use health::{StoreFault, StoreHealth};
 pub use options::{Durability, StoreOptions};
-pub use retention::Removed;
-pub use rules::{RuleRecord, Rules};
+pub use retention::RemovedCalls;
+pub use rules::{RuleRecord, RuleRepository};
 pub use sessions::{
-    Appended, Begun, MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES, MessagePage, MessageRecord,
-    NewMessage, NewTurn, RemovedSession, SessionCursor, SessionFilter, SessionPage, SessionRecord, Sessions,
-    StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnRecord, TurnState,
+    AppendedMessages, MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES, MessagePage, MessageRecord,
+    NewMessage, NewTurn, RemovedSession, SessionCursor, SessionPage, SessionRecord, SessionRecordFilter,
+    SessionRepository, StartedTurn, StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnRecord,
+    TurnState,
 };
-pub use sources::{SourceRecord, Sources};
-pub use specs::{Document, Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
+pub use sources::{SourceRecord, SourceRepository};
+pub use specs::{LazySpecDocument, RegisteredSpec, SourceSpecs, SpecFingerprint, SpecRepository, SpecRow};
 pub use store::Store;
-pub use tokens::{TokenRecord, Tokens};
-pub use usage::{ModelRequestRecord, RequestStatus, ToolUsageRow, Usage, UsageBy, UsageFilter, UsageRow};
+pub use tokens::{TokenRecord, TokenRepository};
+pub use usage::{
+    ModelRequestRecord, ModelUsageGrouping, ModelUsageRow, RequestStatus, ToolUsageRow, UsageFilter,
+    UsageRepository,
+};
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use toolway_types::{Code, ContentPart, Envelope, Outcome, RawJson, ToolError, ToolOutput};
+use toolway_types::{Code, ContentPart, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput};
 
 /// Room for the fields of a cut text's mark.
-const MARK: usize = 96;
+const CUT_MARKER_BYTES: usize = 96;
 
 /// Roughly how many bytes an outcome keeps in memory. Cheap: it writes nothing out.
 pub(crate) fn weight(outcome: &Outcome) -> usize {
@@ -46,7 +46,7 @@ fn value_weight(value: &serde_json::Value) -> usize {
 /// The envelope's text, of at most `cap` bytes.
 pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
     let mut text = Vec::with_capacity(weight(outcome) + 64);
-    let written = serde_json::to_writer(&mut text, &Envelope(outcome)).is_ok();
+    let written = serde_json::to_writer(&mut text, &ResultEnvelope(outcome)).is_ok();
     let text = String::from_utf8(text).unwrap_or_default();
     if written && text.len() <= cap {
         return text;
@@ -57,16 +57,16 @@ pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
             format!(r#""status":"error","error_type":"{}","code":"{}","#, error.kind(), error.code)
         }
     };
-    marked(&head, &text, cap)
+    truncated_json(&head, &text, cap)
 }
 
 /// A JSON text, of at most `cap` bytes.
-pub(crate) fn cut(text: &str, cap: usize) -> Arc<str> {
-    if text.len() <= cap { text.into() } else { marked("", text, cap).into() }
+pub(crate) fn truncate(text: &str, cap: usize) -> Arc<str> {
+    if text.len() <= cap { text.into() } else { truncated_json("", text, cap).into() }
 }
 
-fn marked(head: &str, text: &str, cap: usize) -> String {
-    let room = cap.saturating_sub(head.len() + MARK);
+fn truncated_json(head: &str, text: &str, cap: usize) -> String {
+    let room = cap.saturating_sub(head.len() + CUT_MARKER_BYTES);
     let mut used = 0;
     let mut kept = 0;
     for c in text.chars() {
@@ -86,7 +86,7 @@ fn marked(head: &str, text: &str, cap: usize) -> String {
 
 /// An envelope as it is read back.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredEnvelope {
     status: String,
     #[serde(default)]
     result: RawJson,
@@ -108,7 +108,7 @@ struct Stored {
 /// The outcome that a stored envelope came from: written out again, it gives the same text. None where the
 /// text was cut or is no envelope.
 pub(crate) fn decode(text: &str) -> Option<Outcome> {
-    let stored: Stored = serde_json::from_str(text).ok()?;
+    let stored: StoredEnvelope = serde_json::from_str(text).ok()?;
     if stored.cut {
         return None;
     }
@@ -132,13 +132,15 @@ pub(crate) fn decode(text: &str) -> Option<Outcome> {
 }
 
 /// How calls end that were open when the gateway stopped without closing them.
-pub(crate) fn restarted() -> Outcome {
+pub(crate) fn restart_outcome() -> Outcome {
     let error = ToolError::new(
         Code::GatewayRestarted,
         "The gateway stopped while this call was running, so its result is not known",
     );
     Outcome::Error(
-        error.dispatched(true).with_hint("It may have had its effects; check that before you call it again"),
+        error
+            .with_dispatched(true)
+            .with_hint("It may have had its effects; check that before you call it again"),
     )
 }
 

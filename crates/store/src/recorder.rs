@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::SqlitePool;
-use toolway_core::record::{ClosedCall, Commit, Durations, EarlierCall, OpenedCall, Recorder};
+use toolway_core::record::{CallDurations, ClosedCall, EarlierCall, OpenedCall, RecordCommit, Recorder};
 use toolway_types::PrincipalId;
 
-use crate::call_row::{Columns, call_id};
+use crate::call_row::{RowColumns, call_id};
 use crate::error::StoreError;
-use crate::health::Counters;
+use crate::health::RecordingCounters;
 use crate::outcome;
-use crate::store::Inner;
-use crate::writer::queue::{Queue, Record};
+use crate::store::StoreInner;
+use crate::writer::queue::{QueuedCall, WriteQueue};
 
 /// Records calls in the store. Keeps the store open while it lives.
 #[derive(Debug)]
 pub(crate) struct StoreRecorder {
-    queue: Arc<Queue>,
-    counters: Arc<Counters>,
+    queue: Arc<WriteQueue>,
+    counters: Arc<RecordingCounters>,
     readers: SqlitePool,
-    _store: Arc<Inner>,
+    _store: Arc<StoreInner>,
 }
 
 impl StoreRecorder {
-    pub(crate) fn new(store: Arc<Inner>) -> Self {
+    pub(crate) fn new(store: Arc<StoreInner>) -> Self {
         Self {
             queue: Arc::clone(&store.queue),
             counters: Arc::clone(&store.counters),
@@ -34,14 +34,14 @@ impl StoreRecorder {
         }
     }
 
-    fn record(&self, record: Record) -> Commit {
+    fn record(&self, record: QueuedCall) -> RecordCommit {
         self.queue.push(record).unwrap_or_else(|_| {
-            self.counters.lost(1);
-            Commit::Queued
+            self.counters.add_lost(1);
+            RecordCommit::Queued
         })
     }
 
-    async fn stored(
+    async fn find_stored(
         &self,
         principal: &PrincipalId,
         key: &str,
@@ -58,7 +58,7 @@ impl StoreRecorder {
             .await
             .map_err(StoreError::database("look-up of an earlier call"))?;
         let Some(row) = row else { return Ok(None) };
-        let columns = Columns(&row);
+        let columns = RowColumns(&row);
         let hash = columns.blob(2)?;
         let hash = hash.try_into().map_err(|hash: Vec<u8>| StoreError::BadValue {
             what: "hash of an idempotency key",
@@ -69,7 +69,7 @@ impl StoreRecorder {
             id: call_id(&columns.blob(1)?)?,
             hash,
             outcome: columns.text(3)?.and_then(|text| outcome::decode(&text)).map(Arc::new),
-            durations: Durations {
+            durations: CallDurations {
                 total: duration(4)?,
                 waiting: duration(5)?,
                 queued: duration(6)?,
@@ -82,22 +82,22 @@ impl StoreRecorder {
 
 #[async_trait]
 impl Recorder for StoreRecorder {
-    fn open(&self, call: Arc<OpenedCall>) -> Commit {
-        self.record(Record::Opened(call))
+    fn open(&self, call: Arc<OpenedCall>) -> RecordCommit {
+        self.record(QueuedCall::Opened(call))
     }
 
-    fn close(&self, call: ClosedCall) -> Commit {
-        self.record(Record::Closed(call))
+    fn close(&self, call: ClosedCall) -> RecordCommit {
+        self.record(QueuedCall::Closed(call))
     }
 
-    async fn find_keyed(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
+    async fn find_by_key(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
         // The queue first: what leaves it while the database is read stands in the database already.
         let waiting =
-            self.queue.keyed(principal, key).filter(|record| record.opened().started_ms >= since_ms);
-        let stored = match self.stored(principal, key, since_ms).await {
+            self.queue.find_keyed(principal, key).filter(|record| record.opened().started_ms >= since_ms);
+        let stored = match self.find_stored(principal, key, since_ms).await {
             Ok(stored) => stored,
             Err(error) => {
-                self.counters.fault(error.to_string());
+                self.counters.record_fault(error.to_string());
                 tracing::error!(%error, "an earlier call with the same idempotency key could not be looked up");
                 None
             }
@@ -106,17 +106,17 @@ impl Recorder for StoreRecorder {
             (Some(waiting), Some((started_ms, stored))) if started_ms > waiting.opened().started_ms => {
                 Some(stored)
             }
-            (Some(waiting), _) => earlier(&waiting),
+            (Some(waiting), _) => earlier_call(&waiting),
             (None, stored) => stored.map(|(_, stored)| stored),
         }
     }
 }
 
-fn earlier(record: &Record) -> Option<EarlierCall> {
+fn earlier_call(record: &QueuedCall) -> Option<EarlierCall> {
     let opened = record.opened();
     let (outcome, durations) = match record {
-        Record::Opened(_) => (None, Durations::default()),
-        Record::Closed(closed) => (Some(Arc::clone(&closed.outcome)), closed.durations),
+        QueuedCall::Opened(_) => (None, CallDurations::default()),
+        QueuedCall::Closed(closed) => (Some(Arc::clone(&closed.outcome)), closed.durations),
     };
     Some(EarlierCall { id: opened.id, hash: opened.key.as_ref()?.hash, outcome, durations })
 }

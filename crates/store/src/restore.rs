@@ -6,12 +6,12 @@ use std::path::Path;
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use crate::backup::{blocking, text_of};
-use crate::connect::Connector;
+use crate::backup::{path_text, run_blocking};
+use crate::connector::DatabaseConnector;
 use crate::error::{StoreError, sqlite_code};
-use crate::files::{self, Found, Scratch};
-use crate::migrate;
-use crate::store::{Inner, LeftOpen, Store};
+use crate::files::{self, DatabaseFile, ScratchFile};
+use crate::migrations;
+use crate::store::{InterruptedWork, Store, StoreInner};
 
 impl Store {
     /// Replaces everything with a backup's contents, in one transaction. The backup is not touched: a copy of
@@ -28,25 +28,25 @@ impl Store {
     /// Nothing has changed then.
     pub async fn restore_from(&self, backup: &Path) -> Result<(), StoreError> {
         let inner = self.inner();
-        let _alone = inner.long_work.lock().await;
-        let known = migrate::newest(inner.migrations);
-        match files::look_at(backup)? {
-            Found::Ours { version } if version > 0 => migrate::check_known(backup, version, known)?,
-            Found::Ours { .. } | Found::Empty => {
+        let _alone = inner.maintenance_lock.lock().await;
+        let known = migrations::newest_version(inner.migrations);
+        match files::inspect_file(backup)? {
+            DatabaseFile::Ours { version } if version > 0 => migrations::check_known(backup, version, known)?,
+            DatabaseFile::Ours { .. } | DatabaseFile::Empty => {
                 return Err(StoreError::NotADatabase { path: backup.to_owned() });
             }
         }
-        let copy = copy_of(backup, &inner.dir).await?;
-        make_ready(copy.path(), backup, inner).await?;
-        let incoming = text_of(copy.path())?;
-        self.durably(|conn| Box::pin(replace_with(conn, incoming))).await
+        let copy = copy_backup(backup, &inner.dir).await?;
+        prepare_copy(copy.path(), backup, inner).await?;
+        let incoming = path_text(copy.path())?;
+        self.write_durably(|conn| Box::pin(replace_with(conn, incoming))).await
     }
 }
 
-async fn copy_of(backup: &Path, dir: &Path) -> Result<Scratch, StoreError> {
+async fn copy_backup(backup: &Path, dir: &Path) -> Result<ScratchFile, StoreError> {
     let (from, to) = (backup.to_owned(), dir.join("restore.part"));
-    blocking(move || {
-        let copy = Scratch::new(to)?;
+    run_blocking(move || {
+        let copy = ScratchFile::new(to)?;
         let mut source = File::open(&from).map_err(StoreError::io("read", &from))?;
         let mut target =
             OpenOptions::new().write(true).open(copy.path()).map_err(StoreError::io("write", copy.path()))?;
@@ -57,23 +57,23 @@ async fn copy_of(backup: &Path, dir: &Path) -> Result<Scratch, StoreError> {
 }
 
 /// Checks the copy of a backup and brings it to this program's version.
-async fn make_ready(copy: &Path, backup: &Path, inner: &Inner) -> Result<(), StoreError> {
-    let failed = || checking(backup);
-    let mut conn = Connector::new(copy, &inner.options).helper().await.map_err(failed())?;
+async fn prepare_copy(copy: &Path, backup: &Path, inner: &StoreInner) -> Result<(), StoreError> {
+    let failed = || backup_error(backup);
+    let mut conn = DatabaseConnector::new(copy, &inner.options).helper().await.map_err(failed())?;
     let (finding,): (String,) =
         sqlx::query_as("PRAGMA integrity_check(1)").fetch_one(&mut conn).await.map_err(failed())?;
     if finding != "ok" {
         return Err(StoreError::Damaged { path: backup.to_owned(), finding });
     }
-    let version = migrate::version_of(&mut conn).await?;
-    migrate::check_known(backup, version, migrate::newest(inner.migrations))?;
-    migrate::apply(&mut conn, inner.migrations, version).await?;
-    LeftOpen::close(&mut conn, inner.clock.now_ms()).await?;
+    let version = migrations::version_of(&mut conn).await?;
+    migrations::check_known(backup, version, migrations::newest_version(inner.migrations))?;
+    migrations::apply(&mut conn, inner.migrations, version).await?;
+    InterruptedWork::close_interrupted(&mut conn, inner.clock.now_ms()).await?;
     conn.close().await.map_err(failed())
 }
 
 /// What an error means while a backup is checked.
-fn checking(backup: &Path) -> impl FnOnce(sqlx::Error) -> StoreError {
+fn backup_error(backup: &Path) -> impl FnOnce(sqlx::Error) -> StoreError {
     let path = backup.to_owned();
     move |source| match sqlite_code(&source) {
         // Malformed, or no database after all.

@@ -23,7 +23,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What was thrown away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Removed {
+pub struct RemovedCalls {
     /// How many calls.
     pub calls: u64,
     /// By how many bytes the database's file shrank, or will when its log is next moved into it.
@@ -38,9 +38,9 @@ impl Store {
     ///
     /// # Errors
     /// What SQLite says; what was thrown away until then stays so.
-    pub async fn enforce_retention(&self) -> Result<Removed, StoreError> {
+    pub async fn enforce_retention(&self) -> Result<RemovedCalls, StoreError> {
         let options = &self.inner().options;
-        let mut removed = Removed::default();
+        let mut removed = RemovedCalls::default();
         let mut limit = i64::MAX;
         if options.retention_bytes > 0 {
             let calls = i64::try_from(options.retention_bytes).unwrap_or(i64::MAX);
@@ -49,24 +49,24 @@ impl Store {
         if options.retention_days > 0 {
             let oldest = self.inner().clock.now_ms() - i64::from(options.retention_days) * DAY_MS;
             removed = remove_older(self, oldest).await?;
-            grants::forget_ended(self, oldest).await?;
+            grants::remove_ended(self, oldest).await?;
         }
-        while Pages::read(self).await?.used_bytes() > limit {
+        while DatabasePages::read(self).await?.used_bytes() > limit {
             let calls = remove_step(self, i64::MAX).await?;
             if calls == 0 {
                 break;
             }
             removed.calls += calls;
         }
-        specs::sweep(self).await?;
-        removed.freed_bytes = give_back(self).await?;
+        specs::remove_unused_documents(self).await?;
+        removed.freed_bytes = release_pages(self).await?;
         Ok(removed)
     }
 }
 
 /// Throws away calls that started before a time.
-pub(crate) async fn remove_older(store: &Store, before_ms: i64) -> Result<Removed, StoreError> {
-    let mut removed = Removed::default();
+pub(crate) async fn remove_older(store: &Store, before_ms: i64) -> Result<RemovedCalls, StoreError> {
+    let mut removed = RemovedCalls::default();
     loop {
         let calls = remove_step(store, before_ms).await?;
         if calls == 0 {
@@ -95,11 +95,11 @@ async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
             break;
         }
     }
-    if seqs.is_empty() { Ok(0) } else { remove_these(store, &seqs).await }
+    if seqs.is_empty() { Ok(0) } else { remove_by_seq(store, &seqs).await }
 }
 
 /// Throws away calls by their places, but for those that still run. Answers how many.
-pub(crate) async fn remove_these(store: &Store, seqs: &[i64]) -> Result<u64, StoreError> {
+pub(crate) async fn remove_by_seq(store: &Store, seqs: &[i64]) -> Result<u64, StoreError> {
     const DELETE: &str = "DELETE FROM calls WHERE seq IN (SELECT value FROM json_each(?)) AND status <> 0";
     let seqs = serde_json::Value::from(seqs).to_string();
     store
@@ -129,8 +129,8 @@ async fn conversation_bytes(store: &Store) -> Result<i64, StoreError> {
 }
 
 /// Gives empty pages back to the file system, but for a reserve. Answers how many bytes.
-pub(crate) async fn give_back(store: &Store) -> Result<u64, StoreError> {
-    let before = Pages::read(store).await?;
+pub(crate) async fn release_pages(store: &Store) -> Result<u64, StoreError> {
+    let before = DatabasePages::read(store).await?;
     let mut now = before;
     while now.free > PAGES_KEPT.max(now.all / 16) {
         let sql = AssertSqlSafe(format!("PRAGMA incremental_vacuum({STEP_PAGES})"));
@@ -142,7 +142,7 @@ pub(crate) async fn give_back(store: &Store) -> Result<u64, StoreError> {
                 })
             })
             .await?;
-        let next = Pages::read(store).await?;
+        let next = DatabasePages::read(store).await?;
         if next.all >= now.all {
             // Made without the ability to shrink.
             break;
@@ -154,13 +154,13 @@ pub(crate) async fn give_back(store: &Store) -> Result<u64, StoreError> {
 
 /// How large the database is.
 #[derive(Debug, Clone, Copy)]
-struct Pages {
+struct DatabasePages {
     all: i64,
     free: i64,
     size: i64,
 }
 
-impl Pages {
+impl DatabasePages {
     async fn read(store: &Store) -> Result<Self, StoreError> {
         const SQL: &str = "SELECT page_count, freelist_count, page_size \
              FROM pragma_page_count, pragma_freelist_count, pragma_page_size";

@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row, SqliteConnection};
 use toolway_types::RawJson;
 
-use crate::call_row::Columns;
+use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -23,11 +23,11 @@ pub struct RuleRecord {
 
 /// The table of rules. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'s>(pub(crate) &'s Store);
+pub struct RuleRepository<'s>(pub(crate) &'s Store);
 
 const WRITING: &str = "writing of a rule";
 
-impl Rules<'_> {
+impl RuleRepository<'_> {
     /// Every rule, in the order in which they are tried.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Rules<'_> {
              VALUES (?, (SELECT coalesce(max(position) + 1, 0) FROM rules), ?, ?)";
         let (name, body) = (name.to_owned(), body.get().to_owned());
         self.0
-            .durably(move |conn| {
+            .write_durably(move |conn| {
                 Box::pin(async move {
                     // Nobody else writes, so nothing happens between these two.
                     let change = sqlx::query(CHANGE).bind(body.clone()).bind(name.clone());
@@ -82,7 +82,7 @@ impl Rules<'_> {
     pub async fn move_to(&self, name: &str, before: usize) -> Result<bool, StoreError> {
         let name = name.to_owned();
         self.0
-            .durably(move |conn| {
+            .write_durably(move |conn| {
                 Box::pin(async move {
                     let moved = reorder(conn, &name, before).await;
                     moved.map_err(StoreError::database(WRITING))
@@ -110,7 +110,7 @@ async fn reorder(conn: &mut SqliteConnection, name: &str, before: usize) -> Resu
 }
 
 fn read(row: &SqliteRow) -> Result<RuleRecord, StoreError> {
-    let columns = Columns(row);
+    let columns = RowColumns(row);
     Ok(RuleRecord {
         name: columns.required(0)?,
         body: columns.json(1)?.unwrap_or_default(),

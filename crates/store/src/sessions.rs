@@ -5,28 +5,28 @@
 //! text that a search looks through.
 
 mod drafts;
-mod interrupted;
+mod interrupted_turns;
 mod messages;
 mod record;
-mod remove;
+mod removal;
 mod search;
 mod turns;
 
 use sqlx::{QueryBuilder, Sqlite};
 
-use crate::call_row::Columns;
+use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::store::Store;
 
-pub(crate) use drafts::{Draft, write as write_drafts};
-pub(crate) use interrupted::close_running_turns;
+pub(crate) use drafts::{ResponseDraft, write as write_drafts};
+pub(crate) use interrupted_turns::close_running_turns;
 pub use messages::MessagePage;
 pub use record::{
     MessageRecord, NewMessage, SessionRecord, StoredRole, TitleBy, TokenCounts, TurnRecord, TurnState,
 };
-pub use remove::RemovedSession;
-pub use search::{SessionCursor, SessionFilter, SessionPage};
-pub use turns::{Appended, Begun, NewTurn, TurnEnding, TurnOpening};
+pub use removal::RemovedSession;
+pub use search::{SessionCursor, SessionPage, SessionRecordFilter};
+pub use turns::{AppendedMessages, NewTurn, StartedTurn, TurnEnding, TurnOpening};
 
 /// Most bytes of one message, its parts and its text together (32 MiB).
 pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
@@ -40,15 +40,15 @@ const WRITING: &str = "writing of a conversation";
 
 /// The sessions: all of them, or one principal's.
 #[derive(Debug, Clone, Copy)]
-pub struct Sessions<'s> {
+pub struct SessionRepository<'s> {
     pub(crate) store: &'s Store,
     pub(crate) principal: Option<&'s str>,
 }
 
-impl<'s> Sessions<'s> {
+impl<'s> SessionRepository<'s> {
     /// Those of one principal. Others look as if they did not exist.
     #[must_use]
-    pub fn of(self, principal: &'s str) -> Self {
+    pub fn for_principal(self, principal: &'s str) -> Self {
         Self { principal: Some(principal), ..self }
     }
 
@@ -59,7 +59,7 @@ impl<'s> Sessions<'s> {
     pub async fn get(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(record::SESSION_COLUMNS).push(" FROM sessions WHERE id = ").push_bind(id.to_owned());
-        self.push_whose(&mut sql);
+        self.push_principal(&mut sql);
         let row =
             sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
         row.as_ref().map(SessionRecord::read).transpose()
@@ -71,9 +71,9 @@ impl<'s> Sessions<'s> {
     /// What SQLite says.
     pub async fn count(&self) -> Result<u64, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT count(*) FROM sessions WHERE true");
-        self.push_whose(&mut sql);
+        self.push_principal(&mut sql);
         let row = sql.build().fetch_one(self.store.readers()).await.map_err(StoreError::database(READING))?;
-        Ok(u64::try_from(Columns(&row).number(0)?).unwrap_or(0))
+        Ok(u64::try_from(RowColumns(&row).number(0)?).unwrap_or(0))
     }
 
     /// Gives a session a title, or with `None` takes it away. A model's title never takes the place of a person's.
@@ -96,14 +96,14 @@ impl<'s> Sessions<'s> {
     }
 
     /// Adds the condition of whose they are to a statement that has a `WHERE` already.
-    fn push_whose(&self, sql: &mut QueryBuilder<Sqlite>) {
+    fn push_principal(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(principal) = self.principal {
             sql.push(" AND principal = ").push_bind(principal.to_owned());
         }
     }
 
     /// The same for what belongs to a session: `column` holds the session's id.
-    fn push_whose_session(&self, sql: &mut QueryBuilder<Sqlite>, column: &'static str) {
+    fn push_session_principal(&self, sql: &mut QueryBuilder<Sqlite>, column: &'static str) {
         if let Some(principal) = self.principal {
             sql.push(" AND EXISTS (SELECT 1 FROM sessions WHERE id = ").push(column);
             sql.push(" AND principal = ").push_bind(principal.to_owned()).push(")");

@@ -5,11 +5,11 @@ use sqlx::Connection;
 use sqlx::sqlite::SqliteRow;
 use toolway_types::Slug;
 
-use crate::call_row::{Columns, parsed};
+use crate::call_row::{RowColumns, parse_text};
 use crate::error::StoreError;
 use crate::specs;
 use crate::store::Store;
-use crate::writer::soft::SourceChange;
+use crate::writer::soft_changes::SourceChange;
 
 /// A source. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,19 +40,19 @@ pub struct SourceRecord {
 
 /// The table of sources.
 #[derive(Debug, Clone, Copy)]
-pub struct Sources<'s>(pub(crate) &'s Store);
+pub struct SourceRepository<'s>(pub(crate) &'s Store);
 
 const WRITING: &str = "writing of a source";
 const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_version, created_ms, last_seen_ms, \
      tools, removed_ms";
 
-impl Sources<'_> {
+impl SourceRepository<'_> {
     /// Every source, by slug; removed ones too, because their slugs are not free.
     ///
     /// # Errors
     /// What SQLite says.
     pub async fn all(&self) -> Result<Vec<SourceRecord>, StoreError> {
-        self.0.catch_up().await;
+        self.0.flush_before_read().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sources ORDER BY slug"));
         let rows = self.0.rows("read of the sources", sqlx::query(sql)).await?;
         rows.iter().map(read).collect()
@@ -122,7 +122,7 @@ impl Sources<'_> {
         let remove = sqlx::query(REMOVE).bind(at_ms).bind(slug.to_string());
         let forget = specs::forget(slug);
         self.0
-            .durably(move |conn| {
+            .write_durably(move |conn| {
                 Box::pin(async move {
                     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
                     let removed = remove.execute(&mut *transaction).await.map_err(failed())?;
@@ -146,10 +146,10 @@ impl Sources<'_> {
 }
 
 fn read(row: &SqliteRow) -> Result<SourceRecord, StoreError> {
-    let columns = Columns(row);
+    let columns = RowColumns(row);
     let tools = columns.required(9)?;
     Ok(SourceRecord {
-        slug: parsed("source name", &columns.required(0)?)?,
+        slug: parse_text("source name", &columns.required(0)?)?,
         token_id: columns.required(1)?,
         identity_key: columns.required(2)?,
         kind: columns.required(3)?,

@@ -15,27 +15,27 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use toolway_types::Slug;
 
-use crate::call_row::{Columns, parsed};
+use crate::call_row::{RowColumns, parse_text};
 use crate::error::StoreError;
 use crate::store::Store;
 
 /// SHA-256 of a document.
-pub type Fingerprint = [u8; 32];
+pub type SpecFingerprint = [u8; 32];
 
 /// Most tools of one source that are remembered; four times what a connection may offer.
 const MAX_TOOLS: usize = 16_384;
 /// Most bytes of documents that are kept of one source.
 const MAX_BYTES: usize = 64 << 20;
 /// Most tools that one statement writes.
-const LINES: usize = 4096;
+const MAX_TOOLS_PER_STATEMENT: usize = 4096;
 /// Most documents that are swept at a time.
-const SWEPT: i64 = 500;
+const SWEEP_BATCH: i64 = 500;
 
 /// A document, made when it is written and not before: those of many tools are never in memory together.
 #[derive(Clone)]
-pub struct Document(Arc<dyn Fn() -> String + Send + Sync>);
+pub struct LazySpecDocument(Arc<dyn Fn() -> String + Send + Sync>);
 
-impl Document {
+impl LazySpecDocument {
     /// What `make` makes, always the same. It is called by the thread that writes, which must not end by it.
     #[must_use]
     pub fn new(make: impl Fn() -> String + Send + Sync + 'static) -> Self {
@@ -49,19 +49,19 @@ impl Document {
     }
 }
 
-impl fmt::Debug for Document {
+impl fmt::Debug for LazySpecDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document").finish_non_exhaustive()
     }
 }
 
-impl From<&str> for Document {
+impl From<&str> for LazySpecDocument {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<String> for Document {
+impl From<String> for LazySpecDocument {
     fn from(text: String) -> Self {
         Self::new(move || text.clone())
     }
@@ -69,17 +69,17 @@ impl From<String> for Document {
 
 /// A tool as it was registered.
 #[derive(Debug, Clone)]
-pub struct SpecNote {
+pub struct RegisteredSpec {
     /// Its name at its source.
     pub tool: String,
     /// Its document's fingerprint.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: SpecFingerprint,
     /// What is shown when it changes.
-    pub document: Document,
+    pub document: LazySpecDocument,
 }
 
 /// Tools that a source registers.
-pub type SourceNotes = (Slug, Vec<SpecNote>);
+pub type SourceSpecs = (Slug, Vec<RegisteredSpec>);
 
 /// What is known of a tool's specs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,9 +87,9 @@ pub struct SpecRow {
     /// The tool's name at its source.
     pub tool: String,
     /// The spec that its owner let pass.
-    pub approved: Fingerprint,
+    pub approved: SpecFingerprint,
     /// The one that it was last registered with.
-    pub current: Fingerprint,
+    pub current: SpecFingerprint,
     /// Where they differ, when it last changed, in milliseconds since the Unix epoch.
     pub changed_ms: Option<i64>,
 }
@@ -104,13 +104,13 @@ impl SpecRow {
 
 /// The tables of specs.
 #[derive(Debug, Clone, Copy)]
-pub struct Specs<'s>(pub(crate) &'s Store);
+pub struct SpecRepository<'s>(pub(crate) &'s Store);
 
 const READING: &str = "read of the specs";
 const WRITING: &str = "writing of specs";
 const USED: &str = "(SELECT approved FROM tool_specs UNION SELECT current FROM tool_specs)";
 
-impl Specs<'_> {
+impl SpecRepository<'_> {
     /// What is known of every tool, by source, each source's by name.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Specs<'_> {
         let rows = self.0.rows(READING, sqlx::query(ALL)).await?;
         let mut all = BTreeMap::<String, Vec<SpecRow>>::new();
         for row in &rows {
-            all.entry(Columns(row).required(4)?).or_default().push(read(row)?);
+            all.entry(RowColumns(row).required(4)?).or_default().push(read(row)?);
         }
         Ok(all)
     }
@@ -130,7 +130,7 @@ impl Specs<'_> {
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn of(&self, source: &Slug) -> Result<Vec<SpecRow>, StoreError> {
+    pub async fn of_source(&self, source: &Slug) -> Result<Vec<SpecRow>, StoreError> {
         const OF: &str =
             "SELECT tool, approved, current, changed_ms FROM tool_specs WHERE source = ? ORDER BY tool";
         let rows = sqlx::query(OF)
@@ -147,7 +147,7 @@ impl Specs<'_> {
     /// # Errors
     /// What SQLite says.
     pub async fn of_tools(&self, tools: &[(&Slug, &str)]) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
-        of_pairs(self.0.readers(), &pairs(tools.iter().copied())).await
+        of_pairs(self.0.readers(), &tools_json(tools.iter().copied())).await
     }
 
     /// Notes tools as a source registers them, all or none. Where nothing is new, nothing is written. Answers
@@ -158,14 +158,14 @@ impl Specs<'_> {
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn note(
+    pub async fn register(
         &self,
         source: &Slug,
-        specs: &[SpecNote],
+        specs: &[RegisteredSpec],
         at_ms: i64,
     ) -> Result<Vec<SpecRow>, StoreError> {
-        self.note_many(vec![(source.clone(), specs.to_vec())], at_ms).await?;
-        self.of(source).await
+        self.register_many(vec![(source.clone(), specs.to_vec())], at_ms).await?;
+        self.of_source(source).await
     }
 
     /// Does [`Specs::note`] for several sources in one transaction, so that a thousand devices that come at once
@@ -173,18 +173,18 @@ impl Specs<'_> {
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn note_many(
+    pub async fn register_many(
         &self,
-        notes: Vec<SourceNotes>,
+        notes: Vec<SourceSpecs>,
         at_ms: i64,
     ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
         let (rows, bytes) =
             self.0.write(move |conn| Box::pin(async move { write(conn, &notes, at_ms).await })).await?;
         // A source that changes its tools again and again leaves documents behind faster than retention comes by.
-        let unswept = &self.0.inner().unswept;
+        let unswept = &self.0.inner().unswept_bytes;
         if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
             unswept.store(0, Ordering::Relaxed);
-            if let Err(error) = sweep(self.0).await {
+            if let Err(error) = remove_unused_documents(self.0).await {
                 tracing::warn!(%error, "specs that no tool has any more could not be thrown away");
             }
         }
@@ -200,7 +200,7 @@ impl Specs<'_> {
         &self,
         source: &Slug,
         tool: &str,
-        fingerprint: Fingerprint,
+        fingerprint: SpecFingerprint,
     ) -> Result<bool, StoreError> {
         const APPROVE: &str = "UPDATE tool_specs SET approved = current, changed_ms = NULL \
              WHERE source = ? AND tool = ? AND current = ?";
@@ -213,13 +213,13 @@ impl Specs<'_> {
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn document(&self, fingerprint: &Fingerprint) -> Result<Option<String>, StoreError> {
+    pub async fn document(&self, fingerprint: &SpecFingerprint) -> Result<Option<String>, StoreError> {
         let row = sqlx::query("SELECT document FROM spec_documents WHERE fingerprint = ?")
             .bind(fingerprint.to_vec())
             .fetch_optional(self.0.readers())
             .await
             .map_err(StoreError::database(READING))?;
-        row.map(|row| Columns(&row).required(0)).transpose()
+        row.map(|row| RowColumns(&row).required(0)).transpose()
     }
 
     /// Forgets a source's tools: the next specs it registers pass as its first. Answers whether it had any.
@@ -239,7 +239,7 @@ pub(crate) fn forget(
 }
 
 /// Throws away documents that no tool has any more.
-pub(crate) async fn sweep(store: &Store) -> Result<(), StoreError> {
+pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreError> {
     let find = format!("SELECT hex(fingerprint) FROM spec_documents WHERE fingerprint NOT IN {USED} LIMIT ?");
     // One of them may be in use again by now.
     let delete = format!(
@@ -248,14 +248,14 @@ pub(crate) async fn sweep(store: &Store) -> Result<(), StoreError> {
     );
     loop {
         let rows = sqlx::query(sqlx::AssertSqlSafe(find.clone()))
-            .bind(SWEPT)
+            .bind(SWEEP_BATCH)
             .fetch_all(store.readers())
             .await
             .map_err(StoreError::database(READING))?;
         if rows.is_empty() {
             return Ok(());
         }
-        let unused = rows.iter().map(|row| Columns(row).required(0)).collect::<Result<Vec<_>, _>>()?;
+        let unused = rows.iter().map(|row| RowColumns(row).required(0)).collect::<Result<Vec<_>, _>>()?;
         let unused = serde_json::Value::from(unused).to_string();
         let delete = sqlx::query(sqlx::AssertSqlSafe(delete.clone())).bind(unused);
         if !store.change("removal of old specs", delete).await? {
@@ -265,7 +265,7 @@ pub(crate) async fn sweep(store: &Store) -> Result<(), StoreError> {
 }
 
 /// Sources and names as one JSON text.
-fn pairs<'t>(tools: impl IntoIterator<Item = (&'t Slug, &'t str)>) -> String {
+fn tools_json<'t>(tools: impl IntoIterator<Item = (&'t Slug, &'t str)>) -> String {
     let pair = |(source, tool): (&'t Slug, &'t str)| serde_json::Value::from(vec![source.as_str(), tool]);
     serde_json::Value::from_iter(tools.into_iter().map(pair)).to_string()
 }
@@ -280,7 +280,7 @@ async fn of_pairs(
         sqlx::query(OF).bind(pairs).fetch_all(executor).await.map_err(StoreError::database(READING))?;
     let mut all = HashMap::<Slug, Vec<SpecRow>>::new();
     for row in &rows {
-        let source = parsed("source name", &Columns(row).required(4)?)?;
+        let source = parse_text("source name", &RowColumns(row).required(4)?)?;
         all.entry(source).or_default().push(read(row)?);
     }
     Ok(all)
@@ -310,13 +310,13 @@ async fn bytes_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<us
 }
 
 /// The specs that are not what is known, as far as there is room for more tools beside the `held`.
-fn what_is_new<'s>(
+fn changed_specs<'s>(
     source: &Slug,
     known: &[SpecRow],
     held: usize,
-    specs: &'s [SpecNote],
-) -> Vec<&'s SpecNote> {
-    let current: HashMap<&str, &Fingerprint> =
+    specs: &'s [RegisteredSpec],
+) -> Vec<&'s RegisteredSpec> {
+    let current: HashMap<&str, &SpecFingerprint> =
         known.iter().map(|row| (row.tool.as_str(), &row.current)).collect();
     let mut room = MAX_TOOLS.saturating_sub(held);
     let mut fresh = Vec::new();
@@ -340,7 +340,7 @@ fn what_is_new<'s>(
 
 /// A tool on its way into the database.
 #[derive(Serialize)]
-struct Line<'s> {
+struct SpecInsertRow<'s> {
     source: &'s str,
     tool: &'s str,
     fingerprint: String,
@@ -349,7 +349,7 @@ struct Line<'s> {
 /// Writes what is new. Answers what is known now of the tools, and how many bytes were written.
 async fn write(
     conn: &mut SqliteConnection,
-    notes: &[SourceNotes],
+    notes: &[SourceSpecs],
     at_ms: i64,
 ) -> Result<(HashMap<Slug, Vec<SpecRow>>, usize), StoreError> {
     const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
@@ -358,18 +358,18 @@ async fn write(
          ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
          changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
          WHERE current <> excluded.current";
-    let noted = pairs(
+    let noted = tools_json(
         notes.iter().flat_map(|(source, specs)| specs.iter().map(move |spec| (source, spec.tool.as_str()))),
     );
     let failed = || StoreError::database(WRITING);
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     let known = of_pairs(&mut *transaction, &noted).await?;
-    let mut documents = Documents::default();
+    let mut documents = DocumentBatch::default();
     let mut lines = Vec::new();
     for (source, specs) in notes {
         let held = count_of(&mut *transaction, source).await?;
         let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
-        let fresh = what_is_new(source, known, held, specs);
+        let fresh = changed_specs(source, known, held, specs);
         // Of a source of which nothing is known nothing is kept either.
         let used =
             if held == 0 || fresh.is_empty() { 0 } else { bytes_of(&mut *transaction, source).await? };
@@ -377,14 +377,14 @@ async fn write(
         for spec in fresh {
             documents.write(&mut transaction, spec, &mut room).await.map_err(failed())?;
             let (source, fingerprint) = (source.as_str(), hex(&spec.fingerprint));
-            lines.push(Line { source, tool: &spec.tool, fingerprint });
+            lines.push(SpecInsertRow { source, tool: &spec.tool, fingerprint });
         }
     }
     if lines.is_empty() {
         return Ok((known, 0));
     }
     let mut bytes = documents.bytes;
-    for lines in lines.chunks(LINES) {
+    for lines in lines.chunks(MAX_TOOLS_PER_STATEMENT) {
         let lines = serde_json::to_string(lines).unwrap_or_default();
         bytes += lines.len();
         let query = sqlx::query(TOOLS).bind(lines).bind(at_ms);
@@ -402,19 +402,19 @@ async fn write(
 
 /// The documents of one transaction.
 #[derive(Default)]
-struct Documents {
+struct DocumentBatch {
     /// How long each is.
-    lengths: HashMap<Fingerprint, usize>,
-    written: HashSet<Fingerprint>,
+    lengths: HashMap<SpecFingerprint, usize>,
+    written: HashSet<SpecFingerprint>,
     bytes: usize,
 }
 
-impl Documents {
+impl DocumentBatch {
     /// Writes one if there is room for it.
     async fn write(
         &mut self,
         conn: &mut SqliteConnection,
-        spec: &SpecNote,
+        spec: &RegisteredSpec,
         room: &mut usize,
     ) -> Result<(), sqlx::Error> {
         const DOCUMENT: &str =
@@ -448,14 +448,14 @@ fn hex(bytes: &[u8]) -> String {
 
 fn read(row: &SqliteRow) -> Result<SpecRow, StoreError> {
     Ok(SpecRow {
-        tool: Columns(row).required(0)?,
+        tool: RowColumns(row).required(0)?,
         approved: fingerprint(row, 1)?,
         current: fingerprint(row, 2)?,
-        changed_ms: Columns(row).number_or_none(3)?,
+        changed_ms: RowColumns(row).number_or_none(3)?,
     })
 }
 
-fn fingerprint(row: &SqliteRow, at: usize) -> Result<Fingerprint, StoreError> {
+fn fingerprint(row: &SqliteRow, at: usize) -> Result<SpecFingerprint, StoreError> {
     let bytes: &[u8] = row.try_get(at).map_err(StoreError::database("read"))?;
     bytes.try_into().map_err(|_| StoreError::BadValue {
         what: "fingerprint of a spec",

@@ -12,56 +12,56 @@ use tokio::sync::oneshot;
 use toolway_core::record::Recorder;
 use toolway_types::Clock;
 
-use crate::agents::Agents;
+use crate::agents::AgentRepository;
 use crate::backup;
-use crate::calls::Calls;
-use crate::connect::Connector;
+use crate::calls::CallRepository;
+use crate::connector::DatabaseConnector;
 use crate::error::{StoreError, sqlite_code};
-use crate::files::{self, DATABASE, Found};
-use crate::grants::Grants;
-use crate::health::{Counters, StoreHealth};
-use crate::migrate::{self, MIGRATIONS, Migration};
+use crate::files::{self, DATABASE, DatabaseFile};
+use crate::grants::GrantRepository;
+use crate::health::{RecordingCounters, StoreHealth};
+use crate::migrations::{self, MIGRATIONS, Migration};
 use crate::options::StoreOptions;
 use crate::outcome;
 use crate::recorder::StoreRecorder;
-use crate::rules::Rules;
-use crate::sessions::{Sessions, close_running_turns};
-use crate::sources::Sources;
-use crate::specs::Specs;
-use crate::tokens::Tokens;
-use crate::usage::Usage;
+use crate::rules::RuleRepository;
+use crate::sessions::{SessionRepository, close_running_turns};
+use crate::sources::SourceRepository;
+use crate::specs::SpecRepository;
+use crate::tokens::TokenRepository;
+use crate::usage::UsageRepository;
 use crate::writer;
-use crate::writer::queue::Queue;
-use crate::writer::work::{self, OnConnection};
+use crate::writer::job::{self, ConnectionFuture};
+use crate::writer::queue::WriteQueue;
 
 /// The database in the data folder. Cheap to clone; closed when the last clone and the last recorder go, or
 /// by [`Store::close`].
 #[derive(Debug, Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store(Arc<StoreInner>);
 
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct StoreInner {
     pub(crate) dir: PathBuf,
-    pub(crate) connector: Connector,
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) connector: DatabaseConnector,
+    pub(crate) queue: Arc<WriteQueue>,
+    pub(crate) counters: Arc<RecordingCounters>,
     pub(crate) readers: SqlitePool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) options: StoreOptions,
     pub(crate) migrations: &'static [Migration],
     /// Held by backups and restores, of which one goes on at a time.
-    pub(crate) long_work: tokio::sync::Mutex<()>,
+    pub(crate) maintenance_lock: tokio::sync::Mutex<()>,
     /// Held by statements that look through calls, of which one runs at a time.
-    pub(crate) looking_through: tokio::sync::Mutex<()>,
+    pub(crate) search_lock: tokio::sync::Mutex<()>,
     /// Bytes of documents of specs that were written since those that no tool has were last thrown away.
-    pub(crate) unswept: AtomicUsize,
-    left_open: LeftOpen,
-    ended: Mutex<Option<oneshot::Receiver<()>>>,
+    pub(crate) unswept_bytes: AtomicUsize,
+    interrupted: InterruptedWork,
+    writer_ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// What was found going on when the store was opened, and closed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LeftOpen {
+pub(crate) struct InterruptedWork {
     calls: u64,
     turns: u64,
 }
@@ -89,33 +89,33 @@ impl Store {
     ) -> Result<Self, StoreError> {
         files::private_folder(dir)?;
         let path = dir.join(DATABASE);
-        let found = files::look_at(&path)?;
-        if let Found::Ours { version } = found {
-            migrate::check_known(&path, version, migrate::newest(migrations))?;
+        let found = files::inspect_file(&path)?;
+        if let DatabaseFile::Ours { version } = found {
+            migrations::check_known(&path, version, migrations::newest_version(migrations))?;
         }
         files::private_file(&path)?;
-        let connector = Connector::new(&path, &options);
-        let mut conn = connector.writer().await.map_err(|error| opening(&path, error))?;
+        let connector = DatabaseConnector::new(&path, &options);
+        let mut conn = connector.writer().await.map_err(|error| open_error(&path, error))?;
         prepare(&mut conn, found, dir, &connector, &*clock, migrations).await?;
-        let left_open = LeftOpen::close(&mut conn, clock.now_ms()).await?;
-        left_open.say();
-        files::tighten_database(&path)?;
+        let left_open = InterruptedWork::close_interrupted(&mut conn, clock.now_ms()).await?;
+        left_open.log();
+        files::restrict_database(&path)?;
 
-        Self::around(connector, conn, dir, clock, options, migrations, left_open)
+        Self::from_connection(connector, conn, dir, clock, options, migrations, left_open)
     }
 
     /// Over an open connection.
-    pub(crate) fn around(
-        connector: Connector,
+    pub(crate) fn from_connection(
+        connector: DatabaseConnector,
         conn: SqliteConnection,
         dir: &Path,
         clock: Arc<dyn Clock>,
         options: StoreOptions,
         migrations: &'static [Migration],
-        left_open: LeftOpen,
+        left_open: InterruptedWork,
     ) -> Result<Self, StoreError> {
-        let queue = Arc::new(Queue::new(&options));
-        let counters = Arc::new(Counters::new(Arc::clone(&clock)));
+        let queue = Arc::new(WriteQueue::new(&options));
+        let counters = Arc::new(RecordingCounters::new(Arc::clone(&clock)));
         let readers = connector.readers();
         let ended = writer::start(
             Arc::clone(&queue),
@@ -125,7 +125,7 @@ impl Store {
             conn,
         )
         .map_err(StoreError::io("start the writer of", connector.path()))?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(StoreInner {
             dir: dir.to_owned(),
             connector,
             queue,
@@ -134,24 +134,24 @@ impl Store {
             clock,
             options,
             migrations,
-            long_work: tokio::sync::Mutex::new(()),
-            looking_through: tokio::sync::Mutex::new(()),
-            unswept: AtomicUsize::new(0),
-            left_open,
-            ended: Mutex::new(Some(ended)),
+            maintenance_lock: tokio::sync::Mutex::new(()),
+            search_lock: tokio::sync::Mutex::new(()),
+            unswept_bytes: AtomicUsize::new(0),
+            interrupted: left_open,
+            writer_ended: Mutex::new(Some(ended)),
         })))
     }
 
     /// How many calls were found open when the store was opened, and closed as `gateway_restarted`.
     #[must_use]
     pub fn closed_at_open(&self) -> u64 {
-        self.0.left_open.calls
+        self.0.interrupted.calls
     }
 
     /// How many turns were found running when the store was opened, and marked as interrupted.
     #[must_use]
     pub fn interrupted_at_open(&self) -> u64 {
-        self.0.left_open.turns
+        self.0.interrupted.turns
     }
 
     /// The database's file.
@@ -168,62 +168,62 @@ impl Store {
 
     /// The recorded calls.
     #[must_use]
-    pub fn calls(&self) -> Calls<'_> {
-        Calls(self)
+    pub fn calls(&self) -> CallRepository<'_> {
+        CallRepository(self)
     }
 
     /// The tokens.
     #[must_use]
-    pub fn tokens(&self) -> Tokens<'_> {
-        Tokens(self)
+    pub fn tokens(&self) -> TokenRepository<'_> {
+        TokenRepository(self)
     }
 
     /// The sources of tools.
     #[must_use]
-    pub fn sources(&self) -> Sources<'_> {
-        Sources(self)
+    pub fn sources(&self) -> SourceRepository<'_> {
+        SourceRepository(self)
     }
 
     /// The grants.
     #[must_use]
-    pub fn grants(&self) -> Grants<'_> {
-        Grants(self)
+    pub fn grants(&self) -> GrantRepository<'_> {
+        GrantRepository(self)
     }
 
     /// The policy rules that were made over the network.
     #[must_use]
-    pub fn rules(&self) -> Rules<'_> {
-        Rules(self)
+    pub fn rules(&self) -> RuleRepository<'_> {
+        RuleRepository(self)
     }
 
     /// The specs of tools.
     #[must_use]
-    pub fn specs(&self) -> Specs<'_> {
-        Specs(self)
+    pub fn specs(&self) -> SpecRepository<'_> {
+        SpecRepository(self)
     }
 
     /// The agents that were made over the network or on the command line.
     #[must_use]
-    pub fn agents(&self) -> Agents<'_> {
-        Agents(self)
+    pub fn agents(&self) -> AgentRepository<'_> {
+        AgentRepository(self)
     }
 
     /// The conversations.
     #[must_use]
-    pub fn sessions(&self) -> Sessions<'_> {
-        Sessions { store: self, principal: None }
+    pub fn sessions(&self) -> SessionRepository<'_> {
+        SessionRepository { store: self, principal: None }
     }
 
     /// What models were asked, and what it cost.
     #[must_use]
-    pub fn usage(&self) -> Usage<'_> {
-        Usage(self)
+    pub fn usage(&self) -> UsageRepository<'_> {
+        UsageRepository(self)
     }
 
     /// How the recording of calls fares.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
-        self.0.counters.read(self.0.queue.waiting())
+        self.0.counters.health(self.0.queue.waiting())
     }
 
     /// Has everything written that waits now.
@@ -231,10 +231,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unwritten`] where the database could not be written to: the records still wait.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        match work::flush(&self.0.queue).await? {
+        match job::flush(&self.0.queue).await? {
             0 => Ok(()),
             waiting => {
-                let why = self.0.counters.last_text().unwrap_or_default();
+                let why = self.0.counters.last_error_text().unwrap_or_default();
                 Err(StoreError::Unwritten { waiting, why })
             }
         }
@@ -243,7 +243,7 @@ impl Store {
     /// Writes what waits and closes the database. Records that come later are lost, and counted.
     pub async fn close(&self) {
         self.0.queue.stop();
-        let ended = self.0.ended.lock().take();
+        let ended = self.0.writer_ended.lock().take();
         if let Some(ended) = ended {
             // It resolves by being dropped.
             let _ = ended.await;
@@ -251,7 +251,7 @@ impl Store {
         self.0.readers.close().await;
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
+    pub(crate) fn inner(&self) -> &StoreInner {
         &self.0
     }
 
@@ -260,21 +260,21 @@ impl Store {
     }
 
     /// Runs something on the connection that writes; its commits are on disk when it answers.
-    pub(crate) async fn durably<T, F>(&self, job: F) -> Result<T, StoreError>
+    pub(crate) async fn write_durably<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> OnConnection<'c, T> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> ConnectionFuture<'c, T> + Send + 'static,
     {
-        work::run(&self.0.queue, true, job).await
+        job::run(&self.0.queue, true, job).await
     }
 
     /// Runs something on the connection that writes; its commits survive the program, not the computer.
     pub(crate) async fn write<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> OnConnection<'c, T> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> ConnectionFuture<'c, T> + Send + 'static,
     {
-        work::run(&self.0.queue, false, job).await
+        job::run(&self.0.queue, false, job).await
     }
 
     /// Runs one statement, durably. Answers whether it changed anything.
@@ -283,7 +283,7 @@ impl Store {
         doing: &'static str,
         query: Query<'static, Sqlite, SqliteArguments>,
     ) -> Result<bool, StoreError> {
-        self.durably(move |conn| {
+        self.write_durably(move |conn| {
             Box::pin(async move {
                 let done = query.execute(conn).await.map_err(StoreError::database(doing))?;
                 Ok(done.rows_affected() > 0)
@@ -310,21 +310,21 @@ impl Store {
 
     /// Before something is read: what was recorded so far should be in it. Not where the database can't be
     /// written to, which would only hold up the reader.
-    pub(crate) async fn catch_up(&self) {
+    pub(crate) async fn flush_before_read(&self) {
         if !self.0.queue.is_degraded() {
             // What fails here is in the store's health.
-            let _ = work::flush(&self.0.queue).await;
+            let _ = job::flush(&self.0.queue).await;
         }
     }
 }
 
-impl Drop for Inner {
+impl Drop for StoreInner {
     fn drop(&mut self) {
         self.queue.stop();
     }
 }
 
-pub(crate) fn opening(path: &Path, error: sqlx::Error) -> StoreError {
+pub(crate) fn open_error(path: &Path, error: sqlx::Error) -> StoreError {
     match sqlite_code(&error) {
         // "File is not a database", which the first bytes did not tell.
         Some(26) => StoreError::NotADatabase { path: path.to_owned() },
@@ -335,38 +335,41 @@ pub(crate) fn opening(path: &Path, error: sqlx::Error) -> StoreError {
 /// Brings a database just opened to this program's schema.
 async fn prepare(
     conn: &mut SqliteConnection,
-    found: Found,
+    found: DatabaseFile,
     dir: &Path,
-    connector: &Connector,
+    connector: &DatabaseConnector,
     clock: &dyn Clock,
     migrations: &[Migration],
 ) -> Result<(), StoreError> {
     let path = connector.path();
-    if found == Found::Empty {
-        migrate::claim(conn).await?;
+    if found == DatabaseFile::Empty {
+        migrations::claim(conn).await?;
     }
     // The version in the file may be behind the one in the log.
-    let version = migrate::version_of(conn).await?;
-    let newest = migrate::newest(migrations);
-    migrate::check_known(path, version, newest)?;
+    let version = migrations::version_of(conn).await?;
+    let newest = migrations::newest_version(migrations);
+    migrations::check_known(path, version, newest)?;
     if version > 0 && version < newest {
-        let copy = backup::before_upgrade(dir, connector, clock, version).await?;
+        let copy = backup::backup_before_upgrade(dir, connector, clock, version).await?;
         tracing::info!(from = version, to = newest, copy = %copy.display(), "bringing the database up to date");
     }
     sqlx::query("PRAGMA journal_mode = WAL")
         .execute(&mut *conn)
         .await
-        .map_err(|error| opening(path, error))?;
-    migrate::apply(conn, migrations, version).await
+        .map_err(|error| open_error(path, error))?;
+    migrations::apply(conn, migrations, version).await
 }
 
-impl LeftOpen {
+impl InterruptedWork {
     /// Closes the calls and turns whose end nobody saw.
-    pub(crate) async fn close(conn: &mut SqliteConnection, now_ms: i64) -> Result<Self, StoreError> {
+    pub(crate) async fn close_interrupted(
+        conn: &mut SqliteConnection,
+        now_ms: i64,
+    ) -> Result<Self, StoreError> {
         Ok(Self { calls: close_open_calls(conn).await?, turns: close_running_turns(conn, now_ms).await? })
     }
 
-    fn say(self) {
+    fn log(self) {
         let Self { calls, turns } = self;
         if calls > 0 {
             tracing::warn!(
@@ -381,7 +384,7 @@ impl LeftOpen {
 }
 
 async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let outcome = outcome::restarted();
+    let outcome = outcome::restart_outcome();
     let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
         .bind(writer::rows::status_of(&outcome))
         .bind(outcome.error().map(|error| error.code.as_str()))

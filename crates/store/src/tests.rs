@@ -1,7 +1,7 @@
 //! Tests of the store as a whole, on real files.
 
 mod faults;
-mod keyed;
+mod idempotency;
 mod opening;
 mod recording;
 pub(crate) mod support;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use toolway_types::Role;
 
-use crate::call_row::{Columns, parsed};
+use crate::call_row::{RowColumns, parse_text};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -50,13 +50,13 @@ impl TokenRecord {
 
 /// The table of tokens. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Tokens<'s>(pub(crate) &'s Store);
+pub struct TokenRepository<'s>(pub(crate) &'s Store);
 
 const WRITING: &str = "writing of a token";
 const COLUMNS: &str = "id, hash, role, label, agent, device_id, device_name, platform, created_ms, expires_ms, \
      revoked_ms, last_used_ms";
 
-impl Tokens<'_> {
+impl TokenRepository<'_> {
     /// Adds a token.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Tokens<'_> {
     /// # Errors
     /// What SQLite says.
     pub async fn list(&self) -> Result<Vec<TokenRecord>, StoreError> {
-        self.0.catch_up().await;
+        self.0.flush_before_read().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"));
         let rows = self.0.rows("read of the tokens", sqlx::query(sql)).await?;
         rows.iter().map(read).collect()
@@ -141,7 +141,7 @@ impl Tokens<'_> {
 }
 
 fn read(row: &SqliteRow) -> Result<TokenRecord, StoreError> {
-    let columns = Columns(row);
+    let columns = RowColumns(row);
     let hash = columns.blob(1)?.try_into().map_err(|hash: Vec<u8>| StoreError::BadValue {
         what: "token hash",
         text: format!("{} bytes", hash.len()),
@@ -149,7 +149,7 @@ fn read(row: &SqliteRow) -> Result<TokenRecord, StoreError> {
     Ok(TokenRecord {
         id: columns.required(0)?,
         hash,
-        role: parsed("role", &columns.required(2)?)?,
+        role: parse_text("role", &columns.required(2)?)?,
         label: columns.required(3)?,
         agent: columns.text(4)?,
         device_id: columns.text(5)?,

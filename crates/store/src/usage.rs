@@ -1,35 +1,37 @@
 //! What models were asked, what it took and what it cost. Nobody's words are here: only numbers, and the names they
 //! are added up by. They stay when a session is removed.
 
+mod model_request;
 mod report;
-mod request;
-mod tools;
+mod tool_usage;
 
-use crate::call_row::Columns;
+use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::store::Store;
 
-pub use report::{UsageBy, UsageFilter, UsageRow};
-pub use request::{ModelRequestRecord, RequestStatus};
-pub use tools::ToolUsageRow;
+pub use model_request::{ModelRequestRecord, RequestStatus};
+pub use report::{ModelUsageGrouping, ModelUsageRow, UsageFilter};
+pub use tool_usage::ToolUsageRow;
 
-pub(crate) use request::push;
+pub(crate) use model_request::push_request;
 
 const READING: &str = "read of what was used";
 const WRITING: &str = "writing of a request to a model";
 
 /// The requests to models.
 #[derive(Debug, Clone, Copy)]
-pub struct Usage<'s>(pub(crate) &'s Store);
+pub struct UsageRepository<'s>(pub(crate) &'s Store);
 
-impl Usage<'_> {
+impl UsageRepository<'_> {
     /// Keeps requests that belong to no running turn; those of a turn are kept with what was said in it. It survives
     /// the program, not the computer.
     ///
     /// # Errors
     /// What SQLite says; none is kept then.
     pub async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError> {
-        self.0.write(move |conn| Box::pin(async move { request::write_all(conn, &requests).await })).await
+        self.0
+            .write(move |conn| Box::pin(async move { model_request::write_all(conn, &requests).await }))
+            .await
     }
 
     /// What a principal's requests cost that began at a time or later, as far as that is known, in one currency.
@@ -46,7 +48,7 @@ impl Usage<'_> {
             .fetch_one(self.0.readers())
             .await
             .map_err(StoreError::database(READING))?;
-        Ok(Columns(&row).real_or_none(0)?.unwrap_or(0.0))
+        Ok(RowColumns(&row).real_or_none(0)?.unwrap_or(0.0))
     }
 }
 

@@ -4,13 +4,13 @@
 //! When the database can't be written to, it keeps what it has (as much as the queue allows) and tries again,
 //! ever more rarely. It never blocks a call: those who wait for a commit are let go after a bounded time.
 
-mod checkpoint;
+mod checkpoints;
+mod connection;
 mod faults;
-mod link;
+pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod rows;
-pub(crate) mod soft;
-pub(crate) mod work;
+pub(crate) mod soft_changes;
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -24,15 +24,15 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use toolway_types::CallId;
 
-use self::checkpoint::Checkpoints;
-use self::faults::Faults;
-use self::link::Link;
-use self::queue::{Entry, Queue, Record};
+use self::checkpoints::CheckpointScheduler;
+use self::connection::WriterConnection;
+use self::faults::WriteFaults;
+use self::job::WriterJob;
+use self::queue::{QueueEntry, QueuedCall, WriteQueue};
 use self::rows::RowWriter;
-use self::work::Work;
-use crate::connect::Connector;
-use crate::error::{StoreError, is_passing, spoils_connection};
-use crate::health::Counters;
+use crate::connector::DatabaseConnector;
+use crate::error::{StoreError, is_connection_error, is_transient};
+use crate::health::RecordingCounters;
 use crate::options::StoreOptions;
 
 /// How long changes that may be late are collected.
@@ -43,21 +43,21 @@ const DRAFT_WINDOW: Duration = Duration::from_millis(250);
 const LAST_ATTEMPTS: u32 = 3;
 const LAST_PAUSE: Duration = Duration::from_millis(100);
 
-struct Writer {
-    queue: Arc<Queue>,
-    counters: Arc<Counters>,
+struct WriterThread {
+    queue: Arc<WriteQueue>,
+    counters: Arc<RecordingCounters>,
     /// How long a record waits for others.
     window: Duration,
-    link: Link,
+    connection: WriterConnection,
     rows: RowWriter,
     /// Records taken and not yet written, oldest first.
-    held: Vec<Entry>,
+    pending: Vec<QueueEntry>,
     /// An empty buffer for the queue.
-    spare: Vec<Entry>,
+    spare: Vec<QueueEntry>,
     closed_ids: HashSet<CallId>,
-    soft_due: Option<Instant>,
-    faults: Faults,
-    checkpoints: Checkpoints,
+    soft_deadline: Option<Instant>,
+    faults: WriteFaults,
+    checkpoints: CheckpointScheduler,
 }
 
 /// Starts the thread. The receiver resolves when it has ended.
@@ -65,27 +65,28 @@ struct Writer {
 /// # Errors
 /// Where the system gives no thread or no runtime.
 pub(crate) fn start(
-    queue: Arc<Queue>,
-    counters: Arc<Counters>,
-    connector: Connector,
+    queue: Arc<WriteQueue>,
+    counters: Arc<RecordingCounters>,
+    connector: DatabaseConnector,
     options: StoreOptions,
     conn: SqliteConnection,
 ) -> io::Result<oneshot::Receiver<()>> {
     let (ended, end) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     thread::Builder::new().name("toolway-store".to_owned()).spawn(move || {
-        let farewell = Farewell { queue: Arc::clone(&queue), counters: Arc::clone(&counters), _ended: ended };
+        let farewell =
+            WriterExitGuard { queue: Arc::clone(&queue), counters: Arc::clone(&counters), _ended: ended };
         runtime.block_on(async move {
-            let writer = Writer {
-                checkpoints: Checkpoints::new(connector.clone()),
-                link: Link::new(connector, options.durability, conn),
+            let writer = WriterThread {
+                checkpoints: CheckpointScheduler::new(connector.clone()),
+                connection: WriterConnection::new(connector, options.durability, conn),
                 window: options.window,
                 rows: RowWriter::new(options.record_bytes),
-                faults: Faults::new(options.give_up_after),
-                held: Vec::new(),
+                faults: WriteFaults::new(options.give_up_after),
+                pending: Vec::new(),
                 spare: Vec::new(),
                 closed_ids: HashSet::new(),
-                soft_due: None,
+                soft_deadline: None,
                 queue,
                 counters,
             };
@@ -97,34 +98,37 @@ pub(crate) fn start(
 }
 
 /// Closes the queue when the thread ends, however it ends, so that nobody waits for it.
-struct Farewell {
-    queue: Arc<Queue>,
-    counters: Arc<Counters>,
+struct WriterExitGuard {
+    queue: Arc<WriteQueue>,
+    counters: Arc<RecordingCounters>,
     /// Dropped last; that is the signal.
     _ended: oneshot::Sender<()>,
 }
 
-impl Drop for Farewell {
+impl Drop for WriterExitGuard {
     fn drop(&mut self) {
         let left = self.queue.close();
         if left > 0 {
-            self.counters.lost(left);
+            self.counters.add_lost(left);
             tracing::error!(records = left, "the store ended with call records that were not written");
         }
     }
 }
 
-impl Writer {
+impl WriterThread {
     async fn run(mut self) {
         loop {
             let stopping = self.wait().await;
             let taken = self.queue.take(mem::take(&mut self.spare));
-            self.hold(taken.records);
+            self.add_records(taken.records);
             self.write_records().await;
-            if stopping || !taken.work.is_empty() || self.soft_due.is_some_and(|due| due <= Instant::now()) {
+            if stopping
+                || !taken.work.is_empty()
+                || self.soft_deadline.is_some_and(|due| due <= Instant::now())
+            {
                 self.write_soft().await;
             }
-            self.do_work(taken.work).await;
+            self.run_jobs(taken.work).await;
             if stopping {
                 return self.finish().await;
             }
@@ -135,92 +139,92 @@ impl Writer {
     async fn wait(&mut self) -> bool {
         let mut window_end = None;
         loop {
-            let there = self.queue.glance();
+            let there = self.queue.status();
             if there.stopping || there.work {
                 return there.stopping;
             }
             let now = Instant::now();
             if there.soft {
                 let window = if there.drafts { DRAFT_WINDOW } else { SOFT_WINDOW };
-                let due = self.faults.not_before(now).max(now + window);
-                self.soft_due = Some(self.soft_due.map_or(due, |known| known.min(due)));
+                let due = self.faults.next_attempt(now).max(now + window);
+                self.soft_deadline = Some(self.soft_deadline.map_or(due, |known| known.min(due)));
             }
-            let records_due = if !self.held.is_empty() || there.records {
+            let records_due = if !self.pending.is_empty() || there.records {
                 let end = *window_end.get_or_insert(now + self.window);
                 let due = if there.urgent { now } else { end };
-                Some(due.max(self.faults.not_before(now)))
+                Some(due.max(self.faults.next_attempt(now)))
             } else {
                 None
             };
-            match [records_due, self.soft_due].into_iter().flatten().min() {
+            match [records_due, self.soft_deadline].into_iter().flatten().min() {
                 Some(due) if due <= now => return false,
                 // Woken or not, the next glance tells.
                 Some(due) => {
-                    let _ = timeout_at(due, self.queue.woken()).await;
+                    let _ = timeout_at(due, self.queue.wait_for_wake()).await;
                 }
-                None => self.queue.woken().await,
+                None => self.queue.wait_for_wake().await,
             }
         }
     }
 
     /// Adds records to those held. An opening whose closing is there too has nothing to add to it.
-    fn hold(&mut self, mut records: Vec<Entry>) {
+    fn add_records(&mut self, mut records: Vec<QueueEntry>) {
         self.closed_ids.clear();
         self.closed_ids.extend(records.iter().filter_map(|entry| match &entry.record {
-            Record::Closed(closed) => Some(closed.opened.id),
-            Record::Opened(_) => None,
+            QueuedCall::Closed(closed) => Some(closed.opened.id),
+            QueuedCall::Opened(_) => None,
         }));
         if !self.closed_ids.is_empty() {
             let closed = &self.closed_ids;
-            let merged = |entry: &mut Entry| {
-                matches!(entry.record, Record::Opened(_))
+            let merged = |entry: &mut QueueEntry| {
+                matches!(entry.record, QueuedCall::Opened(_))
                     && entry.done.is_none()
                     && closed.contains(&entry.record.id())
             };
-            let mut gone: Vec<Entry> = self.held.extract_if(.., merged).collect();
+            let mut gone: Vec<QueueEntry> = self.pending.extract_if(.., merged).collect();
             gone.extend(records.extract_if(.., merged));
             self.queue.settle(&gone);
         }
-        if self.held.is_empty() {
-            mem::swap(&mut self.held, &mut records);
+        if self.pending.is_empty() {
+            mem::swap(&mut self.pending, &mut records);
         } else {
-            self.held.append(&mut records);
+            self.pending.append(&mut records);
         }
-        self.spare = queue::spare(records);
+        self.spare = queue::reusable_buffer(records);
     }
 
     /// Writes what is held, as far as that goes.
     async fn write_records(&mut self) {
-        while !self.held.is_empty() {
-            let count = self.held.len().min(rows::MAX_ROWS);
+        while !self.pending.is_empty() {
+            let count = self.pending.len().min(rows::MAX_ROWS);
             let began = Instant::now();
             match self.try_write(count).await {
                 Ok(()) => {
                     // Before those who wait are told: they see it as it is.
-                    self.recovered();
-                    self.counters.wrote(count);
+                    self.handle_recovery();
+                    self.counters.add_written(count);
                     let bytes = self.settle(count, true);
-                    self.checkpoints.wrote(count, bytes);
+                    self.checkpoints.add_written(count, bytes);
                 }
-                Err(error) if is_passing(&error) => {
-                    self.failed(began, &error);
+                Err(error) if is_transient(&error) => {
+                    self.handle_failure(began, &error);
                     return;
                 }
                 // No later attempt would do better, and it would keep all the others back.
                 Err(error) => {
-                    self.failed(began, &error);
-                    self.counters.lost(count);
+                    self.handle_failure(began, &error);
+                    self.counters.add_lost(count);
                     self.settle(count, false);
                 }
             }
         }
-        self.faults.say_lost(&self.counters);
+        self.faults.log_lost(&self.counters);
     }
 
     async fn try_write(&mut self, count: usize) -> Result<(), sqlx::Error> {
-        let now = self.held.get(..count).unwrap_or(&self.held);
+        let now = self.pending.get(..count).unwrap_or(&self.pending);
         let awaited = now.iter().any(|entry| entry.done.is_some());
-        let conn = self.link.ready(awaited).await?;
+        let conn = self.connection.get(awaited).await?;
         if RowWriter::is_one_statement(now.len()) {
             return self.rows.write(conn, now).await;
         }
@@ -231,10 +235,10 @@ impl Writer {
 
     /// Lets go of the first records, telling those who wait if they were written. Answers their weight.
     fn settle(&mut self, count: usize, written: bool) -> usize {
-        let mut gone: Vec<Entry> = if count == self.held.len() {
-            mem::take(&mut self.held)
+        let mut gone: Vec<QueueEntry> = if count == self.pending.len() {
+            mem::take(&mut self.pending)
         } else {
-            self.held.drain(..count).collect()
+            self.pending.drain(..count).collect()
         };
         self.queue.settle(&gone);
         let mut bytes = 0;
@@ -245,60 +249,60 @@ impl Writer {
                 let _ = done.send(());
             }
         }
-        if self.held.capacity() == 0 {
-            self.held = queue::spare(gone);
+        if self.pending.capacity() == 0 {
+            self.pending = queue::reusable_buffer(gone);
         }
         bytes
     }
 
-    fn failed(&mut self, began: Instant, error: &sqlx::Error) {
-        self.faults.failed(began, error, &self.counters, self.queue.waiting());
-        if spoils_connection(error) {
-            self.link.drop_connection();
+    fn handle_failure(&mut self, began: Instant, error: &sqlx::Error) {
+        self.faults.record_failure(began, error, &self.counters, self.queue.waiting());
+        if is_connection_error(error) {
+            self.connection.drop_connection();
         }
         if self.faults.is_lasting() {
             self.queue.set_degraded(true);
             // The calls go on; their records stay.
-            for entry in &mut self.held {
+            for entry in &mut self.pending {
                 entry.done = None;
             }
         }
     }
 
-    fn recovered(&mut self) {
-        if self.faults.recovered(&self.counters) {
+    fn handle_recovery(&mut self) {
+        if self.faults.record_recovery(&self.counters) {
             self.queue.set_degraded(false);
         }
     }
 
     async fn write_soft(&mut self) {
-        self.soft_due = None;
+        self.soft_deadline = None;
         let soft = self.queue.take_soft();
         if soft.is_empty() {
             return;
         }
         let began = Instant::now();
-        let written = async { soft.write(self.link.ready(false).await?).await };
+        let written = async { soft.write(self.connection.get(false).await?).await };
         match written.await {
-            Ok(()) => self.recovered(),
+            Ok(()) => self.handle_recovery(),
             Err(error) => {
-                self.failed(began, &error);
-                if is_passing(&error) {
+                self.handle_failure(began, &error);
+                if is_transient(&error) {
                     self.queue.return_soft(soft);
                 }
             }
         }
     }
 
-    async fn do_work(&mut self, work: VecDeque<Work>) {
+    async fn run_jobs(&mut self, work: VecDeque<WriterJob>) {
         for work in work {
             match work {
-                Work::Flush(answer) => {
+                WriterJob::Flush(answer) => {
                     // Nobody waits any more.
-                    let _ = answer.send(self.held.len());
+                    let _ = answer.send(self.pending.len());
                 }
-                Work::Run { durable, task } => {
-                    let ready = self.link.ready(durable).await.map_err(StoreError::database("opening"));
+                WriterJob::Run { durable, task } => {
+                    let ready = self.connection.get(durable).await.map_err(StoreError::database("opening"));
                     task(ready).await;
                 }
             }
@@ -308,17 +312,17 @@ impl Writer {
     /// The last records. Those that can't be written are counted as lost when the thread ends.
     async fn finish(mut self) {
         for _ in 1..LAST_ATTEMPTS {
-            if self.held.is_empty() && !self.queue.glance().records {
+            if self.pending.is_empty() && !self.queue.status().records {
                 break;
             }
-            if !self.held.is_empty() {
+            if !self.pending.is_empty() {
                 tokio::time::sleep(LAST_PAUSE).await;
             }
             let taken = self.queue.take(Vec::new());
-            self.hold(taken.records);
+            self.add_records(taken.records);
             self.write_records().await;
         }
-        if let Err(error) = self.link.close().await {
+        if let Err(error) = self.connection.close().await {
             tracing::warn!(%error, "the database could not be closed properly");
         }
     }

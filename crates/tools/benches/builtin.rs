@@ -8,18 +8,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use toolway_core::{Caller, Keep, Registry, ToolSpec};
+use toolway_core::{Caller, Registry, SourceRetention, ToolSpec};
 use toolway_tools::builtin::files::FileAccess;
-use toolway_tools::builtin::find::Catalogue;
-use toolway_tools::builtin::time::Zones;
-use toolway_tools::builtin::{self, BuiltinSettings};
-use toolway_tools::web::{GuardedClient, SystemResolver, TlsMaker, WebSettings};
+use toolway_tools::builtin::find_tools::ToolCatalogue;
+use toolway_tools::builtin::time::TimeZones;
+use toolway_tools::builtin::{self, BuiltinDeps};
+use toolway_tools::web::{GuardedClient, SystemResolver, TlsConfigFactory, WebSettings};
 use toolway_types::{Slug, SystemClock, ToolId};
 
 /// Nothing to find.
-struct Nothing;
+struct EmptyCatalogue;
 
-impl Catalogue for Nothing {
+impl ToolCatalogue for EmptyCatalogue {
     fn visit(&self, _: &Caller, _: &mut dyn FnMut(&ToolId, &Arc<ToolSpec>)) {}
 }
 
@@ -32,24 +32,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let client = Arc::new(GuardedClient::new(
         WebSettings::default(),
-        TlsMaker::new(|| Err("nothing is asked".to_owned())),
+        TlsConfigFactory::new(|| Err("nothing is asked".to_owned())),
         Arc::new(SystemResolver::default()),
     ));
     let mut times = Vec::new();
     for _ in 0..200 {
         let registry = Registry::new();
         let began = now();
-        let tools = builtin::tools(BuiltinSettings {
+        let tools = builtin::tools(BuiltinDeps {
             clock: Arc::new(SystemClock),
-            zones: Zones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
+            zones: TimeZones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             files: Arc::new(FileAccess::new(folder.path(), Vec::new())?),
-            catalogue: Arc::new(Nothing),
+            catalogue: Arc::new(EmptyCatalogue),
             http: Arc::clone(&client),
         })?;
-        let lease = registry.lease(Slug::builtin(), Keep::Nothing);
+        let lease = registry.lease(Slug::builtin(), SourceRetention::Nothing);
         lease.replace(tools);
         times.push(began.elapsed());
-        if registry.snapshot().tools().count() != builtin::NAMES.len() {
+        if registry.snapshot().tools().count() != builtin::TOOL_NAMES.len() {
             return Err("not all of them were registered".into());
         }
     }

@@ -4,9 +4,9 @@
 //! When they are asked, how long they may take and what becomes of a call whose hook fails is the engine's
 //! affair (`toolway_core::HookEntry`).
 
-mod answer;
 mod command;
-mod question;
+mod decision;
+mod request;
 mod schema;
 mod settings;
 mod signature;
@@ -16,30 +16,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use toolway_command::Surroundings;
-use toolway_core::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
+use toolway_command::CommandEnv;
+use toolway_core::{
+    AfterCallDecision, BeforeCallDecision, Hook, HookCall, HookEntry, HookError, HookErrorAction,
+};
 use toolway_types::{Clock, Outcome};
 
 use crate::secrets::SecretReader;
 
-pub use question::{OutcomeForm, Question, QuestionCall, Stage};
-pub use schema::{Document, schemas};
-pub use settings::{HookKind, HookProblem, HookSettings, WhenHookFails, validate};
+pub use request::{HookOutcome, HookRequest, HookRequestCall, HookStage};
+pub use schema::{SchemaDocument, schemas};
+pub use settings::{HookFailureMode, HookKind, HookProblem, HookSettings, validate};
 pub use signature::{BadSigningKey, SigningKey};
 pub use webhook::WebhookClient;
 
 use command::CommandHook;
-use settings::Target;
+use settings::HookTarget;
 use webhook::WebhookHook;
 
 /// How much of an answer is read, in bytes: as much as a tool's own output may be.
-const ANSWER: usize = 16 << 20;
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// What hooks are made with.
-pub struct HookKit<'a> {
+pub struct HookDeps<'a> {
     /// The environment from which `env` passes variables through and whose `PATH` finds programs, and the
     /// folder in which they run.
-    pub surroundings: &'a Surroundings,
+    pub command_env: &'a CommandEnv,
     /// Sends webhooks.
     pub client: &'a WebhookClient,
     /// Dates them.
@@ -53,13 +55,13 @@ pub struct HookKit<'a> {
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the settings.
-pub fn build(settings: &[HookSettings], kit: &HookKit<'_>) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
+pub fn build(settings: &[HookSettings], kit: &HookDeps<'_>) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
     let mut problems = validate(settings);
     let mut entries = Vec::new();
     for (at, hook) in settings.iter().enumerate() {
         // What is wrong with the settings themselves is told already.
         let Ok(target) = hook.target() else { continue };
-        match entry(hook, target, kit) {
+        match build_entry(hook, target, kit) {
             Ok(Some(entry)) => entries.push(entry),
             Ok(None) => {}
             Err((key, problem)) => problems.push(HookProblem::new(at, key, problem)),
@@ -69,22 +71,22 @@ pub fn build(settings: &[HookSettings], kit: &HookKit<'_>) -> Result<Vec<HookEnt
 }
 
 /// One entry; none where its patterns are wrong, which is told already.
-fn entry(
+fn build_entry(
     hook: &HookSettings,
-    target: Target<'_>,
-    kit: &HookKit<'_>,
+    target: HookTarget<'_>,
+    kit: &HookDeps<'_>,
 ) -> Result<Option<HookEntry>, (&'static str, String)> {
     let asked: Arc<dyn Hook> = match target {
-        Target::Command(program) => {
-            let made = CommandHook::new(program, hook, kit.surroundings);
-            Arc::new(Asked(made.map_err(|problem| ("program", problem.to_string()))?))
+        HookTarget::Command(program) => {
+            let made = CommandHook::new(program, hook, kit.command_env);
+            Arc::new(TransportHook(made.map_err(|problem| ("program", problem.to_string()))?))
         }
-        Target::Webhook { url, secret } => {
+        HookTarget::Webhook { url, secret } => {
             let text = kit.secrets.read(&secret).map_err(|error| (hook.secret_key(), error.to_string()))?;
             let key = SigningKey::parse(&text).map_err(|bad| (hook.secret_key(), bad.to_string()))?;
             let name = hook.name.as_str().into();
             let clock = Arc::clone(&kit.clock);
-            Arc::new(Asked(WebhookHook::new(name, url, key, kit.client.clone(), clock)))
+            Arc::new(TransportHook(WebhookHook::new(name, url, key, kit.client.clone(), clock)))
         }
     };
     let Ok(tools) = hook.globs() else { return Ok(None) };
@@ -92,34 +94,34 @@ fn entry(
         name: hook.name.as_str().into(),
         hook: asked,
         tools,
-        before: hook.stages.contains(&Stage::Before),
-        after: hook.stages.contains(&Stage::After),
+        runs_before: hook.stages.contains(&HookStage::Before),
+        runs_after: hook.stages.contains(&HookStage::After),
         timeout: Duration::from_millis(hook.timeout_ms),
-        on_fault: match hook.on_fault {
-            WhenHookFails::Open => OnFault::Open,
-            WhenHookFails::Closed => OnFault::Closed,
+        on_error: match hook.on_fault {
+            HookFailureMode::Open => HookErrorAction::FailOpen,
+            HookFailureMode::Closed => HookErrorAction::FailClosed,
         },
     }))
 }
 
 /// Something that a question can be put to.
 #[async_trait]
-trait Ask: Send + Sync + 'static {
+trait HookTransport: Send + Sync + 'static {
     /// The answer's text; empty where there is nothing to say.
-    async fn ask(&self, question: &Question<'_>) -> Result<String, HookFault>;
+    async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError>;
 }
 
 /// Asks, and understands the answer.
-struct Asked<A>(A);
+struct TransportHook<A>(A);
 
 #[async_trait]
-impl<A: Ask> Hook for Asked<A> {
-    async fn before(&self, call: &HookedCall) -> Result<Before, HookFault> {
-        answer::before(&self.0.ask(&Question::before(call)).await?)
+impl<A: HookTransport> Hook for TransportHook<A> {
+    async fn before_call(&self, call: &HookCall) -> Result<BeforeCallDecision, HookError> {
+        decision::parse_before(&self.0.ask(&HookRequest::before(call)).await?)
     }
 
-    async fn after(&self, call: &HookedCall, outcome: &Outcome) -> Result<After, HookFault> {
-        answer::after(&self.0.ask(&Question::after(call, outcome)).await?)
+    async fn after_call(&self, call: &HookCall, outcome: &Outcome) -> Result<AfterCallDecision, HookError> {
+        decision::parse_after(&self.0.ask(&HookRequest::after(call, outcome)).await?)
     }
 }
 

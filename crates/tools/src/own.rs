@@ -19,14 +19,14 @@ use std::sync::Arc;
 
 use toolway_core::Tool;
 
-use crate::secrets::Secrets;
+use crate::secrets::SecretProvider;
 use crate::web::GuardedClient;
 
-pub use folder::{NotRemoved, NotWritten, check, remove, write_definition};
+pub use folder::{RemoveDefinitionError, WriteDefinitionError, check, remove, write_definition};
 
 /// Where definitions are read from.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct DefinitionSources {
     /// The folder whose `*.toml` files are read, in the order of their names; it need not exist.
     pub folder: PathBuf,
     /// Where commands of that folder run, and where their relative `working_dir`s start. Not the folder
@@ -36,7 +36,7 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
 }
 
-impl Sources {
+impl DefinitionSources {
     /// All files of definitions that are there to be read: those of the folder, where that can be read, then the
     /// others. Reads the folder, so it may block.
     #[must_use]
@@ -48,7 +48,7 @@ impl Sources {
 }
 
 /// What tools are made with.
-pub struct Kit {
+pub struct OwnToolDeps {
     /// The environment from which definitions pass variables through, and whose `PATH` finds programs.
     pub environment: HashMap<OsString, OsString>,
     /// The names of the tools that come with Toolway, which no other may have.
@@ -56,10 +56,10 @@ pub struct Kit {
     /// Sends the requests of tools of kind `http`.
     pub client: Arc<GuardedClient>,
     /// The secrets that they name.
-    pub secrets: Arc<dyn Secrets>,
+    pub secrets: Arc<dyn SecretProvider>,
 }
 
-impl fmt::Debug for Kit {
+impl fmt::Debug for OwnToolDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kit").field("builtins", &self.builtins).finish_non_exhaustive()
     }
@@ -101,7 +101,7 @@ impl fmt::Debug for OwnTool {
 /// A definition that can't stand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {}{reason}", file.display(), tool_named(name.as_deref()))]
-pub struct Refused {
+pub struct RefusedDefinition {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1; 1 where it is the whole file.
@@ -118,32 +118,32 @@ fn tool_named(name: Option<&str>) -> String {
 
 /// What was read.
 #[derive(Debug, Clone, Default)]
-pub struct Loaded {
+pub struct LoadedDefinitions {
     /// The tools, in the order in which they were read.
     pub tools: Vec<OwnTool>,
     /// What can't stand, in the same order.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedDefinition>,
 }
 
-impl Loaded {
+impl LoadedDefinitions {
     /// The tool of this name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&OwnTool> {
+    pub fn get(&self, name: &str) -> Option<&OwnTool> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 }
 
 /// Reads all definitions. Reads files and looks for programs, so it blocks for some milliseconds.
 #[must_use]
-pub fn load(sources: &Sources, kit: &Kit) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load(sources: &DefinitionSources, kit: &OwnToolDeps) -> LoadedDefinitions {
+    let mut loaded = LoadedDefinitions::default();
     match folder::definition_files(&sources.folder) {
         Ok(files) => {
             for path in files {
                 file::read_into(&mut loaded, &path, &sources.working_dir, kit);
             }
         }
-        Err(error) => loaded.refused.push(Refused {
+        Err(error) => loaded.refused.push(RefusedDefinition {
             file: sources.folder.clone(),
             line: 1,
             name: None,

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 /// Where a secret is kept: `{ env = "NAME" }` or `{ file = "PATH" }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SecretSource {
+pub enum SecretLocation {
     /// In a variable of the gateway's environment.
     Env(String),
     /// In a file, without the white space around it.
     File(PathBuf),
 }
 
-impl fmt::Display for SecretSource {
+impl fmt::Display for SecretLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Env(name) => write!(f, "the environment variable {name}"),
@@ -39,7 +39,7 @@ pub enum SecretError {
     #[error("no secret in {place}: {problem}")]
     Unreadable {
         /// Where it should be.
-        place: SecretSource,
+        place: SecretLocation,
         /// What is wrong there; never a part of the secret.
         problem: String,
     },
@@ -51,7 +51,7 @@ pub trait SecretReader: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`SecretError::Unreadable`] where there is none.
-    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError>;
+    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError>;
 
     /// The secret of this name in the operating system's keyring. May block for as long as that takes.
     ///
@@ -64,36 +64,36 @@ pub trait SecretReader: Send + Sync + 'static {
 }
 
 /// Secrets by name.
-pub trait Secrets: Send + Sync + 'static {
+pub trait SecretProvider: Send + Sync + 'static {
     /// The secret of this name, as it is now.
     ///
     /// # Errors
     /// [`SecretError`] where there is none.
-    fn named(&self, name: &str) -> Result<SecretString, SecretError>;
+    fn get(&self, name: &str) -> Result<SecretString, SecretError>;
 }
 
 /// The secrets that the settings name.
-pub struct NamedSecrets {
-    sources: BTreeMap<String, SecretSource>,
+pub struct ConfiguredSecrets {
+    sources: BTreeMap<String, SecretLocation>,
     reader: Arc<dyn SecretReader>,
 }
 
-impl NamedSecrets {
+impl ConfiguredSecrets {
     /// Secrets that are kept in these places.
     #[must_use]
-    pub fn new(sources: BTreeMap<String, SecretSource>, reader: Arc<dyn SecretReader>) -> Self {
+    pub fn new(sources: BTreeMap<String, SecretLocation>, reader: Arc<dyn SecretReader>) -> Self {
         Self { sources, reader }
     }
 }
 
-impl fmt::Debug for NamedSecrets {
+impl fmt::Debug for ConfiguredSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("NamedSecrets").field(&self.sources).finish()
     }
 }
 
-impl Secrets for NamedSecrets {
-    fn named(&self, name: &str) -> Result<SecretString, SecretError> {
+impl SecretProvider for ConfiguredSecrets {
+    fn get(&self, name: &str) -> Result<SecretString, SecretError> {
         match self.sources.get(name) {
             None => Err(SecretError::Unknown(name.to_owned())),
             Some(source) => self.reader.read(source),

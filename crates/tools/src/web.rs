@@ -1,5 +1,5 @@
 //! The HTTP client for addresses that somebody other than the owner chose: a model, a server that redirects,
-//! a name server. It reaches public addresses only, and what the owner has opened besides (row E11).
+//! a name server. It reaches public addresses only, and what the owner has opened besides (pitfall E11).
 //!
 //! A host's name is resolved once; every address of the answer is judged ([`address`], [`AllowList`]), and the
 //! connection goes to exactly those addresses, whatever the name means a moment later. Redirects are followed
@@ -10,29 +10,29 @@
 //! public addresses is its own.
 
 pub mod address;
-mod allow;
-mod answer;
+mod address_check;
+mod allow_list;
 mod client;
-mod fault;
+mod error;
 mod header;
-mod outcome;
 mod redirect;
+mod rendered_response;
 mod request;
-mod resolve;
-mod text;
+mod resolver;
+mod response;
 mod tls;
-mod vet;
+mod tool_result;
 
-pub use allow::{AllowList, BadAllow};
-pub use answer::{Answer, Body};
+pub use allow_list::{AllowList, BadAllowEntry};
 pub use client::{GuardedClient, WebSettings};
-pub use fault::{WebError, WebErrorKind};
+pub use error::{WebError, WebErrorKind};
 pub use header::{BadHeader, request_header};
-pub use outcome::{failed, result};
-pub use request::{Request, parse_url, same_origin};
-pub use resolve::{Resolve, SystemResolver};
-pub use text::{Shown, shown};
-pub use tls::{TlsMaker, nobody_trusted};
+pub use rendered_response::{RenderedResponse, render_response};
+pub use request::{WebRequest, parse_url, same_origin};
+pub use resolver::{DnsResolver, SystemResolver};
+pub use response::{WebBody, WebResponse};
+pub use tls::{TlsConfigFactory, empty_tls_config};
+pub use tool_result::{response_json, status_error};
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, ToolOutput};
 /// Borrows an outcome and writes it as the envelope. Flatten it into a larger message with
 /// `#[serde(flatten)]`.
 #[derive(Debug, Clone, Copy)]
-pub struct Envelope<'a>(pub &'a Outcome);
+pub struct ResultEnvelope<'a>(pub &'a Outcome);
 
 /// The field `result`.
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ fn result_field(output: &ToolOutput) -> ResultField<'_> {
     }
 }
 
-impl Serialize for Envelope<'_> {
+impl Serialize for ResultEnvelope<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self.0 {

@@ -141,7 +141,7 @@ impl Code {
 
     /// The code that a device's word stands for: itself where a device may say it, else `tool_failed`.
     #[must_use]
-    pub fn from_device(name: Option<&str>) -> Self {
+    pub fn from_device_code(name: Option<&str>) -> Self {
         name.and_then(Self::from_name)
             .filter(|code| Self::FROM_DEVICES.contains(code))
             .unwrap_or(Self::ToolFailed)
@@ -186,9 +186,9 @@ impl ToolError {
         }
     }
 
-    /// The seed's text for a tool that does not exist, or that this caller may not use.
+    /// The error for an unknown tool, or for one outside the caller's policy. Clients match its text `Tool [name] is not available`.
     #[must_use]
-    pub fn not_available(name: &str) -> Self {
+    pub fn tool_not_available(name: &str) -> Self {
         Self::new(Code::ToolNotAvailable, format!("Tool {name} is not available"))
     }
 
@@ -201,7 +201,7 @@ impl ToolError {
 
     /// Says whether the request had left for the tool.
     #[must_use]
-    pub fn dispatched(mut self, dispatched: bool) -> Self {
+    pub fn with_dispatched(mut self, dispatched: bool) -> Self {
         self.dispatched = dispatched;
         self
     }

@@ -16,11 +16,11 @@ pub mod spec;
 
 pub use clock::{Clock, SystemClock};
 pub use content::ContentPart;
-pub use envelope::Envelope;
+pub use envelope::ResultEnvelope;
 pub use error::{Code, ErrorKind, ToolError};
 pub use id::CallId;
 pub use json::{JsonObject, RawJson};
-pub use name::{BadName, ExposedName, Slug, ToolId, ToolName};
+pub use name::{ExposedName, NameError, Slug, ToolId, ToolName};
 pub use outcome::{Outcome, ToolOutput};
 pub use principal::{Principal, PrincipalId, Role};
-pub use spec::{Annotations, SpecDocument};
+pub use spec::{SpecDocument, ToolAnnotations};

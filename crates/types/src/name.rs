@@ -1,4 +1,4 @@
-//! Names (invariant 4). A tool's *id* is `source/tool`; globs, grants and policy match it. What models see
+//! Names (invariant "names do not depend on who came first"). A tool's *id* is `source/tool`; globs, grants and policy match it. What models see
 //! is its *exposed name* `source__tool`, made by a pure function that never gives two ids one name: a
 //! source's slug has no `_`, so the first `__` ends it; a tool name that had to be changed or cut carries a
 //! hash of the original, and a name that merely looks as if it carried one is hashed as well.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// Longest exposed name; what model APIs accept.
-pub const MAX_EXPOSED: usize = 64;
+pub const MAX_FULL_NAME: usize = 64;
 /// Longest slug.
 pub const MAX_SLUG: usize = 24;
 /// Longest tool name as a source may give it, in characters.
@@ -24,7 +24,7 @@ const HASH_MARK: &str = "_x";
 
 /// Why a name was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadName {
+pub enum NameError {
     /// Nothing in it.
     #[error("the name is empty")]
     Empty,
@@ -33,13 +33,13 @@ pub enum BadName {
     TooLong(usize),
     /// A character nobody can see.
     #[error("the name has a control or invisible character (U+{0:04X})")]
-    Invisible(u32),
+    InvisibleCharacter(u32),
     /// Not a slug.
     #[error("{0:?} is not a source name: a lower-case letter, then up to 23 of a-z, 0-9 and -")]
     NotASlug(String),
     /// Not `source/tool`.
     #[error("{0:?} is not a tool id; it has the form source/tool")]
-    NotAnId(String),
+    NotAToolId(String),
 }
 
 /// Whether a character can't be seen or changes how its neighbours read: controls, format characters,
@@ -107,17 +107,17 @@ text_type! {
 }
 
 impl FromStr for ToolName {
-    type Err = BadName;
-    fn from_str(text: &str) -> Result<Self, BadName> {
+    type Err = NameError;
+    fn from_str(text: &str) -> Result<Self, NameError> {
         if text.is_empty() {
-            return Err(BadName::Empty);
+            return Err(NameError::Empty);
         }
         let length = text.chars().count();
         if length > MAX_TOOL_NAME {
-            return Err(BadName::TooLong(length));
+            return Err(NameError::TooLong(length));
         }
         match text.chars().find(|c| is_invisible(*c)) {
-            Some(c) => Err(BadName::Invisible(u32::from(c))),
+            Some(c) => Err(NameError::InvisibleCharacter(u32::from(c))),
             None => Ok(Self(text.into())),
         }
     }
@@ -166,7 +166,7 @@ impl Slug {
 
     /// The same with `-2`, `-3`, … at its end, for when the plain one is another's.
     #[must_use]
-    pub fn numbered(&self, number: u32) -> Self {
+    pub fn with_number(&self, number: u32) -> Self {
         let suffix = format!("-{number}");
         let room = MAX_SLUG.saturating_sub(suffix.len());
         let stem = self.0.get(..room).unwrap_or(&self.0).trim_end_matches('-');
@@ -181,12 +181,12 @@ impl Slug {
 }
 
 impl FromStr for Slug {
-    type Err = BadName;
-    fn from_str(text: &str) -> Result<Self, BadName> {
+    type Err = NameError;
+    fn from_str(text: &str) -> Result<Self, NameError> {
         let fits = text.len() <= MAX_SLUG
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-        if fits { Ok(Self(text.into())) } else { Err(BadName::NotASlug(text.to_owned())) }
+        if fits { Ok(Self(text.into())) } else { Err(NameError::NotASlug(text.to_owned())) }
     }
 }
 
@@ -208,7 +208,7 @@ impl ToolId {
 
     /// The name that models and callers see.
     #[must_use]
-    pub fn exposed(&self) -> ExposedName {
+    pub fn full_name(&self) -> ExposedName {
         ExposedName::of(&self.source, self.tool.as_str())
     }
 }
@@ -220,9 +220,9 @@ impl fmt::Display for ToolId {
 }
 
 impl FromStr for ToolId {
-    type Err = BadName;
-    fn from_str(text: &str) -> Result<Self, BadName> {
-        let (source, tool) = text.split_once('/').ok_or_else(|| BadName::NotAnId(text.to_owned()))?;
+    type Err = NameError;
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let (source, tool) = text.split_once('/').ok_or_else(|| NameError::NotAToolId(text.to_owned()))?;
         Ok(Self { source: source.parse()?, tool: tool.parse()? })
     }
 }
@@ -244,13 +244,13 @@ impl ExposedName {
     pub fn of(source: &Slug, tool: &str) -> Self {
         let prefix = if source.is_builtin() { String::new() } else { format!("{source}__") };
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let room = MAX_EXPOSED - prefix.len();
+        let room = MAX_FULL_NAME - prefix.len();
         let starts_well =
             !prefix.is_empty() || tool.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let plain = starts_well
             && tool.len() <= room
             && tool.chars().all(usable)
-            && !looks_hashed(tool)
+            && !has_hash_form(tool)
             && !(prefix.is_empty() && tool.contains("__"));
         if plain {
             return Self(format!("{prefix}{tool}").into());
@@ -274,17 +274,17 @@ impl ExposedName {
 }
 
 impl FromStr for ExposedName {
-    type Err = BadName;
-    fn from_str(text: &str) -> Result<Self, BadName> {
-        let fits = (1..=MAX_EXPOSED).contains(&text.len())
+    type Err = NameError;
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let fits = (1..=MAX_FULL_NAME).contains(&text.len())
             && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-        if fits { Ok(Self(text.into())) } else { Err(BadName::NotAnId(text.to_owned())) }
+        if fits { Ok(Self(text.into())) } else { Err(NameError::NotAToolId(text.to_owned())) }
     }
 }
 
 /// Whether a name ends as a hashed one does.
-fn looks_hashed(name: &str) -> bool {
+fn has_hash_form(name: &str) -> bool {
     let Some(at) = name.len().checked_sub(HASH_MARK.len() + HASH_LEN) else { return false };
     name.get(at..)
         .and_then(|tail| tail.strip_prefix(HASH_MARK))

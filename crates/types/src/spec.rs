@@ -46,7 +46,7 @@ pub struct SpecDocument {
     /// The whole entry as an MCP server listed it, with what is not named above, for doors of the same protocol. It is no
     /// part of the spec's own form.
     #[serde(skip)]
-    pub listed: Option<RawJson>,
+    pub mcp_entry: Option<RawJson>,
 }
 
 impl SpecDocument {
@@ -64,7 +64,7 @@ impl SpecDocument {
             timeout_ms: None,
             progress_timeout_ms: None,
             sequential: false,
-            listed: None,
+            mcp_entry: None,
         }
     }
 }
@@ -74,7 +74,7 @@ impl SpecDocument {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Annotations {
+pub struct ToolAnnotations {
     /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

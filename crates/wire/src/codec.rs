@@ -42,7 +42,7 @@ impl FrameError {
 
 /// The tag alone.
 #[derive(Deserialize)]
-pub(crate) struct Tag<'a> {
+pub(crate) struct TypeTag<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Option<std::borrow::Cow<'a, str>>,
 }
@@ -56,9 +56,9 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if !is_object(text) {
         return Err(FrameError::InvalidJson("it does not start with {".into()));
     }
-    match serde_json::from_str::<Tag<'_>>(text) {
-        Ok(Tag { kind: Some(kind) }) => Ok(kind),
-        Ok(Tag { kind: None }) => Err(FrameError::UnknownType(String::new())),
+    match serde_json::from_str::<TypeTag<'_>>(text) {
+        Ok(TypeTag { kind: Some(kind) }) => Ok(kind),
+        Ok(TypeTag { kind: None }) => Err(FrameError::UnknownType(String::new())),
         Err(tag_error) => match serde_json::from_str::<serde_json::Value>(text) {
             Ok(_) => Err(FrameError::UnknownType(String::new())),
             Err(_) => Err(FrameError::InvalidJson(tag_error.to_string())),
@@ -81,13 +81,13 @@ pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
 /// Reads the fields of a frame whose tag is known.
 pub(crate) fn fields<'a, T: Deserialize<'a>>(kind: &str, text: &'a str) -> Result<T, FrameError> {
     #[derive(Deserialize)]
-    struct Id {
+    struct IdField {
         id: String,
     }
     serde_json::from_str(text).map_err(|error| FrameError::BadField {
         kind: kind.to_owned(),
         reason: error.to_string(),
-        id: serde_json::from_str::<Id>(text).ok().map(|it| it.id),
+        id: serde_json::from_str::<IdField>(text).ok().map(|it| it.id),
     })
 }
 

@@ -4,24 +4,24 @@
 //! Version 1 is what existing clients speak; version 2 adds messages and fields. Which version a message or
 //! field belongs to is said where it is defined, and a version 1 peer can ignore all that is newer.
 
+pub mod client_message;
 pub mod codec;
-pub mod from_client;
-pub mod from_gateway;
+pub mod gateway_message;
 pub mod limits;
 pub mod pairing;
 #[cfg(feature = "schema")]
 pub mod schema;
 
+pub use client_message::ClientMessage;
 pub use codec::{FrameError, MAX_DEPTH};
-pub use from_client::ClientMessage;
-pub use from_gateway::GatewayMessage;
+pub use gateway_message::GatewayMessage;
 
 /// The newest version of the protocol.
 pub const VERSION: u32 = 2;
 /// The subprotocol that agrees version 2 at the upgrade.
 pub const SUBPROTOCOL_V2: &str = "toolway.v2";
 /// Header of the answer at `/ws/mcp`: the longest message that is taken there, in bytes.
-pub const MESSAGE_BYTES_HEADER: &str = "toolway-message-bytes";
+pub const MAX_MESSAGE_BYTES_HEADER: &str = "toolway-message-bytes";
 /// The subprotocol that stands for version 1.
 pub const SUBPROTOCOL_V1: &str = "clawseed.v1";
 /// A subprotocol that starts so carries the token; it is never echoed.

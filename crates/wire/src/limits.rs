@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// Largest frame, in bytes.
     pub frame_bytes: usize,
     /// Most tools of a connection.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub json_depth: usize,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             frame_bytes: 16 << 20,

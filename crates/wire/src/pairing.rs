@@ -67,7 +67,7 @@ impl fmt::Debug for PairResponse {
 
 /// Why a code, a key or a link could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadPairing {
+pub enum PairingError {
     /// Neither a code alone nor one with its key part.
     #[error(
         "a pairing code has {CODE_LEN} letters and digits, or {CODE_AND_KEY_LEN} with the gateway's key; \
@@ -79,16 +79,16 @@ pub enum BadPairing {
     CodeCharacter(char),
     /// Not `sha256:` and 64 hexadecimal digits.
     #[error("a key is written sha256: and 64 hexadecimal digits")]
-    Key,
+    InvalidKey,
     /// Not `toolway://pair?…`.
-    #[error("a pairing link starts with {start}", start = link::START)]
+    #[error("a pairing link starts with {start}", start = link::LINK_PREFIX)]
     NotALink,
     /// A link without a part that it must have.
     #[error("the pairing link has no {0}")]
     Missing(&'static str),
     /// A `%` that two hexadecimal digits do not follow, or text that is not UTF-8 behind them.
     #[error("the pairing link's {0} is not encoded as it should be")]
-    Encoding(&'static str),
+    InvalidEncoding(&'static str),
 }
 
 /// A pairing code: its secret part of 40 bits and, where it was given, the start of the gateway's key.
@@ -105,7 +105,7 @@ impl PairingCode {
     #[must_use]
     pub fn from_random(bits: [u8; 5]) -> Self {
         let number = bits.iter().fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
-        Self { secret: symbols(number, CODE_LEN), key: None }
+        Self { secret: encode_base32(number, CODE_LEN), key: None }
     }
 
     /// The same code with the start of this key.
@@ -151,19 +151,19 @@ impl fmt::Debug for PairingCode {
 }
 
 impl FromStr for PairingCode {
-    type Err = BadPairing;
-    fn from_str(text: &str) -> Result<Self, BadPairing> {
+    type Err = PairingError;
+    fn from_str(text: &str) -> Result<Self, PairingError> {
         let read: String = text
             .chars()
             .filter(|c| !is_separator(*c))
-            .map(|c| canonical(c).ok_or(BadPairing::CodeCharacter(c)))
+            .map(|c| canonical_char(c).ok_or(PairingError::CodeCharacter(c)))
             .collect::<Result<_, _>>()?;
         match (read.len(), read.get(..CODE_LEN), read.get(CODE_LEN..)) {
             (CODE_LEN, Some(secret), _) => Ok(Self { secret: secret.to_owned(), key: None }),
             (CODE_AND_KEY_LEN, Some(secret), Some(key)) => {
-                Ok(Self { secret: secret.to_owned(), key: Some(KeyPrefix::from_bits(number(key))) })
+                Ok(Self { secret: secret.to_owned(), key: Some(KeyPrefix::from_bits(decode_base32(key))) })
             }
-            (length, ..) => Err(BadPairing::CodeLength(length)),
+            (length, ..) => Err(PairingError::CodeLength(length)),
         }
     }
 }
@@ -174,7 +174,7 @@ fn is_separator(c: char) -> bool {
 }
 
 /// The character of the alphabet that was meant.
-fn canonical(c: char) -> Option<char> {
+fn canonical_char(c: char) -> Option<char> {
     let upper = match c.to_ascii_uppercase() {
         'O' => '0',
         'I' | 'L' => '1',
@@ -184,7 +184,7 @@ fn canonical(c: char) -> Option<char> {
 }
 
 /// The lowest bits of a number in base 32, the highest first.
-pub(crate) fn symbols(number: u64, length: usize) -> String {
+pub(crate) fn encode_base32(number: u64, length: usize) -> String {
     (0..length)
         .rev()
         .filter_map(|at| ALPHABET.get((number >> (5 * at)) as usize & 31).copied().map(char::from))
@@ -192,7 +192,7 @@ pub(crate) fn symbols(number: u64, length: usize) -> String {
 }
 
 /// The number that canonical characters stand for.
-pub(crate) fn number(symbols: &str) -> u64 {
+pub(crate) fn decode_base32(symbols: &str) -> u64 {
     symbols.bytes().fold(0, |sum, byte| {
         let digit = ALPHABET.iter().position(|symbol| *symbol == byte).unwrap_or_default();
         (sum << 5) | digit as u64

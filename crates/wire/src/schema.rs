@@ -12,7 +12,7 @@ use crate::{ClientMessage, GatewayMessage, VERSION};
 
 /// One published file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct SchemaDocument {
     /// The file's name in `docs/schemas`.
     pub file_name: &'static str,
     /// The schema.
@@ -21,7 +21,7 @@ pub struct Document {
 
 /// Whose form a schema tells: what a reader accepts, or what a writer promises.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum SchemaSide {
     /// What the gateway reads. A field that may be left out may also be null.
     Accepted,
     /// What the gateway writes. A field that may be left out is never null.
@@ -30,47 +30,51 @@ enum Side {
 
 /// Every published schema.
 #[must_use]
-pub fn documents() -> Vec<Document> {
+pub fn schema_documents() -> Vec<SchemaDocument> {
     vec![
-        Document {
+        SchemaDocument {
             file_name: "client.json",
-            schema: document::<ClientMessage>(
+            schema: generate_schema::<ClientMessage>(
                 "client",
                 "Messages from devices and chat clients",
-                Side::Accepted,
+                SchemaSide::Accepted,
             ),
         },
-        Document {
+        SchemaDocument {
             file_name: "gateway.json",
-            schema: with_codes(document::<GatewayMessage>(
+            schema: add_codes(generate_schema::<GatewayMessage>(
                 "gateway",
                 "Messages from the gateway",
-                Side::Promised,
+                SchemaSide::Promised,
             )),
         },
-        Document {
+        SchemaDocument {
             file_name: "spec.json",
-            schema: document::<SpecDocument>("spec", "What a source says of one tool", Side::Accepted),
+            schema: generate_schema::<SpecDocument>(
+                "spec",
+                "What a source says of one tool",
+                SchemaSide::Accepted,
+            ),
         },
-        Document { file_name: "pairing.json", schema: pairing() },
+        SchemaDocument { file_name: "pairing.json", schema: pairing_schema() },
     ]
 }
 
-fn document<T: JsonSchema>(name: &str, title: &str, side: Side) -> Value {
+fn generate_schema<T: JsonSchema>(name: &str, title: &str, side: SchemaSide) -> Value {
     let settings = match side {
-        Side::Accepted => SchemaSettings::draft2020_12().for_deserialize(),
-        Side::Promised => SchemaSettings::draft2020_12().for_serialize(),
+        SchemaSide::Accepted => SchemaSettings::draft2020_12().for_deserialize(),
+        SchemaSide::Promised => SchemaSettings::draft2020_12().for_serialize(),
     };
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    tidy(&mut schema, side);
+    normalize(&mut schema, side);
     if let Value::Object(fields) = &mut schema {
-        fields.extend(head(name, title));
+        fields.extend(header_fields(name, title));
     }
     schema
 }
 
 /// What stands at the head of each file.
-fn head(name: &str, title: &str) -> Map<String, Value> {
+fn header_fields(name: &str, title: &str) -> Map<String, Value> {
     let mut head = Map::new();
     head.insert("$id".into(), format!("urn:toolway:schema:{name}").into());
     head.insert("title".into(), title.into());
@@ -80,9 +84,9 @@ fn head(name: &str, title: &str) -> Map<String, Value> {
 }
 
 /// `POST /pair`: the body, which may be left out, and the answer.
-fn pairing() -> Value {
-    let mut request = document::<PairRequest>("pairing", "", Side::Accepted);
-    let mut response = document::<PairResponse>("pairing", "", Side::Promised);
+fn pairing_schema() -> Value {
+    let mut request = generate_schema::<PairRequest>("pairing", "", SchemaSide::Accepted);
+    let mut response = generate_schema::<PairResponse>("pairing", "", SchemaSide::Promised);
     for part in [&mut request, &mut response] {
         if let Value::Object(fields) = part {
             fields.retain(|key, _| {
@@ -97,14 +101,14 @@ fn pairing() -> Value {
         "anyOf": [{ "$ref": "#/$defs/PairRequest" }, { "$ref": "#/$defs/PairResponse" }],
     });
     if let Value::Object(fields) = &mut schema {
-        fields.extend(head("pairing", "Pairing"));
+        fields.extend(header_fields("pairing", "Pairing"));
     }
     schema
 }
 
 /// Lists the codes of failed calls and of `error` messages. Not as an `enum`: codes are added in time, and a
 /// reader must live with one that it does not know.
-fn with_codes(mut schema: Value) -> Value {
+fn add_codes(mut schema: Value) -> Value {
     let codes: Map<String, Value> = Code::ALL
         .iter()
         .map(|code| {
@@ -122,22 +126,22 @@ fn with_codes(mut schema: Value) -> Value {
 }
 
 /// Removes what means something only in Rust, and the null that is never written.
-fn tidy(schema: &mut Value, side: Side) {
+fn normalize(schema: &mut Value, side: SchemaSide) {
     match schema {
         Value::Object(fields) => {
-            if side == Side::Promised {
+            if side == SchemaSide::Promised {
                 drop_null_of_optional(fields);
             }
             if let Some(Value::String(description)) = fields.get_mut("description") {
-                *description = plain(description);
+                *description = strip_doc_links(description);
             }
             // Bounds of Rust's integers and of the machine's word, not of the protocol.
             if fields.get("format").and_then(Value::as_str).is_some_and(is_rust_format) {
                 fields.remove("format");
             }
-            fields.values_mut().for_each(|value| tidy(value, side));
+            fields.values_mut().for_each(|value| normalize(value, side));
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, side)),
+        Value::Array(items) => items.iter_mut().for_each(|item| normalize(item, side)),
         _ => {}
     }
 }
@@ -147,7 +151,7 @@ fn is_rust_format(format: &str) -> bool {
 }
 
 /// `[`crate::x::y`]` is a link in Rust's documentation; elsewhere it is `y`.
-fn plain(description: &str) -> String {
+fn strip_doc_links(description: &str) -> String {
     let mut text = description.replace('\n', " ");
     while let Some(start) = text.find("[`") {
         let Some(length) = text.get(start..).and_then(|rest| rest.find("`]")) else { break };

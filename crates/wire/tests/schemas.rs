@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolway_wire::schema::documents;
+use toolway_wire::schema::schema_documents;
 use toolway_wire::{ClientMessage, GatewayMessage};
 
 fn folder() -> PathBuf {
@@ -34,7 +34,7 @@ fn text(schema: &Value) -> String {
 #[test]
 fn published_schemas_are_current() {
     let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
-    let made = documents();
+    let made = schema_documents();
     for document in &made {
         let path = folder().join(document.file_name);
         if update {
@@ -60,7 +60,7 @@ fn published_schemas_are_current() {
 
 #[track_caller]
 fn schema(file_name: &str) -> jsonschema::Validator {
-    let document = documents().into_iter().find(|document| document.file_name == file_name).unwrap();
+    let document = schema_documents().into_iter().find(|document| document.file_name == file_name).unwrap();
     jsonschema::draft202012::meta::validate(&document.schema).unwrap();
     jsonschema::draft202012::new(&document.schema).unwrap()
 }
@@ -131,7 +131,7 @@ fn the_gateway_promises_no_null_where_a_field_can_be_left_out() {
 
 #[test]
 fn every_type_is_described_and_no_trace_of_rust_is_left() {
-    for document in documents() {
+    for document in schema_documents() {
         let text = document.schema.to_string();
         assert!(!text.contains("::") && !text.contains("[`"), "{}", document.file_name);
         assert_eq!(document.schema["x-protocol-version"], 2);
@@ -139,7 +139,7 @@ fn every_type_is_described_and_no_trace_of_rust_is_left() {
     }
     for (file_name, types) in [("client.json", ClientMessage::TYPES), ("gateway.json", GatewayMessage::TYPES)]
     {
-        let document = documents().into_iter().find(|it| it.file_name == file_name).unwrap();
+        let document = schema_documents().into_iter().find(|it| it.file_name == file_name).unwrap();
         let listed: Vec<_> = document.schema["oneOf"]
             .as_array()
             .unwrap()

@@ -5,16 +5,16 @@ use reqwest::Url;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
 use secrecy::SecretString;
-use toolway_mcp::oauth::{Browser, BrowserFailure};
+use toolway_mcp::oauth::{BrowserError, LoginBrowser};
 
 /// Where authorization servers send it back to; nobody listens there.
 const REDIRECT: &str = "http://localhost:3000/callback";
 
-pub(crate) struct Willing {
+pub(crate) struct ApprovingBrowser {
     http: reqwest::Client,
 }
 
-impl Willing {
+impl ApprovingBrowser {
     /// With these TLS settings.
     pub(crate) fn new(tls: rustls::ClientConfig) -> Result<Self, String> {
         let http =
@@ -24,7 +24,7 @@ impl Willing {
 }
 
 #[async_trait]
-impl Browser for Willing {
+impl LoginBrowser for ApprovingBrowser {
     fn redirect_uri(&self) -> String {
         REDIRECT.to_owned()
     }
@@ -33,12 +33,12 @@ impl Browser for Willing {
         &self,
         url: &Url,
         is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
-    ) -> Result<SecretString, BrowserFailure> {
+    ) -> Result<SecretString, BrowserError> {
         let answer =
-            self.http.get(url.clone()).send().await.map_err(|error| BrowserFailure(error.to_string()))?;
+            self.http.get(url.clone()).send().await.map_err(|error| BrowserError(error.to_string()))?;
         let location = answer.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let back = location.and_then(|location| Url::parse(location).ok());
         let query = back.as_ref().and_then(Url::query).filter(|query| is_answer(query));
-        query.map(SecretString::from).ok_or_else(|| BrowserFailure("it was not sent back".to_owned()))
+        query.map(SecretString::from).ok_or_else(|| BrowserError("it was not sent back".to_owned()))
     }
 }

@@ -9,45 +9,47 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use toolway_core::{
-    Arguments, Call, CallContext, Caller, Engine, Keep, Lease, RawArguments, Registry, Tool, ToolSpec,
+    Arguments, CallContext, CallRequest, Caller, Engine, Lease, RawArguments, Registry, SourceRetention,
+    Tool, ToolSpec,
 };
-use toolway_mcp::link::{Client, Link};
+use toolway_mcp::client_link::{ClientLink, RequestingClient};
 use toolway_types::{Code, Outcome, RawJson, Slug, SpecDocument, ToolError, ToolOutput};
 
-use crate::person::Person;
+use crate::accepting_client::AcceptingClient;
 
 const SOURCE: &str = "conformance";
 const NAME: &str = "unchecked";
 
 /// Calls the tools of one source.
-pub(crate) struct Calls {
+pub(crate) struct SourceToolCaller {
     engine: Arc<Engine>,
-    person: Arc<dyn Client>,
+    client: Arc<dyn RequestingClient>,
     _lease: Lease,
 }
 
-impl Calls {
+impl SourceToolCaller {
     /// For tools of `source`, made for a client that speaks this version.
     pub(crate) fn new(engine: Arc<Engine>, source: Slug, version: ProtocolVersion) -> Result<Self, String> {
         let spec = ToolSpec::compile(SpecDocument::named(NAME)).map_err(|error| error.to_string())?;
         let registry = engine.registry();
-        let lease = registry.lease(SOURCE.parse().map_err(|error| format!("{error}"))?, Keep::Known);
-        let tool = Unchecked { spec: Arc::new(spec), registry: Arc::downgrade(registry), source };
+        let lease =
+            registry.lease(SOURCE.parse().map_err(|error| format!("{error}"))?, SourceRetention::Names);
+        let tool = UncheckedTool { spec: Arc::new(spec), registry: Arc::downgrade(registry), source };
         lease.replace(vec![Arc::new(tool)]);
-        Ok(Self { engine, person: Arc::new(Person::of(version)), _lease: lease })
+        Ok(Self { engine, client: Arc::new(AcceptingClient::new(version)), _lease: lease })
     }
 
     /// The client that they are made for.
-    pub(crate) fn person(&self) -> Arc<dyn Client> {
-        Arc::clone(&self.person)
+    pub(crate) fn client(&self) -> Arc<dyn RequestingClient> {
+        Arc::clone(&self.client)
     }
 
     /// Calls a tool.
     pub(crate) async fn call(&self, tool: &str, arguments: &RawValue) -> Result<(), String> {
         let arguments = json!({"tool": tool, "arguments": arguments}).to_string();
         let caller = Caller::local_owner();
-        let mut call = Call::new(format!("{SOURCE}__{NAME}"), RawArguments::Text(arguments), caller);
-        call.attachment = Some(Arc::new(Link(Arc::clone(&self.person))));
+        let mut call = CallRequest::new(format!("{SOURCE}__{NAME}"), RawArguments::Text(arguments), caller);
+        call.extension = Some(Arc::new(ClientLink(Arc::clone(&self.client))));
         match &*self.engine.call(call).await.outcome {
             Outcome::Success(_) => Ok(()),
             Outcome::Error(error) => Err(format!("{tool}: {}", error.message)),
@@ -55,27 +57,27 @@ impl Calls {
     }
 }
 
-struct Unchecked {
+struct UncheckedTool {
     spec: Arc<ToolSpec>,
     registry: Weak<Registry>,
     source: Slug,
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct UncheckedToolCall {
     tool: String,
     arguments: Box<RawValue>,
 }
 
 #[async_trait]
-impl Tool for Unchecked {
+impl Tool for UncheckedTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let bad = |why: String| ToolError::new(Code::InvalidArguments, why);
-        let wanted: Wanted =
+        let wanted: UncheckedToolCall =
             serde_json::from_str(arguments.raw().get()).map_err(|error| bad(error.to_string()))?;
         let raw = RawJson::parse(wanted.arguments.get()).map_err(|error| bad(error.to_string()))?;
         let arguments = Arguments::parse(RawArguments::Json(raw)).map_err(bad)?;
@@ -86,7 +88,7 @@ impl Tool for Unchecked {
         });
         match tool {
             Some(tool) => tool.execute(arguments, cx).await,
-            None => Err(ToolError::not_available(&wanted.tool)),
+            None => Err(ToolError::tool_not_available(&wanted.tool)),
         }
     }
 }

@@ -10,12 +10,12 @@
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]
 
+mod accepting_client;
 mod browser;
 mod call;
-mod connect;
-mod person;
+mod connection;
+mod exercise;
 mod scenario;
-mod work;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 }
 
 async fn run(scenario: &Scenario) -> Result<(), String> {
-    let connected = connect::connect(scenario).await?;
-    let done = work::work(scenario, &connected).await;
+    let connected = connection::connect(scenario).await?;
+    let done = exercise::exercise_server(scenario, &connected).await;
     connected.shut_down().await;
     done
 }

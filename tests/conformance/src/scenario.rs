@@ -12,13 +12,13 @@ pub(crate) struct Scenario {
     /// The version that it is about.
     pub(crate) version: ProtocolVersion,
     /// What else it says.
-    pub(crate) context: Context,
+    pub(crate) context: ScenarioContext,
 }
 
 /// What some scenarios say; the rest of it is for extensions that the client does not have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Context {
+pub(crate) struct ScenarioContext {
     /// A client that was registered by hand.
     pub(crate) client_id: Option<String>,
     /// Its secret.
@@ -27,12 +27,12 @@ pub(crate) struct Context {
     pub(crate) issuer: Option<String>,
     /// Calls to make, instead of one of each tool.
     #[serde(rename = "toolCalls")]
-    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) tool_calls: Vec<ScenarioToolCall>,
 }
 
 /// A call to make.
 #[derive(Debug, Deserialize)]
-pub(crate) struct ToolCall {
+pub(crate) struct ScenarioToolCall {
     /// The tool.
     pub(crate) name: String,
     /// Its arguments.
@@ -48,7 +48,7 @@ impl Scenario {
         let version = ProtocolVersion::KNOWN_VERSIONS.iter().find(known).cloned().unwrap_or_default();
         let context = match std::env::var("MCP_CONFORMANCE_CONTEXT") {
             Ok(text) => serde_json::from_str(&text).map_err(|error| format!("the context: {error}"))?,
-            Err(_) => Context::default(),
+            Err(_) => ScenarioContext::default(),
         };
         Ok(Self { url, version, context })
     }

@@ -1,28 +1,28 @@
 //! What the tools do, by what they are about.
 
-mod asking;
 pub(crate) mod content;
 mod input;
 mod jobs;
-mod telling;
+mod notifications;
+mod questions;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-use crate::changes::Change;
-use crate::handler::Handler;
+use crate::changes::ServerChange;
+use crate::handler::FakeMcpHandler;
 use crate::{resources, tools};
 
 /// One call.
-pub(crate) struct Call<'a> {
-    pub(crate) handler: &'a Handler,
+pub(crate) struct FakeToolCall<'a> {
+    pub(crate) handler: &'a FakeMcpHandler,
     pub(crate) request: CallToolRequestParams,
     pub(crate) cx: RequestContext<RoleServer>,
 }
 
-impl Call<'_> {
+impl FakeToolCall<'_> {
     /// A text among its arguments.
     pub(crate) fn text(&self, name: &str) -> Result<&str, ErrorData> {
         let missing = || ErrorData::invalid_params(format!("the argument {name} is missing"), None);
@@ -41,29 +41,29 @@ impl Call<'_> {
 }
 
 /// A result that is one text.
-pub(crate) fn said(text: impl Into<String>) -> CallToolResult {
+pub(crate) fn text_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
 /// A failure that the caller is to read.
-pub(crate) fn failed(text: impl Into<String>) -> CallToolResult {
+pub(crate) fn error_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 pub(crate) async fn call(
-    handler: &Handler,
+    handler: &FakeMcpHandler,
     request: CallToolRequestParams,
     cx: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let call = Call { handler, request, cx };
+    let call = FakeToolCall { handler, request, cx };
     let changes = &handler.shared.changes;
     let name = call.request.name.to_string();
     if let Some(result) = content::call(&name) {
         return Ok(result.into());
     }
-    let made = |change: Change| {
-        changes.make(change);
-        Ok(said("Changed.").into())
+    let made = |change: ServerChange| {
+        changes.apply(change);
+        Ok(text_result("Changed.").into())
     };
     match name.as_str() {
         "test_protocol_error" => Err(ErrorData::new(
@@ -73,43 +73,43 @@ pub(crate) async fn call(
         )),
         "test_structured" => structured(&call),
         "test_echo" => Ok(echo(&call).into()),
-        "test_header_params" => Ok(said(format!("The region is {}", call.text("region")?)).into()),
-        "test_tool_with_logging" => telling::logs(&call).await,
-        "test_logging_tool" => telling::all_levels(&call).await,
-        "test_tool_with_progress" => telling::progress(&call).await,
-        "test_until_cancelled" => telling::until_cancelled(&call).await,
-        "test_cancelled_count" => Ok(said(handler.shared.cancelled().to_string()).into()),
-        "test_reconnection" => telling::reconnection(&call).await,
-        "test_trigger_tool_change" => made(Change::Tools),
-        "test_trigger_prompt_change" => made(Change::Prompts),
-        "test_trigger_resource_change" => made(Change::Resources),
-        "test_trigger_resource_update" => made(Change::Resource(resources::WATCHED.to_owned())),
-        tools::SOMETIMES if changes.has_tool() => Ok(said("It is offered now.").into()),
+        "test_header_params" => Ok(text_result(format!("The region is {}", call.text("region")?)).into()),
+        "test_tool_with_logging" => notifications::logs(&call).await,
+        "test_logging_tool" => notifications::all_levels(&call).await,
+        "test_tool_with_progress" => notifications::progress(&call).await,
+        "test_until_cancelled" => notifications::until_cancelled(&call).await,
+        "test_cancelled_count" => Ok(text_result(handler.shared.cancelled().to_string()).into()),
+        "test_reconnection" => notifications::force_reconnection(&call).await,
+        "test_trigger_tool_change" => made(ServerChange::Tools),
+        "test_trigger_prompt_change" => made(ServerChange::Prompts),
+        "test_trigger_resource_change" => made(ServerChange::Resources),
+        "test_trigger_resource_update" => made(ServerChange::Resource(resources::WATCHED.to_owned())),
+        tools::SOMETIMES if changes.has_tool() => Ok(text_result("It is offered now.").into()),
         name if name.starts_with("test_input_required_result_") => input::call(&call).await,
-        "greet" => Ok(said(format!("Hello, {}!", call.text("name")?)).into()),
+        "greet" => Ok(text_result(format!("Hello, {}!", call.text("name")?)).into()),
         "slow_compute"
         | "failing_job"
         | "protocol_error_job"
         | "confirm_delete"
         | "multi_input"
         | "test_tool_with_task" => jobs::call(&call).await,
-        _ => asking::call(&call).await,
+        _ => questions::call(&call).await,
     }
 }
 
-fn structured(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+fn structured(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     let number = |name: &str| {
         let missing = || ErrorData::invalid_params(format!("the argument {name} is missing"), None);
         call.argument(name).and_then(Value::as_f64).ok_or_else(missing)
     };
     let sum = json!({"sum": number("a")? + number("b")?});
-    let mut result = said(sum.to_string());
+    let mut result = text_result(sum.to_string());
     result.structured_content = Some(sum);
     Ok(result.into())
 }
 
 /// The arguments and those of the metadata that are not the protocol's own.
-fn echo(call: &Call<'_>) -> CallToolResult {
+fn echo(call: &FakeToolCall<'_>) -> CallToolResult {
     let meta: JsonObject = call
         .cx
         .meta
@@ -118,7 +118,7 @@ fn echo(call: &Call<'_>) -> CallToolResult {
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let arguments = call.request.arguments.clone().unwrap_or_default();
-    let mut result = said(Value::Object(arguments).to_string());
+    let mut result = text_result(Value::Object(arguments).to_string());
     result.meta = (!meta.is_empty()).then_some(rmcp::model::MetaObject(meta));
     result
 }

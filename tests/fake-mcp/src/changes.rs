@@ -7,14 +7,14 @@ use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, ServiceError, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::broadcast;
 
-use crate::handler::Session;
+use crate::handler::FakeMcpSession;
 
 /// So many changes wait for one who does not read.
-const WAITING: usize = 64;
+const CHANNEL_CAPACITY: usize = 64;
 
 /// Something that changed.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum ServerChange {
     Tools,
     Prompts,
     Resources,
@@ -23,27 +23,27 @@ pub(crate) enum Change {
 
 /// What is there just now.
 #[derive(Debug)]
-pub(crate) struct Changes {
+pub(crate) struct ServerChanges {
     tool: AtomicBool,
     prompt: AtomicBool,
     resource: AtomicBool,
     updates: AtomicU64,
-    told: broadcast::Sender<Change>,
+    sender: broadcast::Sender<ServerChange>,
 }
 
-impl Default for Changes {
+impl Default for ServerChanges {
     fn default() -> Self {
         Self {
             tool: AtomicBool::new(false),
             prompt: AtomicBool::new(false),
             resource: AtomicBool::new(false),
             updates: AtomicU64::new(0),
-            told: broadcast::channel(WAITING).0,
+            sender: broadcast::channel(CHANNEL_CAPACITY).0,
         }
     }
 }
 
-impl Changes {
+impl ServerChanges {
     /// Whether the tool that comes and goes is there.
     pub(crate) fn has_tool(&self) -> bool {
         self.tool.load(Ordering::SeqCst)
@@ -65,37 +65,37 @@ impl Changes {
     }
 
     /// Makes a change and tells whoever listens.
-    pub(crate) fn make(&self, change: Change) {
+    pub(crate) fn apply(&self, change: ServerChange) {
         match change {
-            Change::Tools => drop(self.tool.fetch_not(Ordering::SeqCst)),
-            Change::Prompts => drop(self.prompt.fetch_not(Ordering::SeqCst)),
-            Change::Resources => drop(self.resource.fetch_not(Ordering::SeqCst)),
-            Change::Resource(_) => drop(self.updates.fetch_add(1, Ordering::SeqCst)),
+            ServerChange::Tools => drop(self.tool.fetch_not(Ordering::SeqCst)),
+            ServerChange::Prompts => drop(self.prompt.fetch_not(Ordering::SeqCst)),
+            ServerChange::Resources => drop(self.resource.fetch_not(Ordering::SeqCst)),
+            ServerChange::Resource(_) => drop(self.updates.fetch_add(1, Ordering::SeqCst)),
         }
         // Nobody may be listening.
-        let _ = self.told.send(change);
+        let _ = self.sender.send(change);
     }
 
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Change> {
-        self.told.subscribe()
+    pub(crate) fn listen(&self) -> broadcast::Receiver<ServerChange> {
+        self.sender.subscribe()
     }
 }
 
 /// Tells a client of the versions before 2026-07-28 of all changes that it wants to hear of, until it goes.
-pub(crate) async fn tell_session(
-    mut changes: broadcast::Receiver<Change>,
+pub(crate) async fn notify_session(
+    mut changes: broadcast::Receiver<ServerChange>,
     peer: Peer<RoleServer>,
-    session: std::sync::Arc<Session>,
+    session: std::sync::Arc<FakeMcpSession>,
 ) {
     while let Some(change) = next(&mut changes).await {
         let told = match change {
-            Change::Tools => peer.notify_tool_list_changed().await,
-            Change::Prompts => peer.notify_prompt_list_changed().await,
-            Change::Resources => peer.notify_resource_list_changed().await,
-            Change::Resource(uri) if session.is_subscribed(&uri) => {
+            ServerChange::Tools => peer.notify_tool_list_changed().await,
+            ServerChange::Prompts => peer.notify_prompt_list_changed().await,
+            ServerChange::Resources => peer.notify_resource_list_changed().await,
+            ServerChange::Resource(uri) if session.is_subscribed(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
             }
-            Change::Resource(_) => Ok(()),
+            ServerChange::Resource(_) => Ok(()),
         };
         if matches!(told, Err(ServiceError::TransportClosed | ServiceError::TransportSend(_))) {
             return;
@@ -104,8 +104,8 @@ pub(crate) async fn tell_session(
 }
 
 /// Tells a client of version 2026-07-28 of what its subscription is about, until it gives it up.
-pub(crate) async fn tell_subscription(
-    mut changes: broadcast::Receiver<Change>,
+pub(crate) async fn notify_subscription(
+    mut changes: broadcast::Receiver<ServerChange>,
     subscription: SubscriptionContext,
 ) {
     let wants: &SubscriptionFilter = subscription.accepted();
@@ -116,16 +116,16 @@ pub(crate) async fn tell_subscription(
             () = subscription.cancelled() => return,
         };
         let told = match change {
-            Some(Change::Tools) if wants.tools_list_changed == Some(true) => {
+            Some(ServerChange::Tools) if wants.tools_list_changed == Some(true) => {
                 sink.notify_tool_list_changed().await
             }
-            Some(Change::Prompts) if wants.prompts_list_changed == Some(true) => {
+            Some(ServerChange::Prompts) if wants.prompts_list_changed == Some(true) => {
                 sink.notify_prompt_list_changed().await
             }
-            Some(Change::Resources) if wants.resources_list_changed == Some(true) => {
+            Some(ServerChange::Resources) if wants.resources_list_changed == Some(true) => {
                 sink.notify_resource_list_changed().await
             }
-            Some(Change::Resource(uri))
+            Some(ServerChange::Resource(uri))
                 if wants.resource_subscriptions.as_ref().is_some_and(|uris| uris.contains(&uri)) =>
             {
                 sink.notify_resource_updated(uri).await
@@ -140,7 +140,7 @@ pub(crate) async fn tell_subscription(
     }
 }
 
-async fn next(changes: &mut broadcast::Receiver<Change>) -> Option<Change> {
+async fn next(changes: &mut broadcast::Receiver<ServerChange>) -> Option<ServerChange> {
     loop {
         match changes.recv().await {
             Ok(change) => return Some(change),

@@ -18,32 +18,32 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::broadcast;
 
-use crate::changes::{self, Change};
-use crate::shared::Shared;
+use crate::changes::{self, ServerChange};
+use crate::state::FakeMcpState;
 use crate::{calls, completion, prompts, resources, tools};
 
 /// What one client of the versions before 2026-07-28 has said about itself.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct FakeMcpSession {
     log_level: Mutex<Option<LoggingLevel>>,
     subscribed: Mutex<HashSet<String>>,
 }
 
-impl Session {
+impl FakeMcpSession {
     pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
         self.subscribed.lock().contains(uri)
     }
 }
 
-pub(crate) struct Handler {
-    pub(crate) shared: Arc<Shared>,
-    session: Arc<Session>,
+pub(crate) struct FakeMcpHandler {
+    pub(crate) shared: Arc<FakeMcpState>,
+    session: Arc<FakeMcpSession>,
     /// Begun before a subscription is acknowledged, so that it misses no change after that.
-    listening: Mutex<VecDeque<broadcast::Receiver<Change>>>,
+    listening: Mutex<VecDeque<broadcast::Receiver<ServerChange>>>,
 }
 
-impl Handler {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+impl FakeMcpHandler {
+    pub(crate) fn new(shared: Arc<FakeMcpState>) -> Self {
         Self { shared, session: Arc::default(), listening: Mutex::default() }
     }
 
@@ -66,7 +66,7 @@ fn cursor(page: Option<&PaginatedRequestParams>) -> Option<&str> {
     page?.cursor.as_deref()
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for FakeMcpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
             .enable_logging()
@@ -94,7 +94,7 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
         let changes = self.shared.changes.listen();
-        tokio::spawn(changes::tell_session(changes, cx.peer, Arc::clone(&self.session)));
+        tokio::spawn(changes::notify_session(changes, cx.peer, Arc::clone(&self.session)));
     }
 
     async fn set_level(
@@ -119,7 +119,7 @@ impl ServerHandler for Handler {
         page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let all = tools::listed(self.shared.changes.has_tool());
+        let all = tools::list_tools(self.shared.changes.has_tool());
         let (items, next) = self.shared.page(all, cursor(page.as_ref()))?;
         let mut result = ListToolsResult::with_all_items(items);
         result.next_cursor = next;
@@ -127,7 +127,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::one(name)
+        tools::find_tool(name)
     }
 
     async fn call_tool(
@@ -143,7 +143,7 @@ impl ServerHandler for Handler {
         page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let all = prompts::listed(self.shared.changes.has_prompt());
+        let all = prompts::list_prompts(self.shared.changes.has_prompt());
         let (items, next) = self.shared.page(all, cursor(page.as_ref()))?;
         let mut result = ListPromptsResult::with_all_items(items);
         result.next_cursor = next;
@@ -163,7 +163,7 @@ impl ServerHandler for Handler {
         page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let all = resources::listed(self.shared.changes.has_resource());
+        let all = resources::list_resources(self.shared.changes.has_resource());
         let (items, next) = self.shared.page(all, cursor(page.as_ref()))?;
         let mut result = ListResourcesResult::with_all_items(items);
         result.next_cursor = next;
@@ -215,7 +215,7 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let begun = self.listening.lock().pop_front();
         let changes = begun.unwrap_or_else(|| self.shared.changes.listen());
-        changes::tell_subscription(changes, subscription).await;
+        changes::notify_subscription(changes, subscription).await;
         Ok(())
     }
 

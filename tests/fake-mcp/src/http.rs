@@ -18,10 +18,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
-use crate::exact;
-use crate::handler::Handler;
-use crate::options::Options;
-use crate::shared::Shared;
+use crate::exact_json;
+use crate::handler::FakeMcpHandler;
+use crate::options::FakeMcpOptions;
+use crate::state::FakeMcpState;
 
 /// Where it is under its address.
 const PATH: &str = "/mcp";
@@ -30,13 +30,13 @@ const PATH: &str = "/mcp";
 #[derive(Debug, Clone)]
 pub struct FakeMcp {
     address: SocketAddr,
-    _server: Arc<Server>,
+    _server: Arc<ServerTask>,
 }
 
 #[derive(Debug)]
-struct Server(AbortHandle);
+struct ServerTask(AbortHandle);
 
-impl Drop for Server {
+impl Drop for ServerTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -48,7 +48,7 @@ impl FakeMcp {
     /// # Panics
     /// Where no loopback port can be had.
     #[allow(clippy::expect_used, reason = "a test without it can do nothing")]
-    pub async fn start(options: Options) -> Self {
+    pub async fn start(options: FakeMcpOptions) -> Self {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options).await.expect("a loopback port")
     }
 
@@ -56,7 +56,7 @@ impl FakeMcp {
     ///
     /// # Errors
     /// Where it can't be had.
-    pub async fn start_at(address: SocketAddr, options: Options) -> std::io::Result<Self> {
+    pub async fn start_at(address: SocketAddr, options: FakeMcpOptions) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let routes = routes(options);
@@ -68,7 +68,7 @@ impl FakeMcp {
             // Ends with the process or with the last handle only.
             let _ = axum::serve(listener, routes).await;
         });
-        Ok(Self { address, _server: Arc::new(Server(serving.abort_handle())) })
+        Ok(Self { address, _server: Arc::new(ServerTask(serving.abort_handle())) })
     }
 
     /// Where MCP is spoken: `http://127.0.0.1:PORT/mcp`.
@@ -78,22 +78,23 @@ impl FakeMcp {
     }
 }
 
-fn routes(options: Options) -> Router {
+fn routes(options: FakeMcpOptions) -> Router {
     let token = options.token.clone();
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(options.sessions)
         .with_json_response(options.json)
         .with_allowed_origins(["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]);
-    let shared = Arc::new(Shared::new(options));
+    let shared = Arc::new(FakeMcpState::new(options));
     let sessions = Arc::clone(&shared.sessions);
-    let rmcp = StreamableHttpService::new(move || Ok(Handler::new(Arc::clone(&shared))), sessions, config);
+    let rmcp =
+        StreamableHttpService::new(move || Ok(FakeMcpHandler::new(Arc::clone(&shared))), sessions, config);
     Router::new()
         .route_service(PATH, rmcp)
-        .layer(middleware::map_response(put_texts_in))
-        .layer(middleware::from_fn_with_state(token, only_with_token))
+        .layer(middleware::map_response(splice_response))
+        .layer(middleware::from_fn_with_state(token, require_token))
 }
 
-async fn only_with_token(State(token): State<Option<String>>, request: Request, next: Next) -> Response {
+async fn require_token(State(token): State<Option<String>>, request: Request, next: Next) -> Response {
     let wanted = token.map(|token| format!("Bearer {token}"));
     let carried = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     if wanted.is_none() || wanted.as_deref() == carried {
@@ -104,9 +105,9 @@ async fn only_with_token(State(token): State<Option<String>>, request: Request, 
 }
 
 /// `rmcp` writes a message in one piece, so that no text's place is cut in two.
-async fn put_texts_in(response: Response) -> Result<Response, Infallible> {
+async fn splice_response(response: Response) -> Result<Response, Infallible> {
     let (mut parts, body) = response.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
-    let body = body.map_frame(|frame| frame.map_data(|data: Bytes| Bytes::from(exact::splice(&data))));
+    let body = body.map_frame(|frame| frame.map_data(|data: Bytes| Bytes::from(exact_json::splice(&data))));
     Ok(Response::from_parts(parts, Body::new(body)))
 }

@@ -16,24 +16,24 @@
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]
 
-mod ask;
 mod calls;
 mod changes;
+mod client_input;
 mod completion;
-mod exact;
+mod exact_json;
 mod handler;
 mod http;
 mod options;
 mod prompts;
+mod request_states;
 mod resources;
 mod sessions;
-mod shared;
-mod states;
+mod state;
 mod stdio;
 mod tools;
 
-pub use exact::EXACT_RESULT;
+pub use exact_json::EXACT_RESULT;
 pub use http::FakeMcp;
-pub use options::Options;
+pub use options::FakeMcpOptions;
 pub use stdio::serve_stdio;
 pub use tools::exact_schema;

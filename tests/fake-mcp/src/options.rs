@@ -4,7 +4,7 @@ use rmcp::model::ProtocolVersion;
 
 /// How the server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct FakeMcpOptions {
     /// The versions of the protocol that it speaks, such as `2025-11-25`; all of them where none is named.
     pub versions: Vec<String>,
     /// How many entries a page of a list has; all of them where nothing is said.
@@ -17,16 +17,16 @@ pub struct Options {
     pub token: Option<String>,
 }
 
-impl Default for Options {
+impl Default for FakeMcpOptions {
     fn default() -> Self {
         Self { versions: Vec::new(), page_size: None, sessions: true, json: false, token: None }
     }
 }
 
-impl Options {
+impl FakeMcpOptions {
     /// One that speaks these versions only.
     #[must_use]
-    pub fn speaking(versions: &[&str]) -> Self {
+    pub fn with_versions(versions: &[&str]) -> Self {
         Self { versions: versions.iter().map(|version| (*version).to_owned()).collect(), ..Self::default() }
     }
 

@@ -9,9 +9,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-use crate::ask::{self, Asked};
 use crate::calls::content::PNG;
-use crate::handler::Handler;
+use crate::client_input::{self, InputOutcome};
+use crate::handler::FakeMcpHandler;
 
 const SIMPLE: &str = "test_simple_prompt";
 const ARGUMENTS: &str = "test_prompt_with_arguments";
@@ -20,7 +20,7 @@ const IMAGE: &str = "test_prompt_with_image";
 const ASKING: &str = "test_input_required_result_prompt";
 const SOMETIMES: &str = "test_sometimes_prompt";
 
-pub(crate) fn listed(with_sometimes: bool) -> Vec<Prompt> {
+pub(crate) fn list_prompts(with_sometimes: bool) -> Vec<Prompt> {
     let argument =
         |name: &str, about: &str| PromptArgument::new(name).with_description(about).with_required(true);
     let mut all = vec![
@@ -45,7 +45,7 @@ pub(crate) fn listed(with_sometimes: bool) -> Vec<Prompt> {
 }
 
 pub(crate) async fn get(
-    handler: &Handler,
+    handler: &FakeMcpHandler,
     request: GetPromptRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
@@ -86,10 +86,14 @@ pub(crate) async fn get(
                     }
                 }
             });
-            let questions = ask::questions([("user_context", question)]);
-            match ask::ask(cx, request.input_responses.as_ref(), questions).await? {
-                Asked::Wanted(questions) => return Ok(ask::wanted(questions, None).into()),
-                Asked::Answers(answers) => vec![user(&format!("Use this context: {}", json!(answers)))],
+            let questions = client_input::questions([("user_context", question)]);
+            match client_input::request_input(cx, request.input_responses.as_ref(), questions).await? {
+                InputOutcome::InputRequired(questions) => {
+                    return Ok(client_input::input_required(questions, None).into());
+                }
+                InputOutcome::Answers(answers) => {
+                    vec![user(&format!("Use this context: {}", json!(answers)))]
+                }
             }
         }
         SOMETIMES if handler.shared.changes.has_prompt() => vec![user("Now.")],

@@ -9,9 +9,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use crate::ask::{self, Asked};
 use crate::calls::content::PNG;
-use crate::handler::Handler;
+use crate::client_input::{self, InputOutcome};
+use crate::handler::FakeMcpHandler;
 
 /// The template that there is.
 pub(crate) const TEMPLATE: &str = "test://template/{id}/data";
@@ -22,7 +22,7 @@ const BINARY: &str = "test://static-binary";
 const ASKING: &str = "test://asking";
 const SOMETIMES: &str = "test://sometimes";
 
-pub(crate) fn listed(with_sometimes: bool) -> Vec<Resource> {
+pub(crate) fn list_resources(with_sometimes: bool) -> Vec<Resource> {
     let mut all = vec![
         Resource::new(TEXT, "static-text")
             .with_title("A text")
@@ -58,7 +58,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 pub(crate) async fn read(
-    handler: &Handler,
+    handler: &FakeMcpHandler,
     request: ReadResourceRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
@@ -69,10 +69,14 @@ pub(crate) async fn read(
         BINARY => ResourceContents::blob(PNG, uri).with_mime_type("image/png"),
         WATCHED => text(&format!("Changed {} times", handler.shared.changes.updates()), "text/plain"),
         SOMETIMES if handler.shared.changes.has_resource() => text("It is there.", "text/plain"),
-        ASKING => match ask::ask(cx, request.input_responses.as_ref(), password()).await? {
-            Asked::Wanted(questions) => return Ok(ask::wanted(questions, None).into()),
-            Asked::Answers(answers) => text(&json!(answers).to_string(), "text/plain"),
-        },
+        ASKING => {
+            match client_input::request_input(cx, request.input_responses.as_ref(), password()).await? {
+                InputOutcome::InputRequired(questions) => {
+                    return Ok(client_input::input_required(questions, None).into());
+                }
+                InputOutcome::Answers(answers) => text(&json!(answers).to_string(), "text/plain"),
+            }
+        }
         _ => match id(uri) {
             Some(id) => {
                 let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
@@ -93,7 +97,7 @@ fn id(uri: &str) -> Option<&str> {
 }
 
 fn password() -> InputRequests {
-    ask::questions([(
+    client_input::questions([(
         "password",
         json!({
             "method": "elicitation/create",

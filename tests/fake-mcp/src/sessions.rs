@@ -20,13 +20,13 @@ use rmcp::transport::streamable_http_server::session::{
 const RETRY: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Default)]
-pub(crate) struct Sessions {
+pub(crate) struct ResumableSessions {
     rmcp: LocalSessionManager,
     /// Which of a session's streams a request's answer goes to.
     streams: Mutex<HashMap<(SessionId, RequestId), u64>>,
 }
 
-impl Sessions {
+impl ResumableSessions {
     /// Closes the stream of this request; its answer waits for the client.
     pub(crate) async fn close_stream(&self, session: &str, request: &RequestId) {
         let session = SessionId::from(session);
@@ -39,7 +39,7 @@ impl Sessions {
     }
 }
 
-impl SessionManager for Sessions {
+impl SessionManager for ResumableSessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 

@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::exact;
+use crate::exact_json;
 
 /// The one that comes and goes.
 pub(crate) const SOMETIMES: &str = "test_sometimes";
@@ -36,15 +36,15 @@ pub fn exact_schema(tool: &str) -> Option<&'static str> {
 }
 
 /// All of them, or all but [`SOMETIMES`]. Something stands for their schemas ([`exact`]).
-pub(crate) fn listed(with_sometimes: bool) -> Vec<Tool> {
+pub(crate) fn list_tools(with_sometimes: bool) -> Vec<Tool> {
     RAW.iter()
         .filter(|raw| with_sometimes || raw.name != SOMETIMES)
-        .map(|raw| tool(raw, |schema| exact::schema(schema.get())))
+        .map(|raw| tool(raw, |schema| exact_json::schema(schema.get())))
         .collect()
 }
 
 /// One of them, with its schemas.
-pub(crate) fn one(name: &str) -> Option<Tool> {
+pub(crate) fn find_tool(name: &str) -> Option<Tool> {
     let parsed = |schema: &RawValue| serde_json::from_str(schema.get()).unwrap_or_default();
     RAW.iter().find(|raw| raw.name == name).map(|raw| tool(raw, parsed))
 }

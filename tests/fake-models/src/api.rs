@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// An API of model providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Api {
+pub enum ApiKind {
     /// OpenAI's Chat Completions: `POST /chat/completions`.
     Openai,
     /// OpenAI's Responses: `POST /responses`.
@@ -21,7 +21,7 @@ pub enum Api {
     Compatible,
 }
 
-impl Api {
+impl ApiKind {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Openai, Self::OpenaiResponses, Self::Anthropic, Self::Gemini, Self::Compatible];
@@ -51,7 +51,7 @@ impl Api {
     }
 }
 
-impl fmt::Display for Api {
+impl fmt::Display for ApiKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

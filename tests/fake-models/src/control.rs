@@ -8,11 +8,11 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::script::{Line, Script};
-use crate::seen::SeenRequest;
-use crate::shared::{ResponseEnd, Shared};
+use crate::received_request::ReceivedRequest;
+use crate::script::{ResponseScript, ScriptLine};
+use crate::state::{FakeModelsState, ResponseEnd};
 
-pub(crate) fn routes() -> Router<Arc<Shared>> {
+pub(crate) fn routes() -> Router<Arc<FakeModelsState>> {
     Router::new()
         .route("/control/script", put(script))
         .route("/control/lines", post(lines))
@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Count {
+struct GateCountQuery {
     #[serde(default = "one")]
     count: u64,
 }
@@ -35,53 +35,62 @@ fn one() -> u64 {
     1
 }
 
-async fn script(State(shared): State<Arc<Shared>>, Json(script): Json<Script>) -> Json<Value> {
+async fn script(
+    State(shared): State<Arc<FakeModelsState>>,
+    Json(script): Json<ResponseScript>,
+) -> Json<Value> {
     shared.script(script);
     Json(json!({}))
 }
 
-async fn lines(State(shared): State<Arc<Shared>>, Json(lines): Json<Vec<Line>>) -> Json<Value> {
+async fn lines(
+    State(shared): State<Arc<FakeModelsState>>,
+    Json(lines): Json<Vec<ScriptLine>>,
+) -> Json<Value> {
     for line in lines {
         shared.line(line);
     }
     Json(json!({}))
 }
 
-async fn requests(State(shared): State<Arc<Shared>>) -> Json<Vec<SeenRequest>> {
+async fn requests(State(shared): State<Arc<FakeModelsState>>) -> Json<Vec<ReceivedRequest>> {
     Json(shared.requests())
 }
 
-async fn request(State(shared): State<Arc<Shared>>, Path(number): Path<usize>) -> Json<SeenRequest> {
+async fn request(
+    State(shared): State<Arc<FakeModelsState>>,
+    Path(number): Path<usize>,
+) -> Json<ReceivedRequest> {
     Json(shared.request(number).await)
 }
 
-async fn end(State(shared): State<Arc<Shared>>, Path(number): Path<usize>) -> Json<ResponseEnd> {
+async fn end(State(shared): State<Arc<FakeModelsState>>, Path(number): Path<usize>) -> Json<ResponseEnd> {
     Json(shared.end(number).await)
 }
 
-async fn unused(State(shared): State<Arc<Shared>>) -> Json<usize> {
+async fn unused(State(shared): State<Arc<FakeModelsState>>) -> Json<usize> {
     Json(shared.unused())
 }
 
-async fn open(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Json<Value> {
+async fn open(State(shared): State<Arc<FakeModelsState>>, Path(name): Path<String>) -> Json<Value> {
     shared.gates.open(&name);
     Json(json!({}))
 }
 
 async fn admit(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<FakeModelsState>>,
     Path(name): Path<String>,
-    Query(count): Query<Count>,
+    Query(count): Query<GateCountQuery>,
 ) -> Json<Value> {
     shared.gates.admit(&name, count.count);
     Json(json!({}))
 }
 
 async fn reached(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<FakeModelsState>>,
     Path(name): Path<String>,
-    Query(count): Query<Count>,
+    Query(count): Query<GateCountQuery>,
 ) -> Json<Value> {
-    shared.gates.arrived(&name, count.count).await;
+    shared.gates.wait_for_arrivals(&name, count.count).await;
     Json(json!({}))
 }

@@ -3,12 +3,12 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::Api;
-use crate::failure::{Failure, FailureKind};
+use crate::api::ApiKind;
+use crate::failure::{ScriptedFailure, ScriptedFailureKind};
 
 /// What an API has to say against a request, or of itself.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ApiError {
+pub(crate) struct ProviderApiError {
     pub(crate) status: u16,
     pub(crate) message: String,
     /// OpenAI: the field that is meant.
@@ -20,7 +20,7 @@ pub(crate) struct ApiError {
     pub(crate) retry_after: Option<f64>,
 }
 
-impl ApiError {
+impl ProviderApiError {
     /// A request that the API does not take.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(400, message)
@@ -41,14 +41,14 @@ impl ApiError {
     }
 
     /// What a script says, in the words of this API.
-    pub(crate) fn scripted(api: Api, failure: &Failure) -> Self {
+    pub(crate) fn scripted(api: ApiKind, failure: &ScriptedFailure) -> Self {
         let mut error = match failure.kind {
-            Some(FailureKind::ContextTooLong) => context_too_long(api),
-            Some(FailureKind::QuotaUsedUp) => quota_used_up(api),
+            Some(ScriptedFailureKind::ContextTooLong) => context_too_long(api),
+            Some(ScriptedFailureKind::QuotaUsedUp) => quota_used_up(api),
             None => Self::new(failure.status, usual_message(api, failure.status)),
         };
         error.status = failure.status;
-        if failure.kind.is_none() && matches!(api, Api::Openai | Api::OpenaiResponses) {
+        if failure.kind.is_none() && matches!(api, ApiKind::Openai | ApiKind::OpenaiResponses) {
             error.code = match failure.status {
                 401 => Some("invalid_api_key".to_owned()),
                 404 => Some("model_not_found".to_owned()),
@@ -64,19 +64,19 @@ impl ApiError {
     }
 
     /// The body of an answer with this error.
-    pub(crate) fn body(&self, api: Api) -> Value {
+    pub(crate) fn body(&self, api: ApiKind) -> Value {
         match api {
-            Api::Openai | Api::OpenaiResponses | Api::Compatible => json!({"error": {
+            ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => json!({"error": {
                 "message": self.message,
                 "type": self.openai_type(),
                 "param": self.param,
                 "code": self.code,
             }}),
-            Api::Anthropic => {
+            ApiKind::Anthropic => {
                 let error = json!({"type": self.anthropic_type(), "message": self.message});
                 json!({"type": "error", "error": error, "request_id": "req_011CFakeModels"})
             }
-            Api::Gemini => {
+            ApiKind::Gemini => {
                 let mut error = json!({
                     "code": self.status, "message": self.message, "status": self.gemini_status()
                 });
@@ -90,10 +90,10 @@ impl ApiError {
     }
 
     /// The event of a stream with this error, ready to be sent.
-    pub(crate) fn event(&self, api: Api, sequence: u64) -> String {
+    pub(crate) fn event(&self, api: ApiKind, sequence: u64) -> String {
         match api {
-            Api::Openai | Api::Compatible => format!("data: {}\n\n", self.body(api)),
-            Api::OpenaiResponses => {
+            ApiKind::Openai | ApiKind::Compatible => format!("data: {}\n\n", self.body(api)),
+            ApiKind::OpenaiResponses => {
                 let code = self.code.clone().unwrap_or_else(|| self.openai_type().to_owned());
                 let event = json!({
                     "type": "error", "code": code, "message": self.message, "param": self.param,
@@ -101,8 +101,8 @@ impl ApiError {
                 });
                 format!("event: error\ndata: {event}\n\n")
             }
-            Api::Anthropic => format!("event: error\ndata: {}\n\n", self.body(api)),
-            Api::Gemini => format!("data: {}\r\n\r\n", self.body(api)),
+            ApiKind::Anthropic => format!("event: error\ndata: {}\n\n", self.body(api)),
+            ApiKind::Gemini => format!("data: {}\r\n\r\n", self.body(api)),
         }
     }
 
@@ -165,24 +165,24 @@ impl ApiError {
     }
 }
 
-fn context_too_long(api: Api) -> ApiError {
+fn context_too_long(api: ApiKind) -> ProviderApiError {
     match api {
-        Api::Openai | Api::OpenaiResponses | Api::Compatible => ApiError::invalid(
+        ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => ProviderApiError::invalid(
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
         )
         .code("context_length_exceeded")
-        .param(if api == Api::OpenaiResponses { "input" } else { "messages" }),
-        Api::Anthropic => ApiError::invalid("prompt is too long: 208310 tokens > 200000 maximum"),
-        Api::Gemini => ApiError::invalid(
+        .param(if api == ApiKind::OpenaiResponses { "input" } else { "messages" }),
+        ApiKind::Anthropic => ProviderApiError::invalid("prompt is too long: 208310 tokens > 200000 maximum"),
+        ApiKind::Gemini => ProviderApiError::invalid(
             "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
         ),
     }
 }
 
-fn quota_used_up(api: Api) -> ApiError {
+fn quota_used_up(api: ApiKind) -> ProviderApiError {
     match api {
-        Api::Openai | Api::OpenaiResponses | Api::Compatible => {
-            let mut error = ApiError::new(
+        ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => {
+            let mut error = ProviderApiError::new(
                 429,
                 "You exceeded your current quota, please check your plan and billing details.",
             )
@@ -190,23 +190,26 @@ fn quota_used_up(api: Api) -> ApiError {
             error.kind = Some("insufficient_quota");
             error
         }
-        Api::Anthropic => ApiError::invalid("Your credit balance is too low to access the Anthropic API."),
-        Api::Gemini => {
-            ApiError::new(429, "You exceeded your current quota, please check your plan and billing details.")
+        ApiKind::Anthropic => {
+            ProviderApiError::invalid("Your credit balance is too low to access the Anthropic API.")
         }
+        ApiKind::Gemini => ProviderApiError::new(
+            429,
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
     }
 }
 
-fn usual_message(api: Api, status: u16) -> &'static str {
+fn usual_message(api: ApiKind, status: u16) -> &'static str {
     match (api, status) {
-        (Api::Anthropic, 529) => "Overloaded",
-        (Api::Anthropic, 500) => "Internal server error",
-        (Api::Anthropic, 429) => "This request would exceed your organization's rate limit.",
-        (Api::Anthropic, 401) => "invalid x-api-key",
-        (Api::Gemini, 503) => "The model is overloaded. Please try again later.",
-        (Api::Gemini, 429) => "Resource has been exhausted (e.g. check quota).",
-        (Api::Gemini, 401) => "Request had invalid authentication credentials.",
-        (Api::Gemini, 500) => "An internal error has occurred. Please retry.",
+        (ApiKind::Anthropic, 529) => "Overloaded",
+        (ApiKind::Anthropic, 500) => "Internal server error",
+        (ApiKind::Anthropic, 429) => "This request would exceed your organization's rate limit.",
+        (ApiKind::Anthropic, 401) => "invalid x-api-key",
+        (ApiKind::Gemini, 503) => "The model is overloaded. Please try again later.",
+        (ApiKind::Gemini, 429) => "Resource has been exhausted (e.g. check quota).",
+        (ApiKind::Gemini, 401) => "Request had invalid authentication credentials.",
+        (ApiKind::Gemini, 500) => "An internal error has occurred. Please retry.",
         (_, 401) => "Incorrect API key provided.",
         (_, 403) => "You are not allowed to do this.",
         (_, 404) => "The model does not exist or you do not have access to it.",

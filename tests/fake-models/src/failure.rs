@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 /// A failure, said as the API says it: as an answer with that status, or as an error event in the stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Failure {
+pub struct ScriptedFailure {
     /// The HTTP status; it also decides the API's own word for the error.
     pub status: u16,
     /// What kind of failure it is, where the API words some of that status apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<FailureKind>,
+    pub kind: Option<ScriptedFailureKind>,
     /// What it says; what the API usually says where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -25,14 +25,14 @@ pub struct Failure {
 /// Failures that are worded apart from others of their status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FailureKind {
+pub enum ScriptedFailureKind {
     /// The conversation is longer than the model can read.
     ContextTooLong,
     /// The account's money is used up: waiting does not help.
     QuotaUsedUp,
 }
 
-impl Failure {
+impl ScriptedFailure {
     /// What the API usually says with this status.
     #[must_use]
     pub fn status(status: u16) -> Self {
@@ -42,18 +42,18 @@ impl Failure {
     /// The conversation is longer than the model can read.
     #[must_use]
     pub fn context_too_long() -> Self {
-        Self { kind: Some(FailureKind::ContextTooLong), ..Self::status(400) }
+        Self { kind: Some(ScriptedFailureKind::ContextTooLong), ..Self::status(400) }
     }
 
     /// The account's money is used up.
     #[must_use]
     pub fn quota_used_up() -> Self {
-        Self { kind: Some(FailureKind::QuotaUsedUp), ..Self::status(429) }
+        Self { kind: Some(ScriptedFailureKind::QuotaUsedUp), ..Self::status(429) }
     }
 
     /// Saying this.
     #[must_use]
-    pub fn saying(mut self, message: impl Into<String>) -> Self {
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }

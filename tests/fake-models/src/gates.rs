@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// How a gate stands.
 #[derive(Debug, Clone, Copy, Default)]
-struct State {
+struct GateState {
     /// How many answers have come to it.
     arrived: u64,
     /// How many it lets through in all.
@@ -17,12 +17,12 @@ struct State {
 
 /// All gates of a server, by name. A gate exists as soon as somebody names it, and is closed then.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gates {
-    by_name: Arc<Mutex<HashMap<String, watch::Sender<State>>>>,
+pub(crate) struct GateRegistry {
+    by_name: Arc<Mutex<HashMap<String, watch::Sender<GateState>>>>,
 }
 
-impl Gates {
-    fn gate(&self, name: &str) -> watch::Sender<State> {
+impl GateRegistry {
+    fn gate(&self, name: &str) -> watch::Sender<GateState> {
         self.by_name.lock().entry(name.to_owned()).or_default().clone()
     }
 
@@ -37,7 +37,7 @@ impl Gates {
     }
 
     /// Comes to a gate and waits until it lets us through.
-    pub(crate) async fn pass(&self, name: &str) {
+    pub(crate) async fn wait_to_pass(&self, name: &str) {
         let gate = self.gate(name);
         let mut state = gate.subscribe();
         let mut number = 0;
@@ -50,7 +50,7 @@ impl Gates {
     }
 
     /// Waits until that many have come to a gate in all.
-    pub(crate) async fn arrived(&self, name: &str, count: u64) {
+    pub(crate) async fn wait_for_arrivals(&self, name: &str, count: u64) {
         let gate = self.gate(name);
         let _ = gate.subscribe().wait_for(|state| state.arrived >= count).await;
     }

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where ids come from.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ids {
+pub(crate) struct IdSequence {
     last: Arc<AtomicU64>,
 }
 
-impl Ids {
+impl IdSequence {
     /// The next one, with what this kind of thing's ids begin with.
     pub(crate) fn next(&self, prefix: &str) -> String {
         format!("{prefix}{:024}", self.last.fetch_add(1, Ordering::Relaxed) + 1)

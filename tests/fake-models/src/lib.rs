@@ -31,32 +31,34 @@
 
 #![allow(clippy::indexing_slicing, reason = "JSON is read and written by name, which panics on no object")]
 
-mod answer;
 mod api;
-mod check;
 mod control;
 mod error;
 mod failure;
 mod gates;
 mod ids;
-mod incoming;
+mod incoming_request;
 mod models;
 mod quirks;
-mod render;
+mod received_request;
+mod renderer;
+mod request_parser;
 mod script;
-mod seen;
+mod scripted_response;
 mod server;
-mod shared;
 mod signatures;
+mod state;
 mod stream;
-mod view;
+mod validation;
 
-pub use answer::{Answer, Finish, Step, Tokens, ToolCall, Usage};
-pub use api::Api;
-pub use failure::{Failure, FailureKind};
-pub use quirks::Quirks;
-pub use render::rendered;
-pub use script::{Line, Model, Script, When};
-pub use seen::{Said, SaidCall, SaidMessage, SaidResult, SeenRequest};
+pub use api::ApiKind;
+pub use failure::{ScriptedFailure, ScriptedFailureKind};
+pub use quirks::ApiQuirks;
+pub use received_request::{ParsedMessage, ParsedRequest, ParsedToolCall, ParsedToolResult, ReceivedRequest};
+pub use renderer::render_stream;
+pub use script::{FakeModel, RequestMatcher, ResponseScript, ScriptLine};
+pub use scripted_response::{
+    PacedTokens, ResponseStep, ScriptedFinish, ScriptedResponse, ScriptedToolCall, ScriptedUsage,
+};
 pub use server::{FakeModels, KEY};
-pub use shared::ResponseEnd;
+pub use state::ResponseEnd;

@@ -9,64 +9,66 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::Api;
-use crate::error::ApiError;
-use crate::render::CREATED;
-use crate::script::Model;
+use crate::api::ApiKind;
+use crate::error::ProviderApiError;
+use crate::renderer::CREATED;
+use crate::script::FakeModel;
 use crate::server::KEY;
-use crate::shared::Shared;
+use crate::state::FakeModelsState;
 
 /// What the API says where the key is missing or wrong.
-pub(crate) fn unauthorized(api: Api, headers: &HeaderMap) -> Option<ApiError> {
+pub(crate) fn unauthorized(api: ApiKind, headers: &HeaderMap) -> Option<ProviderApiError> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match api {
-        Api::Openai | Api::OpenaiResponses => match header("authorization") {
+        ApiKind::Openai | ApiKind::OpenaiResponses => match header("authorization") {
             Some(value) if value == format!("Bearer {KEY}") => None,
             Some(value) => {
                 let given = value.trim_start_matches("Bearer ");
                 let start: String = given.chars().take(4).collect();
                 Some(
-                    ApiError::new(401, format!("Incorrect API key provided: {start}***."))
+                    ProviderApiError::new(401, format!("Incorrect API key provided: {start}***."))
                         .code("invalid_api_key"),
                 )
             }
-            None => Some(ApiError::new(401, "You didn't provide an API key.")),
+            None => Some(ProviderApiError::new(401, "You didn't provide an API key.")),
         },
         // Either header will do; the SDKs changed from the one to the other.
-        Api::Anthropic => {
+        ApiKind::Anthropic => {
             let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
             match header("x-api-key").or(bearer) {
                 Some(KEY) => None,
-                Some(_) => Some(ApiError::new(401, "invalid x-api-key")),
-                None => Some(ApiError::new(401, "x-api-key header is required")),
+                Some(_) => Some(ProviderApiError::new(401, "invalid x-api-key")),
+                None => Some(ProviderApiError::new(401, "x-api-key header is required")),
             }
         }
         // Google calls a wrong key an invalid argument, and a missing one a lack of permission.
-        Api::Gemini => match header("x-goog-api-key") {
+        ApiKind::Gemini => match header("x-goog-api-key") {
             Some(KEY) => None,
             Some(_) => Some(
-                ApiError::invalid("API key not valid. Please pass a valid API key.").code("API_KEY_INVALID"),
+                ProviderApiError::invalid("API key not valid. Please pass a valid API key.")
+                    .code("API_KEY_INVALID"),
             ),
-            None => Some(ApiError::new(
+            None => Some(ProviderApiError::new(
                 403,
                 "Method doesn't allow unregistered callers (callers without established identity). Please use \
                  API Key or other form of API consumer identity to call this API.",
             )),
         },
         // Most take any key, or none.
-        Api::Compatible => None,
+        ApiKind::Compatible => None,
     }
 }
 
 /// What the API says of a model that is not there.
-pub(crate) fn unknown(api: Api, model: &str) -> ApiError {
+pub(crate) fn model_not_found(api: ApiKind, model: &str) -> ProviderApiError {
     match api {
-        Api::Openai | Api::OpenaiResponses | Api::Compatible => {
-            ApiError::new(404, format!("The model `{model}` does not exist or you do not have access to it."))
-                .code("model_not_found")
-        }
-        Api::Anthropic => ApiError::new(404, format!("model: {model}")),
-        Api::Gemini => ApiError::new(
+        ApiKind::Openai | ApiKind::OpenaiResponses | ApiKind::Compatible => ProviderApiError::new(
+            404,
+            format!("The model `{model}` does not exist or you do not have access to it."),
+        )
+        .code("model_not_found"),
+        ApiKind::Anthropic => ProviderApiError::new(404, format!("model: {model}")),
+        ApiKind::Gemini => ProviderApiError::new(
             404,
             format!(
                 "models/{model} is not found for API version v1beta, or is not supported for generateContent. \
@@ -76,38 +78,38 @@ pub(crate) fn unknown(api: Api, model: &str) -> ApiError {
     }
 }
 
-fn refused(api: Api, error: &ApiError) -> Response {
+fn error_response(api: ApiKind, error: &ProviderApiError) -> Response {
     (error.http_status(), Json(error.body(api))).into_response()
 }
 
-fn openai_model(model: &Model) -> Value {
+fn openai_model(model: &FakeModel) -> Value {
     json!({"id": model.id, "object": "model", "created": CREATED, "owned_by": "fake-models"})
 }
 
-pub(crate) async fn openai(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if let Some(error) = unauthorized(Api::Openai, &headers) {
-        return refused(Api::Openai, &error);
+pub(crate) async fn openai(State(shared): State<Arc<FakeModelsState>>, headers: HeaderMap) -> Response {
+    if let Some(error) = unauthorized(ApiKind::Openai, &headers) {
+        return error_response(ApiKind::Openai, &error);
     }
     let data: Vec<_> = shared.models().iter().map(openai_model).collect();
     Json(json!({"object": "list", "data": data})).into_response()
 }
 
 pub(crate) async fn openai_one(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<FakeModelsState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(error) = unauthorized(Api::Openai, &headers) {
-        return refused(Api::Openai, &error);
+    if let Some(error) = unauthorized(ApiKind::Openai, &headers) {
+        return error_response(ApiKind::Openai, &error);
     }
     match shared.models().iter().find(|model| model.id == id) {
         Some(model) => Json(openai_model(model)).into_response(),
-        None => refused(Api::Openai, &unknown(Api::Openai, &id)),
+        None => error_response(ApiKind::Openai, &model_not_found(ApiKind::Openai, &id)),
     }
 }
 
-pub(crate) async fn compatible(State(shared): State<Arc<Shared>>) -> Response {
-    let model = |model: &Model| {
+pub(crate) async fn compatible(State(shared): State<Arc<FakeModelsState>>) -> Response {
+    let model = |model: &FakeModel| {
         let mut json = openai_model(model);
         // As vLLM and OpenRouter say it.
         json["max_model_len"] = json!(model.context_tokens);
@@ -120,12 +122,12 @@ pub(crate) async fn compatible(State(shared): State<Arc<Shared>>) -> Response {
 
 /// Anthropic's pages.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Page {
+pub(crate) struct AnthropicPageQuery {
     limit: Option<usize>,
     after_id: Option<String>,
 }
 
-fn anthropic_model(model: &Model) -> Value {
+fn anthropic_model(model: &FakeModel) -> Value {
     json!({
         "type": "model", "id": model.id, "display_name": model.id, "created_at": "2026-09-21T00:00:00Z",
         "lifecycle": "active", "line": null, "deprecated_at": null, "retires_at": null,
@@ -134,12 +136,12 @@ fn anthropic_model(model: &Model) -> Value {
 }
 
 pub(crate) async fn anthropic(
-    State(shared): State<Arc<Shared>>,
-    Query(page): Query<Page>,
+    State(shared): State<Arc<FakeModelsState>>,
+    Query(page): Query<AnthropicPageQuery>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(error) = unauthorized(Api::Anthropic, &headers) {
-        return refused(Api::Anthropic, &error);
+    if let Some(error) = unauthorized(ApiKind::Anthropic, &headers) {
+        return error_response(ApiKind::Anthropic, &error);
     }
     let models = shared.models();
     let after = page.after_id.and_then(|id| models.iter().position(|model| model.id == id));
@@ -155,29 +157,29 @@ pub(crate) async fn anthropic(
 }
 
 pub(crate) async fn anthropic_one(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<FakeModelsState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(error) = unauthorized(Api::Anthropic, &headers) {
-        return refused(Api::Anthropic, &error);
+    if let Some(error) = unauthorized(ApiKind::Anthropic, &headers) {
+        return error_response(ApiKind::Anthropic, &error);
     }
     match shared.models().iter().find(|model| model.id == id) {
         Some(model) => Json(anthropic_model(model)).into_response(),
-        None => refused(Api::Anthropic, &unknown(Api::Anthropic, &id)),
+        None => error_response(ApiKind::Anthropic, &model_not_found(ApiKind::Anthropic, &id)),
     }
 }
 
 /// Gemini's pages.
 #[derive(Debug, Deserialize)]
-pub(crate) struct GeminiPage {
+pub(crate) struct GeminiPageQuery {
     #[serde(rename = "pageSize")]
     size: Option<usize>,
     #[serde(rename = "pageToken")]
     token: Option<String>,
 }
 
-fn gemini_model(model: &Model) -> Value {
+fn gemini_model(model: &FakeModel) -> Value {
     json!({
         "name": format!("models/{}", model.id), "version": "001", "displayName": model.id,
         "inputTokenLimit": model.context_tokens, "outputTokenLimit": 65_536,
@@ -187,12 +189,12 @@ fn gemini_model(model: &Model) -> Value {
 }
 
 pub(crate) async fn gemini(
-    State(shared): State<Arc<Shared>>,
-    Query(page): Query<GeminiPage>,
+    State(shared): State<Arc<FakeModelsState>>,
+    Query(page): Query<GeminiPageQuery>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(error) = unauthorized(Api::Gemini, &headers) {
-        return refused(Api::Gemini, &error);
+    if let Some(error) = unauthorized(ApiKind::Gemini, &headers) {
+        return error_response(ApiKind::Gemini, &error);
     }
     let models = shared.models();
     let start = page.token.and_then(|token| token.parse::<usize>().ok()).unwrap_or(0);
@@ -206,15 +208,16 @@ pub(crate) async fn gemini(
 }
 
 pub(crate) async fn gemini_one(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<FakeModelsState>>,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(error) = unauthorized(Api::Gemini, &headers) {
-        return refused(Api::Gemini, &error);
+    if let Some(error) = unauthorized(ApiKind::Gemini, &headers) {
+        return error_response(ApiKind::Gemini, &error);
     }
     match shared.models().iter().find(|model| model.id == id) {
         Some(model) => Json(gemini_model(model)).into_response(),
-        None => (StatusCode::NOT_FOUND, Json(unknown(Api::Gemini, &id).body(Api::Gemini))).into_response(),
+        None => (StatusCode::NOT_FOUND, Json(model_not_found(ApiKind::Gemini, &id).body(ApiKind::Gemini)))
+            .into_response(),
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How a server differs from OpenAI's, as many do that call themselves compatible.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Quirks {
+pub struct ApiQuirks {
     /// Tool calls have no `id`.
     pub no_call_ids: bool,
     /// Deltas of tool calls have no `index`.

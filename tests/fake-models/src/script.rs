@@ -6,22 +6,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answer::Answer;
-use crate::api::Api;
-use crate::quirks::Quirks;
-use crate::seen::{Said, SeenRequest};
+use crate::api::ApiKind;
+use crate::quirks::ApiQuirks;
+use crate::received_request::{ParsedRequest, ReceivedRequest};
+use crate::scripted_response::ScriptedResponse;
 
 /// An answer, and which requests it is for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Line {
+pub struct ScriptLine {
     /// Which requests; any where nothing is said.
-    pub when: When,
+    pub when: RequestMatcher,
     /// How many of them; 0 for as many as come.
     #[serde(default = "once")]
     pub times: u32,
     /// The answer.
-    pub answer: Answer,
+    pub answer: ScriptedResponse,
 }
 
 fn once() -> u32 {
@@ -31,9 +31,9 @@ fn once() -> u32 {
 /// Which requests a line is for: those of which all that is said here holds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct When {
+pub struct RequestMatcher {
     /// They come through this API.
-    pub api: Option<Api>,
+    pub api: Option<ApiKind>,
     /// They name this model.
     pub model: Option<String>,
     /// They end with results of tools, the last of them of this tool. With `*` at the end: a tool whose name begins
@@ -63,13 +63,13 @@ pub struct When {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Script {
+pub struct ResponseScript {
     /// The models that are offered; [`Model::usual`] where none stands here.
-    pub models: Vec<Model>,
+    pub models: Vec<FakeModel>,
     /// The answers. Of those that a request fits, the first that is not used up counts.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ScriptLine>,
     /// How the `compatible` API differs from OpenAI's.
-    pub quirks: Quirks,
+    pub quirks: ApiQuirks,
     /// Whether the APIs check requests, as they do in life. `compatible` never does.
     #[serde(default = "yes")]
     pub checks: bool,
@@ -82,7 +82,7 @@ fn yes() -> bool {
 /// A model that is offered, through every API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Model {
+pub struct FakeModel {
     /// Its id.
     pub id: String,
     /// How many tokens it can read.
@@ -98,16 +98,16 @@ fn context_tokens() -> u64 {
     200_000
 }
 
-impl Model {
+impl FakeModel {
     /// The models of a server that is told nothing else: `fake-model`, and `fake-thinker`, which thinks.
     #[must_use]
-    pub fn usual() -> Vec<Self> {
+    pub fn defaults() -> Vec<Self> {
         let model = |id: &str, thinks| Self { id: id.to_owned(), context_tokens: context_tokens(), thinks };
         vec![model("fake-model", false), model("fake-thinker", true)]
     }
 }
 
-impl When {
+impl RequestMatcher {
     /// Requests that end with a person's message.
     #[must_use]
     pub fn user() -> Self {
@@ -128,12 +128,12 @@ impl When {
 
     /// Whether this is one of them.
     #[must_use]
-    pub fn holds(&self, api: Api, said: &Said) -> bool {
+    pub fn matches(&self, api: ApiKind, said: &ParsedRequest) -> bool {
         let last_is_user = said.last().is_some_and(|last| last.role == "user");
         self.api.is_none_or(|wanted| wanted == api)
             && self.model.as_ref().is_none_or(|wanted| *wanted == said.model)
             && self.last_result.as_ref().is_none_or(|wanted| {
-                said.new_results().last().is_some_and(|result| fits(wanted, &result.name))
+                said.new_results().last().is_some_and(|result| name_matches(wanted, &result.name))
             })
             && (!self.ends_with_user || last_is_user)
             && self.user_has.as_ref().is_none_or(|wanted| said.last_user_text().contains(wanted))
@@ -143,37 +143,37 @@ impl When {
     }
 }
 
-fn fits(pattern: &str, name: &str) -> bool {
+fn name_matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
 
 /// What computes answers.
-pub(crate) type Respond = Arc<dyn Fn(&SeenRequest) -> Option<Answer> + Send + Sync>;
+pub(crate) type ResponseCallback = Arc<dyn Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync>;
 
 /// The lines of a server as they stand.
 #[derive(Default)]
-pub(crate) struct Rules {
-    rules: Vec<Rule>,
+pub(crate) struct ScriptRules {
+    rules: Vec<ScriptRule>,
 }
 
-enum Rule {
-    Line { line: Box<Line>, used: u32 },
-    Computed(Respond),
+enum ScriptRule {
+    Line { line: Box<ScriptLine>, used: u32 },
+    Computed(ResponseCallback),
 }
 
-impl fmt::Debug for Rules {
+impl fmt::Debug for ScriptRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rules").field("count", &self.rules.len()).finish()
     }
 }
 
-impl Rules {
-    pub(crate) fn add(&mut self, line: Line) {
-        self.rules.push(Rule::Line { line: Box::new(line), used: 0 });
+impl ScriptRules {
+    pub(crate) fn add(&mut self, line: ScriptLine) {
+        self.rules.push(ScriptRule::Line { line: Box::new(line), used: 0 });
     }
 
-    pub(crate) fn compute(&mut self, respond: Respond) {
-        self.rules.push(Rule::Computed(respond));
+    pub(crate) fn compute(&mut self, respond: ResponseCallback) {
+        self.rules.push(ScriptRule::Computed(respond));
     }
 
     pub(crate) fn clear(&mut self) {
@@ -181,23 +181,24 @@ impl Rules {
     }
 
     /// How many lines for single requests have not been used.
-    pub(crate) fn unused(&self) -> usize {
-        let waits = |rule: &&Rule| matches!(rule, Rule::Line { line, used } if *used < line.times);
+    pub(crate) fn unused_lines(&self) -> usize {
+        let waits =
+            |rule: &&ScriptRule| matches!(rule, ScriptRule::Line { line, used } if *used < line.times);
         self.rules.iter().filter(waits).count()
     }
 
     /// The answer to a request.
-    pub(crate) fn answer(&mut self, request: &SeenRequest) -> Option<Answer> {
+    pub(crate) fn answer(&mut self, request: &ReceivedRequest) -> Option<ScriptedResponse> {
         self.rules.iter_mut().find_map(|rule| match rule {
-            Rule::Line { line, used } => {
+            ScriptRule::Line { line, used } => {
                 let left = line.times == 0 || *used < line.times;
-                let chosen = left && line.when.holds(request.api, &request.said);
+                let chosen = left && line.when.matches(request.api, &request.said);
                 chosen.then(|| {
                     *used += 1;
                     line.answer.clone()
                 })
             }
-            Rule::Computed(respond) => respond(request),
+            ScriptRule::Computed(respond) => respond(request),
         })
     }
 }

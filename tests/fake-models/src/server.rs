@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::answer::Answer;
-use crate::api::Api;
-use crate::quirks::Quirks;
-use crate::script::{Line, Model, Script, When};
-use crate::seen::SeenRequest;
-use crate::shared::{ResponseEnd, Shared};
-use crate::{control, incoming, models};
+use crate::api::ApiKind;
+use crate::quirks::ApiQuirks;
+use crate::received_request::ReceivedRequest;
+use crate::script::{FakeModel, RequestMatcher, ResponseScript, ScriptLine};
+use crate::scripted_response::ScriptedResponse;
+use crate::state::{FakeModelsState, ResponseEnd};
+use crate::{control, incoming_request, models};
 
 /// The key that the servers take, whichever API it is for.
 pub const KEY: &str = "fake-key";
@@ -42,15 +42,15 @@ const BODY_LIMIT: usize = 64 << 20;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FakeModels {
-    shared: Arc<Shared>,
+    shared: Arc<FakeModelsState>,
     address: SocketAddr,
-    _server: Arc<Server>,
+    _server: Arc<FakeServerTask>,
 }
 
 #[derive(Debug)]
-struct Server(AbortHandle);
+struct FakeServerTask(AbortHandle);
 
-impl Drop for Server {
+impl Drop for FakeServerTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -73,7 +73,7 @@ impl FakeModels {
     pub async fn start_at(address: SocketAddr) -> std::io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(FakeModelsState::new());
         let routes = routes(shared.clone());
         let listener = listener.tap_io(|socket| {
             // A socket that refuses is slower, no worse.
@@ -83,12 +83,12 @@ impl FakeModels {
             // Ends with the process or with the last handle only.
             let _ = axum::serve(listener, routes).await;
         });
-        Ok(Self { shared, address, _server: Arc::new(Server(serving.abort_handle())) })
+        Ok(Self { shared, address, _server: Arc::new(FakeServerTask(serving.abort_handle())) })
     }
 
     /// The base URL of an API, without a slash at its end; see [`Api::base_path`].
     #[must_use]
-    pub fn base_url(&self, api: Api) -> String {
+    pub fn base_url(&self, api: ApiKind) -> String {
         format!("http://{}{}", self.address, api.base_path())
     }
 
@@ -101,56 +101,59 @@ impl FakeModels {
     // What is answered.
 
     /// Adds an answer for the next request that no earlier line is for.
-    pub fn answer(&self, answer: Answer) {
-        self.line(Line { answer, times: 1, ..Line::default() });
+    pub fn answer(&self, answer: ScriptedResponse) {
+        self.line(ScriptLine { answer, times: 1, ..ScriptLine::default() });
     }
 
     /// Adds answers for the next requests, in order.
-    pub fn answers(&self, answers: impl IntoIterator<Item = Answer>) {
+    pub fn answers(&self, answers: impl IntoIterator<Item = ScriptedResponse>) {
         for answer in answers {
             self.answer(answer);
         }
     }
 
     /// Adds an answer for one request like this.
-    pub fn when(&self, when: When, answer: Answer) {
-        self.line(Line { when, answer, times: 1 });
+    pub fn when(&self, when: RequestMatcher, answer: ScriptedResponse) {
+        self.line(ScriptLine { when, answer, times: 1 });
     }
 
     /// Adds an answer for all requests like this.
-    pub fn whenever(&self, when: When, answer: Answer) {
-        self.line(Line { when, answer, times: 0 });
+    pub fn whenever(&self, when: RequestMatcher, answer: ScriptedResponse) {
+        self.line(ScriptLine { when, answer, times: 0 });
     }
 
     /// Adds a line.
-    pub fn line(&self, line: Line) {
+    pub fn line(&self, line: ScriptLine) {
         self.shared.line(line);
     }
 
     /// Adds a function that answers requests, or leaves them to later lines. It is called with a lock held: it must
     /// not call this server.
-    pub fn respond(&self, respond: impl Fn(&SeenRequest) -> Option<Answer> + Send + Sync + 'static) {
-        self.shared.change(|inner| inner.rules.compute(Arc::new(respond)));
+    pub fn respond(
+        &self,
+        respond: impl Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync + 'static,
+    ) {
+        self.shared.update(|inner| inner.rules.compute(Arc::new(respond)));
     }
 
     /// Puts a script in place of all that was said before, and forgets requests, marks and gates.
-    pub fn script(&self, script: Script) {
+    pub fn script(&self, script: ResponseScript) {
         self.shared.script(script);
     }
 
     /// The models that are offered from now on, through all APIs.
-    pub fn offer(&self, models: impl IntoIterator<Item = Model>) {
-        self.shared.change(|inner| inner.models = models.into_iter().collect());
+    pub fn offer(&self, models: impl IntoIterator<Item = FakeModel>) {
+        self.shared.update(|inner| inner.models = models.into_iter().collect());
     }
 
     /// How `compatible` differs from OpenAI's from now on.
-    pub fn quirks(&self, quirks: Quirks) {
-        self.shared.change(|inner| inner.quirks = quirks);
+    pub fn quirks(&self, quirks: ApiQuirks) {
+        self.shared.update(|inner| inner.quirks = quirks);
     }
 
     /// How many lines for single requests were not used. A test may want none to be left.
     #[must_use]
-    pub fn unused(&self) -> usize {
+    pub fn unused_lines(&self) -> usize {
         self.shared.unused()
     }
 
@@ -167,20 +170,20 @@ impl FakeModels {
     }
 
     /// Waits until an answer has come to a gate. What comes before it has been sent.
-    pub async fn reached(&self, gate: &str) {
-        self.shared.gates.arrived(gate, 1).await;
+    pub async fn wait_for_gate(&self, gate: &str) {
+        self.shared.gates.wait_for_arrivals(gate, 1).await;
     }
 
     /// Waits until so many answers in all have come to a gate.
-    pub async fn reached_by(&self, gate: &str, count: u64) {
-        self.shared.gates.arrived(gate, count).await;
+    pub async fn wait_for_gate_count(&self, gate: &str, count: u64) {
+        self.shared.gates.wait_for_arrivals(gate, count).await;
     }
 
     // What was seen.
 
     /// All requests to models so far, in the order in which they came; those that were refused are among them.
     #[must_use]
-    pub fn requests(&self) -> Vec<SeenRequest> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.requests()
     }
 
@@ -192,19 +195,19 @@ impl FakeModels {
 
     /// Forgets the requests so far: a test that runs for long need not keep them.
     pub fn forget_requests(&self) {
-        self.shared.change(|inner| {
+        self.shared.update(|inner| {
             inner.requests.clear();
             inner.ends.clear();
         });
     }
 
     /// Waits for the request with this number, from 0.
-    pub async fn request(&self, number: usize) -> SeenRequest {
+    pub async fn wait_for_request(&self, number: usize) -> ReceivedRequest {
         self.shared.request(number).await
     }
 
     /// Waits until the answer to the request with this number is over; says how it ended.
-    pub async fn ended(&self, number: usize) -> ResponseEnd {
+    pub async fn wait_for_end(&self, number: usize) -> ResponseEnd {
         self.shared.end(number).await
     }
 
@@ -217,7 +220,7 @@ impl FakeModels {
     /// The marks so far, which are then forgotten.
     #[must_use]
     pub fn take_marks(&self) -> Vec<(String, Instant)> {
-        self.shared.change(|inner| std::mem::take(&mut inner.marks))
+        self.shared.update(|inner| std::mem::take(&mut inner.marks))
     }
 
     /// From when microseconds are counted: `{micros}` of tokens, and when requests came.
@@ -227,13 +230,13 @@ impl FakeModels {
     }
 }
 
-fn routes(shared: Arc<Shared>) -> Router {
+fn routes(shared: Arc<FakeModelsState>) -> Router {
     Router::new()
-        .route("/openai/v1/chat/completions", post(incoming::chat))
-        .route("/openai/v1/responses", post(incoming::responses))
-        .route("/compatible/v1/chat/completions", post(incoming::compatible))
-        .route("/anthropic/v1/messages", post(incoming::messages))
-        .route("/gemini/{version}/models/{call}", post(incoming::generate).get(models::gemini_one))
+        .route("/openai/v1/chat/completions", post(incoming_request::chat))
+        .route("/openai/v1/responses", post(incoming_request::responses))
+        .route("/compatible/v1/chat/completions", post(incoming_request::compatible))
+        .route("/anthropic/v1/messages", post(incoming_request::messages))
+        .route("/gemini/{version}/models/{call}", post(incoming_request::generate).get(models::gemini_one))
         .route("/openai/v1/models", get(models::openai))
         .route("/openai/v1/models/{id}", get(models::openai_one))
         .route("/compatible/v1/models", get(models::compatible))

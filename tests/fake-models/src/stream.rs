@@ -10,25 +10,25 @@ use bytes::Bytes;
 use futures_util::{Stream, stream};
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Step, Tokens};
-use crate::render::{Writer, token_text};
-use crate::shared::{ResponseEnd, Shared};
+use crate::renderer::{StepWriter, token_text};
+use crate::scripted_response::{PacedTokens, ResponseStep, ScriptedResponse};
+use crate::state::{FakeModelsState, ResponseEnd};
 
 /// What is still to be done for a streamed answer.
-struct State {
-    shared: Arc<Shared>,
-    answer: Answer,
-    steps: VecDeque<Step>,
-    writer: Writer,
+struct ResponseStreamState {
+    shared: Arc<FakeModelsState>,
+    answer: ScriptedResponse,
+    steps: VecDeque<ResponseStep>,
+    writer: StepWriter,
     /// Tokens under way: which, how many were sent, since when.
-    tokens: Option<(Tokens, usize, Instant)>,
-    ended: bool,
-    outlet: Outlet,
-    guard: Guard,
+    tokens: Option<(PacedTokens, usize, Instant)>,
+    is_ended: bool,
+    outlet: OutgoingBytes,
+    guard: ResponseEndGuard,
 }
 
 /// Bytes on their way out.
-struct Outlet {
+struct OutgoingBytes {
     waiting: VecDeque<Bytes>,
     sent: usize,
     cut_at: Option<usize>,
@@ -36,14 +36,14 @@ struct Outlet {
 }
 
 /// Tells how the answer ended, whoever ends it.
-pub(crate) struct Guard {
-    shared: Arc<Shared>,
+pub(crate) struct ResponseEndGuard {
+    shared: Arc<FakeModelsState>,
     number: usize,
     end: ResponseEnd,
 }
 
-impl Guard {
-    pub(crate) fn new(shared: Arc<Shared>, number: usize) -> Self {
+impl ResponseEndGuard {
+    pub(crate) fn new(shared: Arc<FakeModelsState>, number: usize) -> Self {
         Self { shared, number, end: ResponseEnd::Dropped }
     }
 
@@ -53,35 +53,35 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for ResponseEndGuard {
     fn drop(&mut self) {
         self.shared.ended(self.number, self.end);
     }
 }
 
 /// What comes next of a body.
-enum Next {
+enum NextChunk {
     Bytes(Bytes),
-    Nothing,
+    Continue,
     Cut,
-    Over,
+    Done,
 }
 
 /// The body of a streamed answer.
-pub(crate) fn streamed(
-    shared: Arc<Shared>,
-    answer: Answer,
-    writer: Writer,
-    guard: Guard,
+pub(crate) fn streamed_body(
+    shared: Arc<FakeModelsState>,
+    answer: ScriptedResponse,
+    writer: StepWriter,
+    guard: ResponseEndGuard,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
-    let state = State {
+    let state = ResponseStreamState {
         steps: answer.steps.iter().cloned().collect(),
-        outlet: Outlet::new(&answer),
+        outlet: OutgoingBytes::new(&answer),
         shared,
         answer,
         writer,
         tokens: None,
-        ended: false,
+        is_ended: false,
         guard,
     };
     stream::unfold(Some(state), |state| async move {
@@ -90,14 +90,14 @@ pub(crate) fn streamed(
             if let Some(next) = state.outlet.next() {
                 match next {
                     Some(bytes) => return Some((Ok(bytes), Some(state))),
-                    None => return cut(state).await,
+                    None => return cut_connection(state).await,
                 }
             }
             match state.next().await {
-                Next::Bytes(bytes) => state.outlet.put(bytes),
-                Next::Nothing => {}
-                Next::Cut => return cut(state).await,
-                Next::Over => {
+                NextChunk::Bytes(bytes) => state.outlet.put(bytes),
+                NextChunk::Continue => {}
+                NextChunk::Cut => return cut_connection(state).await,
+                NextChunk::Done => {
                     state.guard.end = ResponseEnd::Complete;
                     return None;
                 }
@@ -107,14 +107,14 @@ pub(crate) fn streamed(
 }
 
 /// The body of a whole answer, a failure's among them.
-pub(crate) fn whole(
+pub(crate) fn whole_body(
     text: String,
-    answer: &Answer,
-    guard: Guard,
+    answer: &ScriptedResponse,
+    guard: ResponseEndGuard,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
-    let mut outlet = Outlet::new(answer);
+    let mut outlet = OutgoingBytes::new(answer);
     outlet.put(text.into());
-    if answer.steps.contains(&Step::Cut) {
+    if answer.steps.contains(&ResponseStep::Cut) {
         outlet.cut_at = Some(outlet.cut_at.unwrap_or(0));
     }
     stream::unfold(Some((outlet, guard)), |state| async move {
@@ -134,51 +134,53 @@ pub(crate) fn whole(
     })
 }
 
-async fn cut(mut state: State) -> Option<(io::Result<Bytes>, Option<State>)> {
+async fn cut_connection(
+    mut state: ResponseStreamState,
+) -> Option<(io::Result<Bytes>, Option<ResponseStreamState>)> {
     // The server writes out what it has before it asks again, and then meets the error.
     tokio::task::yield_now().await;
     state.guard.end = ResponseEnd::Cut;
     Some((Err(io::Error::other("cut by the script")), None))
 }
 
-impl State {
-    async fn next(&mut self) -> Next {
+impl ResponseStreamState {
+    async fn next(&mut self) -> NextChunk {
         if let Some(token) = self.next_token().await {
-            return Next::Bytes(token);
+            return NextChunk::Bytes(token);
         }
         let mut out = String::new();
         let Some(step) = self.steps.pop_front() else {
-            if std::mem::replace(&mut self.ended, true) {
-                return Next::Over;
+            if std::mem::replace(&mut self.is_ended, true) {
+                return NextChunk::Done;
             }
             self.writer.end(&self.answer, &mut out);
-            return Next::Bytes(out.into());
+            return NextChunk::Bytes(out.into());
         };
         match &step {
-            Step::Gate(name) => {
+            ResponseStep::Gate(name) => {
                 // What comes before a gate is on its way before the gate is reached.
                 tokio::task::yield_now().await;
-                self.shared.gates.pass(name).await;
-                Next::Nothing
+                self.shared.gates.wait_to_pass(name).await;
+                NextChunk::Continue
             }
-            Step::Mark(name) => {
+            ResponseStep::Mark(name) => {
                 self.shared.mark(name);
-                Next::Nothing
+                NextChunk::Continue
             }
-            Step::Silence => std::future::pending().await,
-            Step::Cut => Next::Cut,
-            Step::Tokens(tokens) => {
+            ResponseStep::Silence => std::future::pending().await,
+            ResponseStep::Cut => NextChunk::Cut,
+            ResponseStep::Tokens(tokens) => {
                 self.writer.begin(&mut out);
                 self.tokens = Some((tokens.clone(), 0, Instant::now()));
-                Next::Bytes(out.into())
+                NextChunk::Bytes(out.into())
             }
             step => {
                 self.writer.step(step, &mut out);
-                if matches!(step, Step::Error(_)) {
+                if matches!(step, ResponseStep::Error(_)) {
                     self.steps.clear();
-                    self.ended = true;
+                    self.is_ended = true;
                 }
-                Next::Bytes(out.into())
+                NextChunk::Bytes(out.into())
             }
         }
     }
@@ -194,13 +196,13 @@ impl State {
         let text = token_text(&tokens.text, *sent, self.shared.epoch.elapsed().as_micros());
         *sent += 1;
         let mut out = String::new();
-        self.writer.step(&Step::Text(text), &mut out);
+        self.writer.step(&ResponseStep::Text(text), &mut out);
         Some(out.into())
     }
 }
 
-impl Outlet {
-    fn new(answer: &Answer) -> Self {
+impl OutgoingBytes {
+    fn new(answer: &ScriptedResponse) -> Self {
         let at_once = answer.bytes_at_once.filter(|bytes| *bytes > 0);
         Self { waiting: VecDeque::new(), sent: 0, cut_at: answer.cut_at, at_once }
     }

@@ -11,12 +11,12 @@ use tempfile::TempDir;
 use crate::FakePhone;
 
 /// How often a server that starts is looked for, and how long in all.
-const LOOK: Duration = Duration::from_millis(10);
-const LOOKS: usize = 3_000;
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLLS: usize = 3_000;
 
 /// A server, which ends with this value.
 #[derive(Debug)]
-pub struct Adb {
+pub struct AdbServer {
     program: PathBuf,
     home: TempDir,
     port: u16,
@@ -25,14 +25,14 @@ pub struct Adb {
 
 /// What came of running the client.
 #[derive(Debug)]
-pub struct Run {
+pub struct AdbClientOutput {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
 }
 
-impl Adb {
+impl AdbServer {
     /// Starts a server.
     ///
     /// # Panics
@@ -58,14 +58,14 @@ impl Adb {
                 .stderr(log)
                 .spawn()
                 .unwrap();
-            for _ in 0..LOOKS {
+            for _ in 0..MAX_POLLS {
                 if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                     return Self { program, home, port, server };
                 }
                 if server.try_wait().unwrap().is_some() {
                     break;
                 }
-                std::thread::park_timeout(LOOK);
+                std::thread::park_timeout(POLL_INTERVAL);
             }
             let _ = server.kill();
             let _ = server.wait();
@@ -96,7 +96,7 @@ impl Adb {
     /// # Panics
     /// Where it can't be started.
     #[must_use]
-    pub fn run(&self, arguments: &[&str]) -> Run {
+    pub fn run(&self, arguments: &[&str]) -> AdbClientOutput {
         let output = Command::new(&self.program)
             .args(arguments)
             .env_clear()
@@ -104,7 +104,7 @@ impl Adb {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        Run {
+        AdbClientOutput {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
@@ -123,7 +123,7 @@ impl Adb {
     }
 }
 
-impl Drop for Adb {
+impl Drop for AdbServer {
     fn drop(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use parking_lot::Mutex;
 
 use crate::commands;
-use crate::shell::Folder;
+use crate::shell::ScriptFolder;
 
 /// How its `content` reads the values of `--extra`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Escaping {
+pub enum ExtraEscaping {
     /// As up to Android 10.
     Raw,
     /// As from Android 11 on.
@@ -22,11 +22,11 @@ pub enum Escaping {
 
 /// What kind of phone it is.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct PhoneSetup {
     /// Its API level.
     pub api_level: u32,
     /// How its `content` reads values.
-    pub escaping: Escaping,
+    pub escaping: ExtraEscaping,
     /// Whether its shell is root's.
     pub is_root: bool,
     /// Whether its person has allowed this computer.
@@ -35,15 +35,21 @@ pub struct Setup {
     pub user: u32,
 }
 
-impl Default for Setup {
+impl Default for PhoneSetup {
     fn default() -> Self {
-        Self { api_level: 35, escaping: Escaping::Backslash, is_root: false, is_authorized: true, user: 0 }
+        Self {
+            api_level: 35,
+            escaping: ExtraEscaping::Backslash,
+            is_root: false,
+            is_authorized: true,
+            user: 0,
+        }
     }
 }
 
 /// A value that a provider is given.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Typed {
+pub enum ExtraValue {
     /// `s`.
     Text(String),
     /// `b`.
@@ -62,23 +68,23 @@ pub enum Typed {
 
 /// One call as a provider got it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Received {
+pub struct ReceivedCall {
     /// Whose.
     pub authority: String,
     /// The method.
     pub method: String,
     /// The bundle.
-    pub extras: BTreeMap<String, Typed>,
+    pub extras: BTreeMap<String, ExtraValue>,
     /// For which user.
     pub user: u32,
 }
 
-impl Received {
+impl ReceivedCall {
     /// A string among the extras.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.extras.get(key) {
-            Some(Typed::Text(text)) => Some(text),
+            Some(ExtraValue::Text(text)) => Some(text),
             _ => None,
         }
     }
@@ -86,7 +92,7 @@ impl Received {
 
 /// What a provider does.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum ProviderReply {
     /// It answers with these keys, each as Java prints its value.
     Bundle(Vec<(String, String)>),
     /// It answers with none.
@@ -101,7 +107,7 @@ pub enum Reply {
     Prints(String),
 }
 
-impl Reply {
+impl ProviderReply {
     /// A bundle with these values.
     #[must_use]
     pub fn bundle(values: &[(&str, &str)]) -> Self {
@@ -122,7 +128,7 @@ impl Reply {
 }
 
 /// What a provider answers.
-pub type Answer = dyn Fn(&Received) -> Reply + Send + Sync;
+pub type ReplyHandler = dyn Fn(&ReceivedCall) -> ProviderReply + Send + Sync;
 
 /// A content provider.
 #[derive(Clone)]
@@ -138,7 +144,7 @@ pub struct ProviderSetup {
     /// What is written above it in the table of filters: the section and the action or type.
     pub filters: Vec<(&'static str, String)>,
     /// What it answers.
-    pub answer: Arc<Answer>,
+    pub answer: Arc<ReplyHandler>,
 }
 
 impl fmt::Debug for ProviderSetup {
@@ -152,7 +158,7 @@ impl ProviderSetup {
     pub fn new(
         authority: &str,
         class: &str,
-        answer: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedCall) -> ProviderReply + Send + Sync + 'static,
     ) -> Self {
         Self {
             authority: authority.to_owned(),
@@ -193,7 +199,7 @@ impl ProviderSetup {
 
 /// An app.
 #[derive(Debug, Clone)]
-pub struct App {
+pub struct PhoneApp {
     /// Its package.
     pub package: String,
     /// Its APK.
@@ -210,7 +216,7 @@ pub struct App {
     pub permissions: Vec<String>,
 }
 
-impl App {
+impl PhoneApp {
     /// One with nothing in it.
     #[must_use]
     pub fn new(package: &str, apk: &[u8]) -> Self {
@@ -248,7 +254,7 @@ impl App {
 
     /// With a permission that it defines.
     #[must_use]
-    pub fn defines(mut self, permission: &str) -> Self {
+    pub fn permission(mut self, permission: &str) -> Self {
         self.permissions.push(permission.to_owned());
         self
     }
@@ -256,37 +262,37 @@ impl App {
 
 /// The system.
 #[derive(Debug)]
-pub(crate) struct Android {
-    folder: Folder,
-    system: Arc<System>,
+pub(crate) struct FakeAndroid {
+    folder: ScriptFolder,
+    system: Arc<AndroidSystem>,
 }
 
 /// What the commands look at.
 #[derive(Debug)]
-pub(crate) struct System {
-    pub(crate) setup: Setup,
+pub(crate) struct AndroidSystem {
+    pub(crate) setup: PhoneSetup,
     /// By package, with the path of the APK.
-    pub(crate) apps: Mutex<BTreeMap<String, (App, String)>>,
-    pub(crate) received: Mutex<Vec<Received>>,
-    pub(crate) opened: Mutex<Vec<String>>,
+    pub(crate) apps: Mutex<BTreeMap<String, (PhoneApp, String)>>,
+    pub(crate) received_calls: Mutex<Vec<ReceivedCall>>,
+    pub(crate) opened_activities: Mutex<Vec<String>>,
     installations: AtomicU32,
 }
 
-impl Android {
-    pub(crate) fn start(setup: Setup) -> Arc<Self> {
-        let system = Arc::new(System {
+impl FakeAndroid {
+    pub(crate) fn start(setup: PhoneSetup) -> Arc<Self> {
+        let system = Arc::new(AndroidSystem {
             setup,
             apps: Mutex::default(),
-            received: Mutex::default(),
-            opened: Mutex::default(),
+            received_calls: Mutex::default(),
+            opened_activities: Mutex::default(),
             installations: AtomicU32::new(0),
         });
         let commands = Arc::clone(&system);
-        let folder = Folder::new(move |arguments| commands::run(arguments, &commands));
+        let folder = ScriptFolder::new(move |arguments| commands::run(arguments, &commands));
         Arc::new(Self { folder, system })
     }
 
-    pub(crate) fn folder(&self) -> &Folder {
+    pub(crate) fn folder(&self) -> &ScriptFolder {
         &self.folder
     }
 
@@ -299,7 +305,7 @@ impl Android {
     }
 
     /// Each installation has a folder of its own, with the odd names that Android gives them.
-    pub(crate) fn install(&self, app: App) {
+    pub(crate) fn install(&self, app: PhoneApp) {
         let number = self.system.installations.fetch_add(1, Ordering::SeqCst);
         let folder = self.folder.path().join(format!("app/~~{number:04}Ab==/{}-Cd{number}==", app.package));
         fs::create_dir_all(&folder).unwrap();
@@ -313,11 +319,11 @@ impl Android {
         self.system.apps.lock().remove(package);
     }
 
-    pub(crate) fn received(&self) -> Vec<Received> {
-        self.system.received.lock().clone()
+    pub(crate) fn received_calls(&self) -> Vec<ReceivedCall> {
+        self.system.received_calls.lock().clone()
     }
 
-    pub(crate) fn opened(&self) -> Vec<String> {
-        self.system.opened.lock().clone()
+    pub(crate) fn opened_activities(&self) -> Vec<String> {
+        self.system.opened_activities.lock().clone()
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::android::{App, System};
+use crate::android::{AndroidSystem, PhoneApp};
 use crate::content;
 
 /// What the phone is sold as.
 pub(crate) const MODEL: &str = "Fake Phone";
 
 /// Runs one: what it writes, and its errors.
-pub(crate) fn run(arguments: &[String], system: &System) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (Vec<u8>, Vec<u8>) {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = match words.as_slice() {
         ["content", ..] => {
@@ -37,13 +37,13 @@ pub(crate) fn run(arguments: &[String], system: &System) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-fn is_user(user: &str, system: &System) -> bool {
+fn is_user(user: &str, system: &AndroidSystem) -> bool {
     user.parse() == Ok(system.setup.user)
 }
 
-fn packages(system: &System, is_there: bool) -> String {
+fn packages(system: &AndroidSystem, is_there: bool) -> String {
     let apps = system.apps.lock();
-    let row = |(package, (app, path)): (&String, &(App, String))| {
+    let row = |(package, (app, path)): (&String, &(PhoneApp, String))| {
         format!("package:{path}={package} versionCode:{}\n", app.version)
     };
     if is_there { apps.iter().map(row).collect() } else { String::new() }
@@ -51,15 +51,15 @@ fn packages(system: &System, is_there: bool) -> String {
 
 /// The intent and the user among options.
 #[derive(Debug, Default)]
-struct Intent<'a> {
+struct StartIntent<'a> {
     user: &'a str,
     action: &'a str,
     package: Option<&'a str>,
     component: Option<&'a str>,
 }
 
-fn intent<'a>(options: &[&'a str]) -> Result<Intent<'a>, String> {
-    let mut intent = Intent::default();
+fn intent<'a>(options: &[&'a str]) -> Result<StartIntent<'a>, String> {
+    let mut intent = StartIntent::default();
     let mut words = options.iter();
     while let Some(option) = words.next() {
         let value = words.next().ok_or_else(|| format!("Error: Argument expected after \"{option}\"\n"))?;
@@ -75,7 +75,7 @@ fn intent<'a>(options: &[&'a str]) -> Result<Intent<'a>, String> {
     Ok(intent)
 }
 
-fn query_services(options: &[&str], system: &System) -> Result<String, String> {
+fn query_services(options: &[&str], system: &AndroidSystem) -> Result<String, String> {
     let intent = intent(options)?;
     let apps = system.apps.lock();
     let mut found = String::new();
@@ -87,7 +87,7 @@ fn query_services(options: &[&str], system: &System) -> Result<String, String> {
     Ok(if found.is_empty() { "No services found\n".to_owned() } else { found })
 }
 
-fn resolve_activity(options: &[&str], system: &System) -> Result<String, String> {
+fn resolve_activity(options: &[&str], system: &AndroidSystem) -> Result<String, String> {
     let intent = intent(options)?;
     let apps = system.apps.lock();
     let class = intent.package.and_then(|package| {
@@ -102,7 +102,7 @@ fn resolve_activity(options: &[&str], system: &System) -> Result<String, String>
     })
 }
 
-fn start(options: &[&str], system: &System) -> Result<String, String> {
+fn start(options: &[&str], system: &AndroidSystem) -> Result<String, String> {
     let intent = intent(options)?;
     let (package, class) =
         intent.component.and_then(|it| it.split_once('/')).ok_or("Error: no component\n")?;
@@ -117,12 +117,12 @@ fn start(options: &[&str], system: &System) -> Result<String, String> {
     if !is_there {
         return Err("Error type 3\nError: Activity class does not exist.\n".to_owned());
     }
-    system.opened.lock().push(format!("{package}/{class}"));
+    system.opened_activities.lock().push(format!("{package}/{class}"));
     Ok(starting)
 }
 
 /// `ComponentResolver.dumpProviderResolvers`.
-fn resolvers(system: &System) -> String {
+fn resolvers(system: &AndroidSystem) -> String {
     let apps = system.apps.lock();
     let mut text = "Provider Resolver Table:\n".to_owned();
     for section in ["Full MIME Types:", "Non-Data Actions:"] {
@@ -143,7 +143,7 @@ fn resolvers(system: &System) -> String {
 }
 
 /// `ComponentResolver.dumpContentProviders`.
-fn providers(system: &System) -> String {
+fn providers(system: &AndroidSystem) -> String {
     let apps = system.apps.lock();
     let all =
         || apps.values().flat_map(|(app, _)| app.providers.iter().map(|provider| (&app.package, provider)));
@@ -162,7 +162,7 @@ fn providers(system: &System) -> String {
 }
 
 /// `dumpsys package permission`.
-fn permission(name: &str, system: &System) -> String {
+fn permission(name: &str, system: &AndroidSystem) -> String {
     let apps = system.apps.lock();
     let owner = apps.values().find(|(app, _)| app.permissions.iter().any(|known| known == name));
     owner.map_or_else(String::new, |(app, _)| {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::android::{Escaping, Received, Reply, System, Typed};
+use crate::android::{AndroidSystem, ExtraEscaping, ExtraValue, ProviderReply, ReceivedCall};
 
 const USAGE: &str = "usage: adb shell content [subcommand] [options]\n\n";
 const TRACE: &str = "\tat android.os.Parcel.createExceptionOrNull(Parcel.java:3011)\n\
@@ -12,7 +12,7 @@ const TRACE: &str = "\tat android.os.Parcel.createExceptionOrNull(Parcel.java:30
                      \tat com.android.commands.content.Content$Command.execute(Content.java:521)\n";
 
 /// Runs it: what it writes, and its errors.
-pub(crate) fn run(arguments: &[String], system: &System) -> (String, String) {
+pub(crate) fn run(arguments: &[String], system: &AndroidSystem) -> (String, String) {
     let received = match parse(arguments, system.setup.escaping) {
         Ok(received) => received,
         Err(error) => return (format!("{USAGE}[ERROR] {error}\n"), String::new()),
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &[String], system: &System) -> (String, String) {
     }
 }
 
-fn parse(arguments: &[String], escaping: Escaping) -> Result<Received, String> {
+fn parse(arguments: &[String], escaping: ExtraEscaping) -> Result<ReceivedCall, String> {
     let mut words = arguments.iter();
     if words.next().map(String::as_str) != Some("call") {
         return Err(format!("Unsupported operation: {:?}", arguments.first()));
@@ -55,27 +55,27 @@ fn parse(arguments: &[String], escaping: Escaping) -> Result<Received, String> {
     let uri = uri.ok_or("Content provider URI not specified. Did you specify --uri argument?")?;
     let authority = uri.strip_prefix("content://").unwrap_or_default().split('/').next().unwrap_or_default();
     let method = method.ok_or("Content provider method not specified.")?;
-    Ok(Received { authority: authority.to_owned(), method: method.clone(), extras, user })
+    Ok(ReceivedCall { authority: authority.to_owned(), method: method.clone(), extras, user })
 }
 
-fn bind(binding: &str, escaping: Escaping) -> Result<(String, Typed), String> {
+fn bind(binding: &str, escaping: ExtraEscaping) -> Result<(String, ExtraValue), String> {
     let bad = || format!("Binding not well formed: {binding}");
     let parts: Vec<String> = match escaping {
-        Escaping::Raw => binding.splitn(3, ':').map(str::to_owned).collect(),
-        Escaping::Backslash => split_with_escaping(binding)?,
+        ExtraEscaping::Raw => binding.splitn(3, ':').map(str::to_owned).collect(),
+        ExtraEscaping::Backslash => split_with_escaping(binding)?,
     };
     let [key, kind, value] = parts.as_slice() else { return Err(bad()) };
     let number = |_| format!("For input string: \"{value}\"");
     let float = |_| format!("For input string: \"{value}\"");
-    let is_old = escaping == Escaping::Raw;
+    let is_old = escaping == ExtraEscaping::Raw;
     let typed = match kind.to_lowercase().as_str() {
-        "s" if kind == "s" => Typed::Text(value.clone()),
-        "b" => Typed::Boolean(value.eq_ignore_ascii_case("true")),
-        "i" if !is_old => Typed::Int(value.parse().map_err(number)?),
-        "i" | "l" => Typed::Long(value.parse().map_err(number)?),
-        "f" if !is_old => Typed::Float(value.parse().map_err(float)?),
-        "f" | "d" => Typed::Double(value.parse().map_err(float)?),
-        "n" if !is_old => Typed::Null,
+        "s" if kind == "s" => ExtraValue::Text(value.clone()),
+        "b" => ExtraValue::Boolean(value.eq_ignore_ascii_case("true")),
+        "i" if !is_old => ExtraValue::Int(value.parse().map_err(number)?),
+        "i" | "l" => ExtraValue::Long(value.parse().map_err(number)?),
+        "f" if !is_old => ExtraValue::Float(value.parse().map_err(float)?),
+        "f" | "d" => ExtraValue::Double(value.parse().map_err(float)?),
+        "n" if !is_old => ExtraValue::Null,
         _ => return Err(format!("Unsupported type: {kind}")),
     };
     Ok((key.clone(), typed))
@@ -96,7 +96,7 @@ fn split_with_escaping(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// What it prints, or what was thrown.
-fn call(received: Received, system: &System) -> Result<String, String> {
+fn call(received: ReceivedCall, system: &AndroidSystem) -> Result<String, String> {
     let setup = &system.setup;
     let provider = {
         let apps = system.apps.lock();
@@ -129,21 +129,21 @@ fn call(received: Received, system: &System) -> Result<String, String> {
         Some(permission) => return denied(format!("requires {permission} or {permission}")),
         None => {}
     }
-    system.received.lock().push(received.clone());
+    system.received_calls.lock().push(received.clone());
     match (provider.answer)(&received) {
-        Reply::Bundle(values) => Ok(format!("Result: {}\n", printed(values))),
-        Reply::Null if setup.escaping == Escaping::Raw => Err(
+        ProviderReply::Bundle(values) => Ok(format!("Result: {}\n", printed(values))),
+        ProviderReply::Null if setup.escaping == ExtraEscaping::Raw => Err(
             "java.lang.NullPointerException: Attempt to invoke virtual method 'int android.os.Bundle.size()' on a \
              null object reference\n\tat com.android.commands.content.Content$CallCommand.onExecute(Content.java:497)\n"
                 .to_owned(),
         ),
-        Reply::Null => Ok("Result: null\n".to_owned()),
-        Reply::Throws(what) => Err(what),
-        Reply::Dies => Err("android.os.DeadObjectException\n\tat android.os.BinderProxy.transactNative(Native Method)\n".to_owned()),
-        Reply::Hangs => loop {
+        ProviderReply::Null => Ok("Result: null\n".to_owned()),
+        ProviderReply::Throws(what) => Err(what),
+        ProviderReply::Dies => Err("android.os.DeadObjectException\n\tat android.os.BinderProxy.transactNative(Native Method)\n".to_owned()),
+        ProviderReply::Hangs => loop {
             std::thread::park();
         },
-        Reply::Prints(text) => Ok(text),
+        ProviderReply::Prints(text) => Ok(text),
     }
 }
 

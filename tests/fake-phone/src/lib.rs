@@ -23,8 +23,10 @@ mod content;
 mod protocol;
 mod shell;
 
-pub use adb::{Adb, Run};
-pub use android::{Answer, App, Escaping, ProviderSetup, Received, Reply, Setup, Typed};
+pub use adb::{AdbClientOutput, AdbServer};
+pub use android::{
+    ExtraEscaping, ExtraValue, PhoneApp, PhoneSetup, ProviderReply, ProviderSetup, ReceivedCall, ReplyHandler,
+};
 
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -32,20 +34,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use android::Android;
+use android::FakeAndroid;
 
 /// A phone. It is unplugged when it is dropped.
 #[derive(Debug)]
 pub struct FakePhone {
     address: SocketAddr,
-    inner: Arc<Inner>,
+    inner: Arc<FakePhoneState>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    android: Arc<Android>,
+struct FakePhoneState {
+    android: Arc<FakeAndroid>,
     plugged: AtomicBool,
-    over: AtomicBool,
+    closed: AtomicBool,
     connections: Mutex<Vec<TcpStream>>,
 }
 
@@ -55,19 +57,19 @@ impl FakePhone {
     /// # Panics
     /// Where the system has no port or no folder for it.
     #[must_use]
-    pub fn start(setup: Setup) -> Self {
+    pub fn start(setup: PhoneSetup) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let inner = Arc::new(Inner {
-            android: Android::start(setup),
+        let inner = Arc::new(FakePhoneState {
+            android: FakeAndroid::start(setup),
             plugged: AtomicBool::new(true),
-            over: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             connections: Mutex::default(),
         });
         let accepting = Arc::clone(&inner);
         std::thread::spawn(move || {
             for connection in listener.incoming() {
-                if accepting.over.load(Ordering::SeqCst) {
+                if accepting.closed.load(Ordering::SeqCst) {
                     return;
                 }
                 let connection = connection.unwrap();
@@ -90,7 +92,7 @@ impl FakePhone {
     }
 
     /// Installs an app, in the place of one of the same package.
-    pub fn install(&self, app: App) {
+    pub fn install(&self, app: PhoneApp) {
         self.inner.android.install(app);
     }
 
@@ -101,14 +103,14 @@ impl FakePhone {
 
     /// The calls that providers have had.
     #[must_use]
-    pub fn received(&self) -> Vec<Received> {
-        self.inner.android.received()
+    pub fn received_calls(&self) -> Vec<ReceivedCall> {
+        self.inner.android.received_calls()
     }
 
     /// The activities that were opened, as `package/class`.
     #[must_use]
-    pub fn opened(&self) -> Vec<String> {
-        self.inner.android.opened()
+    pub fn opened_activities(&self) -> Vec<String> {
+        self.inner.android.opened_activities()
     }
 
     /// Pulls the cable: what is under way breaks off.
@@ -127,7 +129,7 @@ impl FakePhone {
 
 impl Drop for FakePhone {
     fn drop(&mut self) {
-        self.inner.over.store(true, Ordering::SeqCst);
+        self.inner.closed.store(true, Ordering::SeqCst);
         self.unplug();
         // Wakes the thread that accepts, so that it sees that it is over.
         let _ = TcpStream::connect(self.address);

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use parking_lot::Mutex;
 
-use crate::android::Android;
-use crate::shell::{self, Killer};
+use crate::android::FakeAndroid;
+use crate::shell::{self, CommandKiller};
 
 const CNXN: u32 = 0x4e58_4e43;
 const AUTH: u32 = 0x4854_5541;
@@ -20,33 +20,33 @@ const WRTE: u32 = 0x4554_5257;
 const CLSE: u32 = 0x4553_4c43;
 /// The version in which checksums are not looked at any more.
 const VERSION: u32 = 0x0100_0001;
-const MOST_DATA: u32 = 1 << 20;
+const MAX_DATA: u32 = 1 << 20;
 /// What one packet to the host carries.
 const PIECE: usize = 32 << 10;
 
 #[derive(Debug)]
-struct Message {
+struct AdbMessage {
     command: u32,
     first: u32,
     second: u32,
     data: Vec<u8>,
 }
 
-fn read(stream: &mut TcpStream) -> io::Result<Message> {
+fn read(stream: &mut TcpStream) -> io::Result<AdbMessage> {
     let mut header = [0; 24];
     stream.read_exact(&mut header)?;
     let word = |at: usize| u32::from_le_bytes(header[at * 4..at * 4 + 4].try_into().unwrap());
     assert_eq!(word(5), !word(0), "a message's magic is its command's complement");
-    assert!(word(3) <= MOST_DATA, "a message of {} bytes", word(3));
+    assert!(word(3) <= MAX_DATA, "a message of {} bytes", word(3));
     let mut data = vec![0; usize::try_from(word(3)).unwrap()];
     stream.read_exact(&mut data)?;
-    Ok(Message { command: word(0), first: word(1), second: word(2), data })
+    Ok(AdbMessage { command: word(0), first: word(1), second: word(2), data })
 }
 
 #[derive(Clone)]
-struct Writer(Arc<Mutex<TcpStream>>);
+struct AdbMessageWriter(Arc<Mutex<TcpStream>>);
 
-impl Writer {
+impl AdbMessageWriter {
     fn send(&self, command: u32, first: u32, second: u32, data: &[u8]) -> io::Result<()> {
         let sum = data.iter().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte)));
         let words = [command, first, second, u32::try_from(data.len()).unwrap(), sum, !command];
@@ -57,16 +57,16 @@ impl Writer {
 }
 
 /// A stream that the host opened.
-struct Stream {
+struct AdbStream {
     /// The host has taken a packet, and may be sent another.
     taken: SyncSender<()>,
-    killer: Killer,
+    killer: CommandKiller,
 }
 
 /// Speaks with one host until it goes.
-pub(crate) fn serve(mut stream: TcpStream, android: &Arc<Android>) {
-    let writer = Writer(Arc::new(Mutex::new(stream.try_clone().unwrap())));
-    let streams: Arc<Mutex<HashMap<u32, Stream>>> = Arc::default();
+pub(crate) fn serve(mut stream: TcpStream, android: &Arc<FakeAndroid>) {
+    let writer = AdbMessageWriter(Arc::new(Mutex::new(stream.try_clone().unwrap())));
+    let streams: Arc<Mutex<HashMap<u32, AdbStream>>> = Arc::default();
     let mut next = 1;
     while let Ok(message) = read(&mut stream) {
         match message.command {
@@ -78,7 +78,7 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<Android>) {
                         "device::ro.product.name=fake;ro.product.model={};ro.product.device=fake;features=shell_v2,cmd",
                         android.model()
                     );
-                    writer.send(CNXN, VERSION, MOST_DATA, banner.as_bytes())
+                    writer.send(CNXN, VERSION, MAX_DATA, banner.as_bytes())
                 } else {
                     writer.send(AUTH, 1, 0, &[7; 20])
                 };
@@ -97,19 +97,19 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<Android>) {
                 let service = service.trim_end_matches('\0').to_owned();
                 let (host, local) = (message.first, next);
                 next += 1;
-                let Some(service) = Service::parse(&service) else {
+                let Some(service) = ShellService::parse(&service) else {
                     let _ = writer.send(CLSE, 0, host, &[]);
                     continue;
                 };
                 let (taken, wait) = sync_channel(4);
-                let killer = Killer::default();
-                streams.lock().insert(local, Stream { taken, killer: killer.clone() });
+                let killer = CommandKiller::default();
+                streams.lock().insert(local, AdbStream { taken, killer: killer.clone() });
                 if writer.send(OKAY, local, host, &[]).is_err() {
                     break;
                 }
                 let (writer, streams, android) = (writer.clone(), Arc::clone(&streams), Arc::clone(android));
                 std::thread::spawn(move || {
-                    let pipe = Pipe { writer, host, local, wait };
+                    let pipe = ShellPipe { writer, host, local, wait };
                     // Where the host has gone, nobody reads any more.
                     let _ = pipe.run(&service, &killer, &android);
                     streams.lock().remove(&local);
@@ -141,13 +141,13 @@ pub(crate) fn serve(mut stream: TcpStream, android: &Arc<Android>) {
 
 /// What a stream is for.
 #[derive(Debug)]
-struct Service {
+struct ShellService {
     command: String,
     /// Whether output, errors and exit code are told apart.
     is_v2: bool,
 }
 
-impl Service {
+impl ShellService {
     fn parse(text: &str) -> Option<Self> {
         let (kind, command) = text.split_once(':')?;
         // Options stand in any order: `shell,v2,raw`, `shell,v2,TERM=xterm,raw`.
@@ -165,15 +165,15 @@ impl Service {
     }
 }
 
-struct Pipe {
-    writer: Writer,
+struct ShellPipe {
+    writer: AdbMessageWriter,
     host: u32,
     local: u32,
     wait: Receiver<()>,
 }
 
-impl Pipe {
-    fn run(&self, service: &Service, killer: &Killer, android: &Android) -> io::Result<()> {
+impl ShellPipe {
+    fn run(&self, service: &ShellService, killer: &CommandKiller, android: &FakeAndroid) -> io::Result<()> {
         let mut result = Ok(());
         let code = shell::run(&service.command, android, killer, service.is_v2, |is_error, bytes| {
             if result.is_err() {

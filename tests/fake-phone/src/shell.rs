@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::android::Android;
+use crate::android::FakeAndroid;
 
 /// Android's commands.
 const COMMANDS: [&str; 7] = ["am", "cmd", "content", "dumpsys", "getprop", "id", "pm"];
@@ -34,15 +34,15 @@ exit 0
 
 /// Ends a command and all that it started.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Killer(Arc<Mutex<State>>);
+pub(crate) struct CommandKiller(Arc<Mutex<CommandKillerState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct CommandKillerState {
     group: Option<Pid>,
     is_over: bool,
 }
 
-impl Killer {
+impl CommandKiller {
     pub(crate) fn kill(&self) {
         let mut state = self.0.lock();
         state.is_over = true;
@@ -51,7 +51,7 @@ impl Killer {
         }
     }
 
-    fn started(&self, group: Pid) {
+    fn set_group(&self, group: Pid) {
         let mut state = self.0.lock();
         state.group = Some(group);
         if state.is_over {
@@ -59,16 +59,16 @@ impl Killer {
         }
     }
 
-    fn ended(&self) {
+    fn clear_group(&self) {
         self.0.lock().group = None;
     }
 }
 
 /// The folder of the scripts and of the calls.
 #[derive(Debug)]
-pub(crate) struct Folder(TempDir);
+pub(crate) struct ScriptFolder(TempDir);
 
-impl Folder {
+impl ScriptFolder {
     /// Makes one, and gives each call to `answer`, on a thread of its own.
     pub(crate) fn new(answer: impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ impl Folder {
             for line in BufReader::new(pipe).lines() {
                 let call = PathBuf::from(line.unwrap());
                 let answer = Arc::clone(&answer);
-                std::thread::spawn(move || answered(&call, &*answer));
+                std::thread::spawn(move || answer_call(&call, &*answer));
             }
         });
         Self(folder)
@@ -99,7 +99,7 @@ impl Folder {
     }
 }
 
-fn answered(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) + ?Sized)) {
+fn answer_call(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) + ?Sized)) {
     let arguments = fs::read(call.join("arguments")).unwrap();
     let arguments: Vec<String> = arguments
         .split_inclusive(|byte| *byte == 0)
@@ -118,8 +118,8 @@ fn answered(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) + ?S
 /// Runs a line, hands on what it writes (whether it is an error, and the bytes), and gives its exit code.
 pub(crate) fn run(
     line: &str,
-    android: &Android,
-    killer: &Killer,
+    android: &FakeAndroid,
+    killer: &CommandKiller,
     apart: bool,
     mut written: impl FnMut(bool, &[u8]),
 ) -> i32 {
@@ -136,7 +136,7 @@ pub(crate) fn run(
         .stderr(Stdio::piped())
         .process_group(0);
     let mut child = command.spawn().unwrap();
-    killer.started(Pid::from_child(&child));
+    killer.set_group(Pid::from_child(&child));
     let (send, receive) = channel::<(bool, Vec<u8>)>();
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let streams: [(bool, Box<dyn Read + Send>); 2] = [(false, Box::new(stdout)), (apart, Box::new(stderr))];
@@ -156,6 +156,6 @@ pub(crate) fn run(
         written(is_error, &bytes);
     }
     let status = child.wait().unwrap();
-    killer.ended();
+    killer.clear_group();
     status.code().unwrap_or(255)
 }

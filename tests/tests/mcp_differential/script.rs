@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use toolway_tests::mcp::{Client, Exchange, Place, Reply};
-use toolway_tests::{until, within};
+use toolway_tests::mcp::{McpExchange, McpHttpReply, McpServerAddress, McpTestClient};
+use toolway_tests::{poll_until, with_timeout};
 
 /// What the client was told, by what it did. Texts are bytes that were not looked into.
-pub(super) type Record = BTreeMap<String, Value>;
+pub(super) type ObservedResults = BTreeMap<String, Value>;
 
 /// Tools and arguments.
 fn calls() -> Vec<(&'static str, Value)> {
@@ -109,33 +109,33 @@ fn requests() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 /// Does everything once.
-pub(super) async fn record(place: Place, version: &str) -> Record {
-    let mut record = Record::new();
-    let (mut client, hello) = Client::connect(place.clone(), version).await;
+pub(super) async fn record_all(place: McpServerAddress, version: &str) -> ObservedResults {
+    let mut record = ObservedResults::new();
+    let (mut client, hello) = McpTestClient::connect(place.clone(), version).await;
     record.insert("hello".to_owned(), hello.json());
-    lists(&mut client, &mut record).await;
+    record_lists(&mut client, &mut record).await;
     let stream = if client.is_modern() {
         client.log_level = Some("notice");
         None
     } else {
         let level = client.request("logging/setLevel", json!({"level": "notice"})).await;
-        note(&mut record, "logging/setLevel", &level);
+        record_exchange(&mut record, "logging/setLevel", &level);
         Some(client.listen().await)
     };
-    let stream = logs(&mut client, stream, &mut record).await;
+    let stream = record_logs(&mut client, stream, &mut record).await;
     for (name, arguments) in calls() {
         let called = client.request("tools/call", json!({"name": name, "arguments": arguments})).await;
-        note(&mut record, &format!("tools/call {name}"), &called);
+        record_exchange(&mut record, &format!("tools/call {name}"), &called);
     }
     let params =
         json!({"name": "test_tool_with_progress", "arguments": {}, "_meta": {"progressToken": "p-1"}});
-    note(&mut record, "tools/call with progress", &client.request("tools/call", params).await);
+    record_exchange(&mut record, "tools/call with progress", &client.request("tools/call", params).await);
     for (what, method, params) in requests() {
-        note(&mut record, &format!("{method} {what}"), &client.request(method, params).await);
+        record_exchange(&mut record, &format!("{method} {what}"), &client.request(method, params).await);
     }
-    undeclared(place, version, &mut record).await;
-    changes(&mut client, stream, &mut record).await;
-    cancellation(&mut client, &mut record).await;
+    record_undeclared(place, version, &mut record).await;
+    record_changes(&mut client, stream, &mut record).await;
+    record_cancellation(&mut client, &mut record).await;
     if !client.is_modern() {
         record.insert("DELETE".to_owned(), json!(client.close().await));
         let (_, after) = client.open("tools/list", json!({})).await;
@@ -144,34 +144,34 @@ pub(super) async fn record(place: Place, version: &str) -> Record {
     record
 }
 
-fn note(record: &mut Record, name: &str, exchange: &Exchange) {
+fn record_exchange(record: &mut ObservedResults, name: &str, exchange: &McpExchange) {
     let told = json!({
         "status": exchange.status,
-        "said": exchange.said,
-        "asked": exchange.asked,
+        "said": exchange.notifications,
+        "asked": exchange.server_requests,
         "result": exchange.json(),
     });
     record.insert(name.to_owned(), told);
     // What a server's tool gave is to come through as it is.
     for what in ["content", "structuredContent"] {
-        if let Some(bytes) = part(&exchange.raw, what) {
+        if let Some(bytes) = json_member(&exchange.raw, what) {
             record.insert(format!("{name}: bytes of {what}"), json!(bytes));
         }
     }
 }
 
 /// Something in an object, as it was written.
-fn part(object: &str, key: &str) -> Option<String> {
+fn json_member(object: &str, key: &str) -> Option<String> {
     let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(object).ok()?;
     parts.get(key).map(|part| part.get().to_owned())
 }
 
-async fn lists(client: &mut Client, record: &mut Record) {
+async fn record_lists(client: &mut McpTestClient, record: &mut ObservedResults) {
     for tool in client.list("tools/list", "tools").await {
         let parsed: Value = serde_json::from_str(&tool).unwrap();
         let name = parsed["name"].as_str().unwrap().to_owned();
         for schema in ["inputSchema", "outputSchema"] {
-            let bytes = part(&tool, schema);
+            let bytes = json_member(&tool, schema);
             record.insert(format!("tools/list {name}: bytes of {schema}"), json!(bytes));
         }
         record.insert(format!("tools/list {name}"), parsed);
@@ -192,12 +192,16 @@ async fn lists(client: &mut Client, record: &mut Record) {
 }
 
 /// What the server logs during a call: with the answer, or on the MCP session's own stream.
-async fn logs(client: &mut Client, mut stream: Option<Reply>, record: &mut Record) -> Option<Reply> {
+async fn record_logs(
+    client: &mut McpTestClient,
+    mut stream: Option<McpHttpReply>,
+    record: &mut ObservedResults,
+) -> Option<McpHttpReply> {
     let called = client.request("tools/call", json!({"name": "test_logging_tool", "arguments": {}})).await;
-    let mut told: Vec<Value> = called.said.iter().map(|(_, params)| params.clone()).collect();
+    let mut told: Vec<Value> = called.notifications.iter().map(|(_, params)| params.clone()).collect();
     if let Some(stream) = &mut stream {
         while told.iter().all(|params| params["level"] != "emergency") {
-            told.push(notified(stream, "notifications/message").await["params"].clone());
+            told.push(wait_for_notification(stream, "notifications/message").await["params"].clone());
         }
     }
     record.insert("log".to_owned(), json!(told));
@@ -205,27 +209,31 @@ async fn logs(client: &mut Client, mut stream: Option<Reply>, record: &mut Recor
 }
 
 /// What a client meets that said of nothing that it can be asked it.
-async fn undeclared(place: Place, version: &str, record: &mut Record) {
-    let (mut client, _) = Client::connect_as(place, version, json!({})).await;
+async fn record_undeclared(place: McpServerAddress, version: &str, record: &mut ObservedResults) {
+    let (mut client, _) = McpTestClient::connect_as(place, version, json!({})).await;
     for name in ["test_elicitation", "test_sampling", "test_list_roots", "test_missing_capability"] {
         let arguments = json!({"message": "m", "prompt": "p"});
         let called = client.request("tools/call", json!({"name": name, "arguments": arguments})).await;
-        note(record, &format!("undeclared {name}"), &called);
+        record_exchange(record, &format!("undeclared {name}"), &called);
     }
     for (method, params) in [
         ("prompts/get", json!({"name": "test_input_required_result_prompt"})),
         ("resources/read", json!({"uri": "test://asking"})),
     ] {
-        note(record, &format!("undeclared {method}"), &client.request(method, params).await);
+        record_exchange(record, &format!("undeclared {method}"), &client.request(method, params).await);
     }
 }
 
 /// Notifications of what changes, each waited for, and what can be seen after it.
-async fn changes(client: &mut Client, stream: Option<Reply>, record: &mut Record) {
+async fn record_changes(
+    client: &mut McpTestClient,
+    stream: Option<McpHttpReply>,
+    record: &mut ObservedResults,
+) {
     const WATCHED: &str = "test://watched-resource";
     let mut stream = if let Some(stream) = stream {
         let subscribed = client.request("resources/subscribe", json!({"uri": WATCHED})).await;
-        note(record, "subscribed", &subscribed);
+        record_exchange(record, "subscribed", &subscribed);
         stream
     } else {
         let wants = json!({
@@ -235,7 +243,7 @@ async fn changes(client: &mut Client, stream: Option<Reply>, record: &mut Record
             "resourceSubscriptions": [WATCHED],
         });
         let (_, mut stream) = client.open("subscriptions/listen", json!({"notifications": wants})).await;
-        let acknowledged: Value = serde_json::from_str(&stream.next().await.unwrap()).unwrap();
+        let acknowledged: Value = serde_json::from_str(&stream.next_message().await.unwrap()).unwrap();
         record.insert(
             "subscribed".to_owned(),
             json!([acknowledged["method"], acknowledged["params"]["notifications"]]),
@@ -249,10 +257,10 @@ async fn changes(client: &mut Client, stream: Option<Reply>, record: &mut Record
         ("test_trigger_resource_update", "notifications/resources/updated"),
     ] {
         client.request("tools/call", json!({"name": tool, "arguments": {}})).await;
-        let told = notified(&mut stream, method).await;
+        let told = wait_for_notification(&mut stream, method).await;
         record.insert(format!("after {tool}"), told["params"]["uri"].clone());
     }
-    let sees = async |client: &mut Client, method: &str, key: &str, what: &str| {
+    let sees = async |client: &mut McpTestClient, method: &str, key: &str, what: &str| {
         let entries = client.list(method, key).await;
         entries.iter().any(|entry| entry.contains(what))
     };
@@ -263,7 +271,7 @@ async fn changes(client: &mut Client, stream: Option<Reply>, record: &mut Record
     ];
     record.insert("what has come is seen".to_owned(), json!(seen));
     let now = client.request("tools/call", json!({"name": "test_sometimes", "arguments": {}})).await;
-    note(record, "what has come is called", &now);
+    record_exchange(record, "what has come is called", &now);
     // And back again, for whoever comes next.
     for (tool, method) in [
         ("test_trigger_tool_change", "notifications/tools/list_changed"),
@@ -271,31 +279,31 @@ async fn changes(client: &mut Client, stream: Option<Reply>, record: &mut Record
         ("test_trigger_resource_change", "notifications/resources/list_changed"),
     ] {
         client.request("tools/call", json!({"name": tool, "arguments": {}})).await;
-        notified(&mut stream, method).await;
+        wait_for_notification(&mut stream, method).await;
     }
     if !client.is_modern() {
         let unsubscribed = client.request("resources/unsubscribe", json!({"uri": WATCHED})).await;
-        note(record, "unsubscribed", &unsubscribed);
+        record_exchange(record, "unsubscribed", &unsubscribed);
     }
 }
 
 /// Waits for a notification; others may come before it.
-async fn notified(stream: &mut Reply, method: &str) -> Value {
+async fn wait_for_notification(stream: &mut McpHttpReply, method: &str) -> Value {
     let waiting = async {
         loop {
-            let message = stream.next_without_end().await.unwrap_or_else(|| panic!("no {method}"));
+            let message = stream.next_message_unbounded().await.unwrap_or_else(|| panic!("no {method}"));
             let parsed: Value = serde_json::from_str(&message).unwrap();
             if parsed["method"] == method {
                 return parsed;
             }
         }
     };
-    within(method, waiting).await
+    with_timeout(method, waiting).await
 }
 
 /// A call that is given up once it runs: its server hears of it.
-async fn cancellation(client: &mut Client, record: &mut Record) {
-    let counted = async |client: &mut Client| {
+async fn record_cancellation(client: &mut McpTestClient, record: &mut ObservedResults) {
+    let counted = async |client: &mut McpTestClient| {
         let called =
             client.request("tools/call", json!({"name": "test_cancelled_count", "arguments": {}})).await;
         called.json()["content"][0]["text"].as_str().unwrap().parse::<u64>().unwrap()
@@ -303,7 +311,7 @@ async fn cancellation(client: &mut Client, record: &mut Record) {
     let before = counted(client).await;
     let params = json!({"name": "test_until_cancelled", "arguments": {}, "_meta": {"progressToken": "c-1"}});
     let (id, mut stream) = client.open("tools/call", params).await;
-    let begun = notified(&mut stream, "notifications/progress").await;
+    let begun = wait_for_notification(&mut stream, "notifications/progress").await;
     record.insert("begun".to_owned(), begun["params"].clone());
     if client.is_modern() {
         drop(stream);
@@ -312,6 +320,8 @@ async fn cancellation(client: &mut Client, record: &mut Record) {
             client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
         record.insert("notifications/cancelled".to_owned(), json!(status));
     }
-    until("the server hears of the cancellation", async || (counted(client).await > before).then_some(()))
-        .await;
+    poll_until("the server hears of the cancellation", async || {
+        (counted(client).await > before).then_some(())
+    })
+    .await;
 }

@@ -4,13 +4,15 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use toolway_tests::caller::Caller;
-use toolway_tests::process::{Folder, Gateway};
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::process::{GatewayProcess, TestFolder};
 
-use crate::support::{beside, client, listed, own_call, quoted, settings, text};
+use crate::support::{
+    call_as_owner, create_client, listed_tools, path_text, toml_string, write_settings, write_sibling_file,
+};
 
 /// What must be neither read nor changed.
-const KEPT: &[&str] = &[
+const PROTECTED_FILES: &[&str] = &[
     "owner.token",
     "toolway.db",
     "toolway.db-wal",
@@ -24,27 +26,27 @@ const KEPT: &[&str] = &[
 
 const SECRET: &str = "correct horse battery staple";
 
-struct Place {
-    folder: Folder,
-    gateway: Gateway,
-    chat: Caller,
+struct DataFolderHarness {
+    folder: TestFolder,
+    gateway: GatewayProcess,
+    chat: ChatCaller,
 }
 
-impl Place {
+impl DataFolderHarness {
     /// A gateway that lists the folder around its own data, with secrets in it, and with every link that somebody
     /// could have laid.
     async fn new() -> Self {
-        let folder = Folder::new();
-        let around = folder.beside("around");
+        let folder = TestFolder::new();
+        let around = folder.sibling_path("around");
         let around = around.parent().unwrap();
-        settings(
+        write_settings(
             &folder,
             &format!(
                 "[tools.files]\nfolders = [{{ name = \"all\", path = {}, write = true }}]\n",
-                quoted(text(around))
+                toml_string(path_text(around))
             ),
         );
-        let data = folder.path();
+        let data = folder.data_path();
         for name in ["tools", "secrets", "files/other", "files/shared"] {
             std::fs::create_dir_all(data.join(name)).unwrap();
         }
@@ -52,7 +54,7 @@ impl Place {
         std::fs::write(data.join("secrets/key"), SECRET).unwrap();
         std::fs::write(data.join("files/other/diary.txt"), SECRET).unwrap();
         let gateway = folder.serve(&[]).await;
-        beside(&folder, "harmless.txt", "harmless");
+        write_sibling_file(&folder, "harmless.txt", "harmless");
         let shared = data.join("files/shared");
         for (link, to) in [
             (shared.join("up"), "../..".into()),
@@ -69,15 +71,15 @@ impl Place {
         // A second name of a file is no link that could be followed or not.
         std::fs::hard_link(data.join("secrets/key"), around.join("second-name")).unwrap();
         std::fs::hard_link(data.join("owner.token"), shared.join("second-name")).unwrap();
-        let somebody = client(&gateway, "assistant").await;
-        let chat = Caller::connect(gateway.address(), &somebody.token).await;
+        let somebody = create_client(&gateway, "assistant").await;
+        let chat = ChatCaller::connect(gateway.address(), &somebody.token).await;
         Self { folder, gateway, chat }
     }
 
     /// Every way to one of the files that somebody may think of.
-    fn ways_to(&self, name: &str) -> Vec<String> {
-        let data = self.folder.path();
-        let data = text(&data);
+    fn paths_to(&self, name: &str) -> Vec<String> {
+        let data = self.folder.data_path();
+        let data = path_text(&data);
         let (folder, file) = name.rsplit_once('/').map_or(("", name), |(folder, file)| (folder, file));
         let mut ways: Vec<String> = [
             "../",
@@ -140,33 +142,33 @@ impl Place {
         ways
     }
 
-    fn kept(&self) -> Vec<(String, Option<Vec<u8>>)> {
-        let data = self.folder.path();
+    fn protected_contents(&self) -> Vec<(String, Option<Vec<u8>>)> {
+        let data = self.folder.data_path();
         // The database is the gateway's to change, meanwhile and at any time.
-        let still = KEPT.iter().filter(|name| !name.starts_with("toolway.db"));
+        let still = PROTECTED_FILES.iter().filter(|name| !name.starts_with("toolway.db"));
         still.map(|name| ((*name).to_owned(), std::fs::read(data.join(name)).ok())).collect()
     }
 
     /// Every name in the data folder but those in the one part that the tools may reach.
-    fn names(&self) -> Vec<String> {
+    fn data_folder_names(&self) -> Vec<String> {
         fn walk(folder: &std::path::Path, names: &mut Vec<String>) {
             for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
                 if entry.file_name() == "shared" {
                     continue;
                 }
-                names.push(text(&entry.path()).to_owned());
+                names.push(path_text(&entry.path()).to_owned());
                 if entry.file_type().unwrap().is_dir() {
                     walk(&entry.path(), names);
                 }
             }
         }
         let mut names = Vec::new();
-        walk(&self.folder.path(), &mut names);
+        walk(&self.folder.data_path(), &mut names);
         names.sort();
         names
     }
 
-    fn says_nothing(&self, path: &str, answer: &Value) {
+    fn assert_reveals_nothing(&self, path: &str, answer: &Value) {
         let said = answer.to_string();
         for secret in [self.gateway.token.as_str(), SECRET, "SQLite format"] {
             assert!(!said.contains(secret), "{path:?} gave {said}");
@@ -175,9 +177,9 @@ impl Place {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn e10_no_path_leads_to_the_data_folder() {
-    let place = Place::new().await;
-    let before = (place.kept(), place.names());
+async fn no_path_reaches_the_data_folder_e10() {
+    let place = DataFolderHarness::new().await;
+    let before = (place.protected_contents(), place.data_folder_names());
     // That it is these that are out of reach, and not everything.
     let harmless = place.chat.call("read_file", json!({"path": "all/harmless.txt"})).await;
     assert_eq!(harmless["result"], "harmless");
@@ -185,7 +187,7 @@ async fn e10_no_path_leads_to_the_data_folder() {
     assert_eq!((&straight["error_type"], &straight["code"]), (&json!("permission_denied"), &json!("denied")));
     assert!(straight["message"].as_str().unwrap().contains("Toolway's own data"), "{straight}");
 
-    let mut ways: Vec<String> = KEPT.iter().flat_map(|name| place.ways_to(name)).collect();
+    let mut ways: Vec<String> = PROTECTED_FILES.iter().flat_map(|name| place.paths_to(name)).collect();
     ways.extend(
         [
             "file",
@@ -201,7 +203,7 @@ async fn e10_no_path_leads_to_the_data_folder() {
     for path in &ways {
         let read = place.chat.call("read_file", json!({"path": path})).await;
         assert_eq!(read["status"], "error", "{path:?} was read: {read}");
-        place.says_nothing(path, &read);
+        place.assert_reveals_nothing(path, &read);
     }
     for path in [
         "..",
@@ -216,8 +218,8 @@ async fn e10_no_path_leads_to_the_data_folder() {
         "all/data/secrets",
         "/",
         "/proc/self/root",
-        text(&place.folder.path()),
-        text(&place.folder.path().join("files")),
+        path_text(&place.folder.data_path()),
+        path_text(&place.folder.data_path().join("files")),
         "../other",
         "all",
         ".",
@@ -234,22 +236,22 @@ async fn e10_no_path_leads_to_the_data_folder() {
         for mode in ["overwrite", "append"] {
             let write = json!({"path": path, "content": "mine now", "mode": mode});
             let written = place.chat.call("write_file", write).await;
-            place.says_nothing(path, &written);
+            place.assert_reveals_nothing(path, &written);
         }
     }
     for name in ["new.toml", "tools/new.toml", "secrets/new", "files/other/new.txt", "files/new/new.txt"] {
-        for path in place.ways_to(name) {
+        for path in place.paths_to(name) {
             place.chat.call("write_file", json!({"path": path, "content": "mine now"})).await;
         }
     }
-    let after = (place.kept(), place.names());
+    let after = (place.protected_contents(), place.data_folder_names());
     assert_eq!(after.0, before.0, "what is kept is as it was");
     let fresh: Vec<_> = after.1.iter().filter(|name| !before.1.contains(name)).collect();
     assert!(fresh.is_empty(), "new in the data folder: {fresh:?}");
 
     // Nor is it reached through what the record shows, and all of it still works.
-    let calls = place.folder.run(["calls", "export"]).await.done().stdout;
+    let calls = place.folder.run(["calls", "export"]).await.expect_success().stdout;
     assert!(!calls.contains(&place.gateway.token) && !calls.contains(SECRET));
-    assert!(listed(&place.gateway, &place.gateway.token).await.contains(&"read_file".to_owned()));
-    assert_eq!(own_call(&place.gateway, "get_current_time", json!({})).await["status"], "success");
+    assert!(listed_tools(&place.gateway, &place.gateway.token).await.contains(&"read_file".to_owned()));
+    assert_eq!(call_as_owner(&place.gateway, "get_current_time", json!({})).await["status"], "success");
 }

@@ -9,14 +9,14 @@
     reason = "helpers of tests fail by panicking"
 )]
 
-mod changed;
+mod changed_tools;
 mod files;
+mod held_server;
 mod history;
-mod own;
+mod own_tools;
 mod questions;
 mod restart;
 mod rules;
 mod scenarios;
-mod server;
 mod settings;
 mod support;

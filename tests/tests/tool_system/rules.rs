@@ -1,16 +1,19 @@
 //! Rules and hooks: what is denied looks as if it were not there, and the owner's programs have a say in every call.
 
 use serde_json::{Value, json};
-use toolway_tests::caller::Caller;
+use toolway_tests::caller::ChatCaller;
 use toolway_tests::device;
-use toolway_tests::process::Folder;
+use toolway_tests::process::TestFolder;
 use toolway_tests::rest;
-use toolway_tests::runs::Runs;
+use toolway_tests::runs::RunLog;
 
-use crate::support::{beside, call, client, listed, own_call, quoted, record, settings, text};
+use crate::support::{
+    call_as_owner, call_record, call_tool, create_client, listed_tools, path_text, toml_string,
+    write_settings, write_sibling_file,
+};
 
 /// The same outcome for another name, without what is of this call alone.
-fn of_nothing(outcome: &Value, name: &str) -> Value {
+fn normalize_outcome(outcome: &Value, name: &str) -> Value {
     let mut outcome = outcome.clone();
     let fields = outcome.as_object_mut().unwrap();
     fields.retain(|key, _| !["type", "id", "call_id", "duration_ms"].contains(&key.as_str()));
@@ -19,21 +22,21 @@ fn of_nothing(outcome: &Value, name: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_denied_tool_is_neither_listed_nor_callable() {
-    let (folder, runs) = (Folder::new(), Runs::default());
-    settings(
+    let (folder, runs) = (TestFolder::new(), RunLog::default());
+    write_settings(
         &folder,
         "# mine\n[[policy.rules]]\nname = \"hands off\"\neffect = \"deny\"\nwhen = { tools = [\"builtin/http_*\", \
          \"lamp/*\"], roles = [\"client\"] }\n",
     );
     let gateway = folder.serve(&[]).await;
-    let builder = device::builder(&gateway.url(), &gateway.token, "lamp").tools([device::echo(&runs)]);
+    let builder = device::builder(&gateway.url(), &gateway.token, "lamp").tools([device::echo_tool(&runs)]);
     let _device = device::start(builder).await;
-    let somebody = client(&gateway, "script").await;
-    let chat = Caller::connect(gateway.address(), &somebody.token).await;
+    let somebody = create_client(&gateway, "script").await;
+    let chat = ChatCaller::connect(gateway.address(), &somebody.token).await;
 
-    let seen = listed(&gateway, &somebody.token).await;
+    let seen = listed_tools(&gateway, &somebody.token).await;
     assert!(seen.contains(&"read_file".to_owned()), "{seen:?}");
-    let all = listed(&gateway, &gateway.token).await;
+    let all = listed_tools(&gateway, &gateway.token).await;
     for name in ["http_request", "lamp__echo"] {
         assert!(
             !seen.contains(&name.to_owned()) && all.contains(&name.to_owned()),
@@ -42,23 +45,24 @@ async fn a_denied_tool_is_neither_listed_nor_callable() {
     }
     let nothing = "no_such_tool";
     let (status, unknown) =
-        rest::ask(gateway.address(), &somebody.token, "GET", "/api/tools/no_such_tool", None).await;
+        rest::send_request(gateway.address(), &somebody.token, "GET", "/api/tools/no_such_tool", None).await;
     assert_eq!(status, 404);
-    let unknown_over_rest = call(&gateway, &somebody.token, nothing, json!({})).await;
+    let unknown_over_rest = call_tool(&gateway, &somebody.token, nothing, json!({})).await;
     let unknown_in_chat = chat.call(nothing, json!({})).await;
     for name in
         ["http_request", "lamp__echo", "echo", "lamp/echo", "builtin/http_request", "builtin__http_request"]
     {
         let path = format!("/api/tools/{}", name.replace('/', "%2F"));
-        let (status, shown) = rest::ask(gateway.address(), &somebody.token, "GET", &path, None).await;
-        assert_eq!((status, of_nothing(&shown, name)), (404, of_nothing(&unknown, nothing)));
+        let (status, shown) =
+            rest::send_request(gateway.address(), &somebody.token, "GET", &path, None).await;
+        assert_eq!((status, normalize_outcome(&shown, name)), (404, normalize_outcome(&unknown, nothing)));
         let args = json!({"n": 1, "url": gateway.url()});
-        let over_rest = call(&gateway, &somebody.token, name, args.clone()).await;
+        let over_rest = call_tool(&gateway, &somebody.token, name, args.clone()).await;
         assert_eq!(over_rest["message"], format!("Tool {name} is not available"));
         assert_eq!(over_rest["code"], "tool_not_available");
-        assert_eq!(of_nothing(&over_rest, name), of_nothing(&unknown_over_rest, nothing));
+        assert_eq!(normalize_outcome(&over_rest, name), normalize_outcome(&unknown_over_rest, nothing));
         let in_chat = chat.call(name, args).await;
-        assert_eq!(of_nothing(&in_chat, name), of_nothing(&unknown_in_chat, nothing));
+        assert_eq!(normalize_outcome(&in_chat, name), normalize_outcome(&unknown_in_chat, nothing));
     }
     for query in ["http request url", "echo number back lamp"] {
         let found = chat.call("find_tools", json!({"query": query, "limit": 50})).await;
@@ -68,27 +72,28 @@ async fn a_denied_tool_is_neither_listed_nor_callable() {
             "{found}"
         );
     }
-    assert_eq!(runs.all().len(), 0);
+    assert_eq!(runs.recorded_runs().len(), 0);
     assert_eq!(
-        own_call(&gateway, "lamp__echo", json!({"n": 7})).await["result"]["n"],
+        call_as_owner(&gateway, "lamp__echo", json!({"n": 7})).await["result"]["n"],
         7,
         "for others it is there"
     );
 
     // Its owner learns why.
-    let why = folder.json(&["policy", "test", "--as", "script", "http_request"]).await;
+    let why = folder.run_json(&["policy", "test", "--as", "script", "http_request"]).await;
     assert_eq!((&why["decision"]["effect"], &why["decision"]["rule"]), (&json!("deny"), &json!("hands off")));
-    let shown = folder.run(["policy", "test", "--as", "script", "http_request"]).await.done().stdout;
+    let shown =
+        folder.run(["policy", "test", "--as", "script", "http_request"]).await.expect_success().stdout;
     assert!(shown.contains("hands off") && shown.contains("toolway.toml, line 2"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let gateway = folder.serve(&[]).await;
-    let somebody = client(&gateway, "script").await;
-    let other = client(&gateway, "other").await;
-    let chat = Caller::connect(gateway.address(), &somebody.token).await;
+    let somebody = create_client(&gateway, "script").await;
+    let other = create_client(&gateway, "other").await;
+    let chat = ChatCaller::connect(gateway.address(), &somebody.token).await;
     let time = async || chat.call("get_current_time", json!({})).await;
     assert_eq!(time().await["status"], "success");
     let deny = [
@@ -102,33 +107,33 @@ async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
         "--principal",
         "script",
     ];
-    folder.run(deny).await.done();
+    folder.run(deny).await.expect_success();
     assert_eq!(time().await["code"], "tool_not_available");
-    assert_eq!(call(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
-    folder.run(["policy", "remove", "no-clock"]).await.done();
+    assert_eq!(call_tool(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
+    folder.run(["policy", "remove", "no-clock"]).await.expect_success();
     assert_eq!(time().await["status"], "success");
     // A limit is told as such, and is that principal's alone, whichever connection it calls from.
     let limit =
         ["policy", "add", "slow", "--effect", "allow", "--tool", "builtin/*", "--calls-per-minute", "3"];
-    folder.run(limit).await.done();
+    folder.run(limit).await.expect_success();
     for _ in 0..3 {
         assert_eq!(time().await["status"], "success");
     }
-    let again = Caller::connect(gateway.address(), &somebody.token).await;
+    let again = ChatCaller::connect(gateway.address(), &somebody.token).await;
     let refused = again.call("get_current_time", json!({})).await;
     assert_eq!((&refused["code"], &refused["dispatched"]), (&json!("rate_limited"), &json!(false)));
     assert!(refused["hint"].as_str().is_some(), "{refused}");
-    assert_eq!(record(&gateway, &gateway.token, &refused).await["rule"], "slow");
+    assert_eq!(call_record(&gateway, &gateway.token, &refused).await["rule"], "slow");
     assert_eq!(
-        record(&gateway, &somebody.token, &refused).await.get("rule"),
+        call_record(&gateway, &somebody.token, &refused).await.get("rule"),
         None,
         "that is its owner's to know"
     );
-    assert_eq!(call(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
+    assert_eq!(call_tool(&gateway, &other.token, "get_current_time", json!({})).await["status"], "success");
 }
 
 /// A hook in the shell: it stops, changes and replaces.
-const HOOK: &str = r#"#!/bin/sh
+const HOOK_SCRIPT: &str = r#"#!/bin/sh
 read -r question
 case "$question" in
   *'"stage":"after"'*'"tool":"builtin/get_current_time"'* | *'"tool":"builtin/get_current_time"'*'"stage":"after"'*)
@@ -145,32 +150,33 @@ esac
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hook_in_the_shell_stops_changes_and_replaces() {
-    let (folder, runs) = (Folder::new(), Runs::default());
-    let script = beside(&folder, "hook.sh", HOOK);
+    let (folder, runs) = (TestFolder::new(), RunLog::default());
+    let script = write_sibling_file(&folder, "hook.sh", HOOK_SCRIPT);
     let hook = |name: &str, args: &str, rest: &str| {
         format!(
             "[[hooks]]\nname = {}\nkind = \"command\"\nprogram = \"/bin/sh\"\nargs = [{args}]\ntimeout_ms = 30000\n{rest}\n",
-            quoted(name)
+            toml_string(name)
         )
     };
     let fails = "\"-c\", \"exit 1\"";
-    settings(
+    write_settings(
         &folder,
         &[
             hook("careless", fails, "on_fault = \"open\""),
-            hook("minder", &quoted(text(&script)), "on_fault = \"closed\""),
+            hook("minder", &toml_string(path_text(&script)), "on_fault = \"closed\""),
             hook("never", fails, "on_fault = \"closed\"\ntools = [\"builtin/list_files\"]"),
         ]
         .concat(),
     );
     let gateway = folder.serve(&[]).await;
-    let builder = device::builder(&gateway.url(), &gateway.token, "box").tools([device::echo(&runs)]);
+    let builder = device::builder(&gateway.url(), &gateway.token, "box").tools([device::echo_tool(&runs)]);
     let _device = device::start(builder).await;
-    let somebody = client(&gateway, "assistant").await;
+    let somebody = create_client(&gateway, "assistant").await;
     let write = async |content: &str| {
-        call(&gateway, &somebody.token, "write_file", json!({"path": "loud.txt", "content": content})).await
+        call_tool(&gateway, &somebody.token, "write_file", json!({"path": "loud.txt", "content": content}))
+            .await
     };
-    let files = folder.path().join("files/shared");
+    let files = folder.data_path().join("files/shared");
 
     assert_eq!(write("fine").await["result"], json!({"path": "loud.txt", "bytes_written": 4}));
     let stopped = write("forbidden").await;
@@ -186,21 +192,21 @@ async fn a_hook_in_the_shell_stops_changes_and_replaces() {
     let changed = write("shouted").await;
     assert_eq!(changed["result"], json!({"path": "quiet.txt", "bytes_written": 9}));
     assert_eq!(std::fs::read_to_string(files.join("quiet.txt")).unwrap(), "whispered");
-    let kept = record(&gateway, &gateway.token, &changed).await;
+    let kept = call_record(&gateway, &gateway.token, &changed).await;
     assert_eq!(kept["arguments"], json!({"path": "loud.txt", "content": "shouted"}));
     assert_eq!(kept["ran_with"], json!({"path": "quiet.txt", "content": "whispered"}));
     assert_eq!(kept["hooks"], json!(["minder"]));
-    let as_seen = record(&gateway, &somebody.token, &changed).await;
+    let as_seen = call_record(&gateway, &somebody.token, &changed).await;
     assert!(as_seen.get("ran_with").is_none() && as_seen.get("hooks").is_none(), "{as_seen}");
 
-    let replaced = call(&gateway, &somebody.token, "get_current_time", json!({})).await;
+    let replaced = call_tool(&gateway, &somebody.token, "get_current_time", json!({})).await;
     assert_eq!((&replaced["status"], &replaced["result"]), (&json!("success"), &json!("tea time")));
     // One that fails stops calls, where it is said so.
     assert_eq!(write("broken").await["code"], "hook_cancelled");
-    assert_eq!(call(&gateway, &somebody.token, "list_files", json!({})).await["code"], "hook_cancelled");
+    assert_eq!(call_tool(&gateway, &somebody.token, "list_files", json!({})).await["code"], "hook_cancelled");
     // Calls of devices' tools pass them like all others.
-    assert_eq!(call(&gateway, &somebody.token, "box__echo", json!({"n": 1})).await["status"], "success");
-    let stopped = call(&gateway, &somebody.token, "box__echo", json!({"n": 2, "forbidden": true})).await;
+    assert_eq!(call_tool(&gateway, &somebody.token, "box__echo", json!({"n": 1})).await["status"], "success");
+    let stopped = call_tool(&gateway, &somebody.token, "box__echo", json!({"n": 2, "forbidden": true})).await;
     assert_eq!(stopped["code"], "hook_cancelled", "{stopped}");
     assert_eq!(runs.arguments(), [1]);
 }

@@ -1,27 +1,30 @@
 //! Settings that are edited while the gateway runs.
 
 use serde_json::json;
-use toolway_tests::caller::Caller;
-use toolway_tests::process::{Folder, Gateway};
-use toolway_tests::{rest, until};
+use toolway_tests::caller::ChatCaller;
+use toolway_tests::process::{GatewayProcess, TestFolder};
+use toolway_tests::{poll_until, rest};
 
-use crate::server::Server;
-use crate::support::{beside, call, client, listed, own_call, quoted, settings, text};
+use crate::held_server::HeldServer;
+use crate::support::{
+    call_as_owner, call_tool, create_client, listed_tools, path_text, toml_string, write_settings,
+    write_sibling_file,
+};
 
 /// How long `find_tools` may take.
-async fn limit(gateway: &Gateway) -> u64 {
-    let shown = rest::get(gateway.address(), &gateway.token, "/api/tools/find_tools").await;
+async fn find_tools_timeout(gateway: &GatewayProcess) -> u64 {
+    let shown = rest::get_json(gateway.address(), &gateway.token, "/api/tools/find_tools").await;
     shown["timeout_ms"].as_u64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right() {
-    let (folder, server) = (Folder::new(), Server::start().await);
-    let letter = beside(&folder, "letters/ada.txt", "Dear Ada");
-    settings(&folder, "");
+    let (folder, server) = (TestFolder::new(), HeldServer::start().await);
+    let letter = write_sibling_file(&folder, "letters/ada.txt", "Dear Ada");
+    write_settings(&folder, "");
     let mut gateway = folder.serve(&[]).await;
-    let somebody = client(&gateway, "script").await;
-    let chat = Caller::connect(gateway.address(), &somebody.token).await;
+    let somebody = create_client(&gateway, "script").await;
+    let chat = ChatCaller::connect(gateway.address(), &somebody.token).await;
     let ask = json!({"url": server.url("/price")});
     let read = json!({"path": "letters/ada.txt"});
     let time = async || chat.call("get_current_time", json!({})).await["result"].clone();
@@ -39,13 +42,13 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
          [[hooks]]\nname = \"late\"\nkind = \"command\"\nprogram = \"/bin/sh\"\nargs = [\"-c\", \"read -r q; echo \
          '{{\\\"decision\\\":\\\"replace\\\",\\\"result\\\":\\\"late\\\"}}'\"]\nstages = [\"after\"]\ntools = \
          [\"*/get_current_time\"]\non_fault = \"open\"\ntimeout_ms = 30000\n",
-        quoted(text(letter.parent().unwrap())),
-        quoted(&server.host()),
+        toml_string(path_text(letter.parent().unwrap())),
+        toml_string(&server.host()),
     );
-    settings(&folder, &rich);
+    write_settings(&folder, &rich);
     // The time limits are what is set last.
-    until("other settings", async || (limit(&gateway).await == 1500).then_some(())).await;
-    assert!(!listed(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
+    poll_until("other settings", async || (find_tools_timeout(&gateway).await == 1500).then_some(())).await;
+    assert!(!listed_tools(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
     assert_eq!(chat.call("list_files", json!({})).await["code"], "tool_not_available");
     let write = json!({"path": "a.txt", "content": "x"});
     assert_eq!(chat.call("write_file", write.clone()).await["code"], "approval_unavailable");
@@ -54,30 +57,31 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
     assert_eq!(time().await, "late");
 
     // A file that is wrong is told, with its line, and changes nothing, whatever else stands in it.
-    settings(&folder, "[[policy.rules]]\neffect = \"deny\"\n[approval]\ndefault = \"sometimes\"\n");
-    gateway.program.said("a setting is wrong").await;
+    write_settings(&folder, "[[policy.rules]]\neffect = \"deny\"\n[approval]\ndefault = \"sometimes\"\n");
+    gateway.program.wait_for_stderr("a setting is wrong").await;
     let wrong = folder.run(["config", "check"]).await;
     assert_eq!(wrong.code, 1, "{wrong:#?}");
     assert!(format!("{wrong:?}").contains("approval.default"), "{wrong:#?}");
-    let still = async |gateway: &Gateway| {
+    let still = async |gateway: &GatewayProcess| {
         assert_eq!(chat.call("list_files", json!({})).await["code"], "tool_not_available");
         assert_eq!(time().await, "late");
-        assert_eq!(listed(gateway, &somebody.token).await.len(), 5);
+        assert_eq!(listed_tools(gateway, &somebody.token).await.len(), 5);
     };
     still(&gateway).await;
     // So is one that reads well and can't be used.
-    settings(
+    write_settings(
         &folder,
         "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_fault = \"open\"\n",
     );
-    gateway.program.said("the settings were not taken in").await;
+    gateway.program.wait_for_stderr("the settings were not taken in").await;
     still(&gateway).await;
 
-    settings(&folder, "");
-    until("the settings of before", async || (limit(&gateway).await == 5000).then_some(())).await;
+    write_settings(&folder, "");
+    poll_until("the settings of before", async || (find_tools_timeout(&gateway).await == 5000).then_some(()))
+        .await;
     assert_ne!(time().await, "late");
-    assert!(listed(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
+    assert!(listed_tools(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
     assert_eq!(chat.call("read_file", read).await["code"], "file_not_found");
-    assert_eq!(own_call(&gateway, "http_request", ask).await["code"], "denied");
-    assert_eq!(call(&gateway, &somebody.token, "write_file", write).await["status"], "success");
+    assert_eq!(call_as_owner(&gateway, "http_request", ask).await["code"], "denied");
+    assert_eq!(call_tool(&gateway, &somebody.token, "write_file", write).await["status"], "success");
 }

@@ -5,19 +5,19 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::error::{During, Result, unexpected};
-use crate::gateway::Gateway;
-use crate::socket::{self, Socket};
+use crate::error::{ErrorContext, Result, unexpected};
+use crate::gateway::BenchGateway;
+use crate::socket::{self, BenchSocket};
 
 /// A connected chat client.
 #[derive(Debug)]
-pub(crate) struct ChatClient {
-    socket: Socket,
+pub(crate) struct ChatBenchClient {
+    socket: BenchSocket,
 }
 
 /// What of a frame a client must know.
 #[derive(Debug, Deserialize)]
-struct Frame {
+struct ChatFrame {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Frame {
 
 /// What happened in a turn.
 #[derive(Debug)]
-pub(crate) enum Happened {
+pub(crate) enum ChatTurnEvent {
     /// More text.
     Chunk(String),
     /// A tool ended without success.
@@ -41,33 +41,33 @@ pub(crate) enum Happened {
     Done,
 }
 
-impl ChatClient {
+impl ChatBenchClient {
     /// Opens a session of its own.
-    pub(crate) async fn open(gateway: &Gateway) -> Result<Self> {
-        let socket = socket::open(&gateway.authority, "/ws/chat", Some(&gateway.owner)).await?;
+    pub(crate) async fn open(gateway: &BenchGateway) -> Result<Self> {
+        let socket = socket::open(&gateway.authority, "/ws/chat", Some(&gateway.owner_token)).await?;
         let mut client = Self { socket };
         loop {
-            if client.frame().await?.kind == "session_start" {
+            if client.next_frame().await?.kind == "session_start" {
                 return Ok(client);
             }
         }
     }
 
     /// Says something; what follows is the turn.
-    pub(crate) async fn say(&mut self, text: &str) -> Result<()> {
+    pub(crate) async fn send_message(&mut self, text: &str) -> Result<()> {
         let message = json!({"type": "message", "content": text}).to_string();
-        self.socket.send(Message::text(message)).await.during("sending a message")
+        self.socket.send(Message::text(message)).await.context("sending a message")
     }
 
     /// Waits for what happens next in the turn.
-    pub(crate) async fn next(&mut self) -> Result<Happened> {
+    pub(crate) async fn next_event(&mut self) -> Result<ChatTurnEvent> {
         loop {
-            let frame = self.frame().await?;
+            let frame = self.next_frame().await?;
             match frame.kind.as_str() {
-                "chunk" => return Ok(Happened::Chunk(frame.content)),
-                "done" => return Ok(Happened::Done),
+                "chunk" => return Ok(ChatTurnEvent::Chunk(frame.content)),
+                "done" => return Ok(ChatTurnEvent::Done),
                 "tool_result" if frame.success == Some(false) || frame.status.as_deref() == Some("error") => {
-                    return Ok(Happened::ToolFailed(frame.content));
+                    return Ok(ChatTurnEvent::ToolFailed(frame.content));
                 }
                 "error" | "aborted" => {
                     return unexpected(format!("the turn ended as {}: {}", frame.kind, frame.message));
@@ -77,11 +77,11 @@ impl ChatClient {
         }
     }
 
-    async fn frame(&mut self) -> Result<Frame> {
+    async fn next_frame(&mut self) -> Result<ChatFrame> {
         while let Some(frame) = self.socket.next().await {
-            match frame.during("waiting for a turn")? {
+            match frame.context("waiting for a turn")? {
                 Message::Text(text) => {
-                    return serde_json::from_str(&text).during("reading a frame of a chat");
+                    return serde_json::from_str(&text).context("reading a frame of a chat");
                 }
                 Message::Close(frame) => {
                     return unexpected(format!("a chat was closed by the gateway: {frame:?}"));

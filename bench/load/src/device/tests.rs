@@ -3,7 +3,7 @@ use toolway_wire::ClientMessage;
 use super::*;
 
 fn answered(frame: &str) -> (String, String) {
-    match ClientMessage::decode(&answer(frame).unwrap()).unwrap() {
+    match ClientMessage::decode(&answer_frame(frame).unwrap()).unwrap() {
         ClientMessage::ToolResult(result) => (result.id, result.output),
         other => panic!("{other:?}"),
     }
@@ -19,7 +19,7 @@ fn a_request_is_answered_with_its_text() {
 
 #[test]
 fn other_frames_are_let_pass() {
-    assert_eq!(answer(r#"{"type":"result_acknowledged","id":"u-1","status":"accepted"}"#), None);
-    assert_eq!(answer(r#"{"type":"tool_call_cancel","id":"u-1","reason":"deadline"}"#), None);
-    assert_eq!(answer("not json"), None);
+    assert_eq!(answer_frame(r#"{"type":"result_acknowledged","id":"u-1","status":"accepted"}"#), None);
+    assert_eq!(answer_frame(r#"{"type":"tool_call_cancel","id":"u-1","reason":"deadline"}"#), None);
+    assert_eq!(answer_frame("not json"), None);
 }

@@ -7,36 +7,36 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::request::Endpoint;
-use super::server::BareServer;
-use crate::error::{During, Result, unexpected};
-use crate::gateway::data_folder;
+use super::request::McpEndpoint;
+use super::server::BareServerProcess;
+use crate::error::{ErrorContext, Result, unexpected};
+use crate::gateway::create_data_folder;
 use crate::http::request;
-use crate::process::{Process, Program};
+use crate::process::{ChildProcess, ChildProgram};
 
 /// What it calls the server behind it; its tools' names begin with this and a slash.
 pub(crate) const BACKEND: &str = "rmcp";
 const READY_LIMIT: Duration = Duration::from_secs(20);
-const STEP: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The proxy as a process.
 #[derive(Debug)]
-pub(crate) struct Proxy {
+pub(crate) struct ReferenceProxyProcess {
     authority: String,
-    process: Process,
+    process: ChildProcess,
     _folder: TempDir,
 }
 
-impl Proxy {
+impl ReferenceProxyProcess {
     /// Starts the executable at `path` in front of `server`, with nothing switched on that it leaves off.
-    pub(crate) async fn start(path: &Path, server: &BareServer) -> Result<Self> {
+    pub(crate) async fn start(path: &Path, server: &BareServerProcess) -> Result<Self> {
         if !path.is_file() {
             return unexpected(format!("there is no mcp-proxy at {}", path.display()));
         }
-        let folder = data_folder()?;
+        let folder = create_data_folder()?;
         // It takes no port 0, so one is looked for that is free now.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-        let port = port.during("finding a free port for mcp-proxy")?.port();
+        let port = port.context("finding a free port for mcp-proxy")?.port();
         let config = format!(
             "[proxy]\nname = \"load\"\n[proxy.listen]\nhost = \"127.0.0.1\"\nport = {port}\n\
              [observability]\nlog_level = \"error\"\n\
@@ -44,8 +44,8 @@ impl Proxy {
             server.url()
         );
         let file = folder.path().join("proxy.toml");
-        std::fs::write(&file, config).during("writing the configuration of mcp-proxy")?;
-        let program = Program {
+        std::fs::write(&file, config).context("writing the configuration of mcp-proxy")?;
+        let program = ChildProgram {
             name: "mcp-proxy",
             path: path.to_owned(),
             args: vec!["--config".to_owned(), file.display().to_string()],
@@ -53,22 +53,22 @@ impl Proxy {
             log: folder.path().join("mcp-proxy.log"),
             open_files: 1024,
         };
-        let mut process = Process::start(&program)?;
+        let mut process = ChildProcess::start(&program)?;
         process.ignore_output();
         let authority = format!("127.0.0.1:{port}");
         let end = Instant::now() + READY_LIMIT;
         loop {
             match request(&authority, "GET", "/health", None, None).await {
                 Ok(_) => return Ok(Self { authority, process, _folder: folder }),
-                Err(failure) if Instant::now() >= end => return Err(process.with_log(&failure)),
-                Err(_) => sleep(STEP).await,
+                Err(failure) if Instant::now() >= end => return Err(process.with_log_tail(&failure)),
+                Err(_) => sleep(POLL_INTERVAL).await,
             }
         }
     }
 
     /// Where it speaks MCP.
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        Endpoint { authority: self.authority.clone(), path: "/".to_owned(), token: None }
+    pub(crate) fn endpoint(&self) -> McpEndpoint {
+        McpEndpoint { authority: self.authority.clone(), path: "/".to_owned(), token: None }
     }
 
     /// Its process id.

@@ -4,22 +4,22 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::request::Era;
-use super::sessions::SessionsReport;
-use super::side::SideReport;
-use crate::report::Report;
-use crate::table::{Goal, Row, Table, Unit};
+use super::request::ProtocolEra;
+use super::sessions::McpSessionsReport;
+use super::target_measurement::McpTargetReport;
+use crate::report::BenchReport;
+use crate::table::{FigureGoal, FigureRow, FigureTable, FigureUnit};
 
 /// Who was measured.
 #[derive(Debug, Serialize)]
-pub(crate) struct Compared {
+pub(crate) struct McpComparison {
     /// `tools/call` under load.
-    pub(crate) many: Vec<SideReport>,
+    pub(crate) many: Vec<McpTargetReport>,
     /// `tools/call` with one in flight.
-    pub(crate) one: Vec<SideReport>,
+    pub(crate) one: Vec<McpTargetReport>,
     /// `tools/list`, in both eras.
-    pub(crate) lists: Vec<SideReport>,
-    pub(crate) sessions: SessionsReport,
+    pub(crate) lists: Vec<McpTargetReport>,
+    pub(crate) sessions: McpSessionsReport,
 }
 
 /// What came of it. Ratios are of calls a second; each is the median of the rounds' ratios, with the lowest and the
@@ -27,7 +27,7 @@ pub(crate) struct Compared {
 #[derive(Debug, Serialize)]
 pub(crate) struct McpReport {
     #[serde(flatten)]
-    pub(crate) compared: Compared,
+    pub(crate) compared: McpComparison,
     pub(crate) gateway_to_direct: [f64; 3],
     /// Absent without a proxy.
     pub(crate) gateway_to_proxy: Option<[f64; 3]>,
@@ -39,17 +39,19 @@ pub(crate) struct McpReport {
     pub(crate) rounds: usize,
     /// Runtime workers of gateway and bare server.
     pub(crate) workers: usize,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<FigureRow>,
 }
 
 impl McpReport {
     /// Compares.
-    pub(crate) fn new(compared: Compared, rounds: usize, workers: usize) -> Self {
+    pub(crate) fn new(compared: McpComparison, rounds: usize, workers: usize) -> Self {
         let mut report = Self {
-            gateway_to_direct: between(&compared.many, "gateway", "direct").unwrap_or_default(),
-            gateway_to_proxy: between(&compared.many, "gateway", "mcp-proxy"),
-            device_to_direct: between(&compared.many, "device", "direct").unwrap_or_default(),
-            added_p50_us: added(&compared.one).unwrap_or_default(),
+            gateway_to_direct: throughput_ratio_between(&compared.many, "gateway", "direct")
+                .unwrap_or_default(),
+            gateway_to_proxy: throughput_ratio_between(&compared.many, "gateway", "mcp-proxy"),
+            device_to_direct: throughput_ratio_between(&compared.many, "device", "direct")
+                .unwrap_or_default(),
+            added_p50_us: added_latency_of(&compared.one).unwrap_or_default(),
             compared,
             load_average: load_average(),
             rounds,
@@ -60,12 +62,13 @@ impl McpReport {
         report
     }
 
-    fn make_rows(&self) -> Vec<Row> {
-        let Compared { many, one, lists, sessions } = &self.compared;
+    fn make_rows(&self) -> Vec<FigureRow> {
+        let McpComparison { many, one, lists, sessions } = &self.compared;
         let rate = |what: &str, name: &str, beside: &str, [ratio, ..]: [f64; 3], goal: f64| {
-            let (own, its) = (find(many, name)?, find(many, beside)?);
-            let row = Row::new(what, own.calls_per_s, Unit::PerSecond).beside(its.calls_per_s, ratio);
-            Some(row.goals(&[Goal::RatioAtLeast(goal)]).sound(own.sound() && its.sound()))
+            let (own, its) = (find_target(many, name)?, find_target(many, beside)?);
+            let row =
+                FigureRow::new(what, own.calls_per_s, FigureUnit::PerSecond).beside(its.calls_per_s, ratio);
+            Some(row.goals(&[FigureGoal::RatioAtLeast(goal)]).sound(own.is_valid() && its.is_valid()))
         };
         let mut rows = Vec::new();
         let through = "MCP: tools/call through the gateway, 16 in flight";
@@ -87,54 +90,54 @@ impl McpReport {
             0.7,
         ));
         let [added, ..] = self.added_p50_us;
-        let sound = one.iter().all(SideReport::sound);
+        let sound = one.iter().all(McpTargetReport::is_valid);
         rows.push(
-            Row::new("MCP: added to a call, p50, one in flight", added, Unit::Micros)
-                .goals(&[Goal::AtMost(300.0)])
+            FigureRow::new("MCP: added to a call, p50, one in flight", added, FigureUnit::Micros)
+                .goals(&[FigureGoal::AtMost(300.0)])
                 .sound(sound),
         );
-        for era in [Era::Modern, Era::Legacy] {
+        for era in [ProtocolEra::Modern, ProtocolEra::Legacy] {
             let of = |name: &str| lists.iter().find(|side| side.name == name && side.era == era);
             if let (Some(own), Some(direct)) = (of("gateway"), of("direct")) {
                 let what = format!("MCP: tools/list of 1,000 tools, {}, p50 (beside: direct)", era.version());
                 rows.push(
-                    Row::new(&what, own.p50_us / 1e3, Unit::Millis)
+                    FigureRow::new(&what, own.p50_us / 1e3, FigureUnit::Millis)
                         .beside(direct.p50_us / 1e3, crate::stats::ratio(own.p50_us, direct.p50_us))
-                        .goals(&[Goal::AtMost(2.0)])
-                        .sound(own.sound() && direct.sound()),
+                        .goals(&[FigureGoal::AtMost(2.0)])
+                        .sound(own.is_valid() && direct.is_valid()),
                 );
             }
         }
         rows.push(
-            Row::new(
+            FigureRow::new(
                 &format!("MCP: memory of {} idle sessions (beside: direct)", sessions.sessions),
                 sessions.gateway_growth_bytes as f64,
-                Unit::Bytes,
+                FigureUnit::Bytes,
             )
             .beside(sessions.direct_growth_bytes as f64, sessions.ratio)
-            .goals(&[Goal::RatioAtMost(1.2)]),
+            .goals(&[FigureGoal::RatioAtMost(1.2)]),
         );
         rows
     }
 
-    fn sides(&self) -> impl Iterator<Item = (&'static str, &SideReport)> {
-        let Compared { many, one, lists, .. } = &self.compared;
+    fn targets(&self) -> impl Iterator<Item = (&'static str, &McpTargetReport)> {
+        let McpComparison { many, one, lists, .. } = &self.compared;
         let with = |what: &'static str| move |side| (what, side);
         let calls = many.iter().chain(one).map(with("tools/call"));
         calls.chain(lists.iter().map(with("tools/list")))
     }
 }
 
-fn find<'a>(sides: &'a [SideReport], name: &str) -> Option<&'a SideReport> {
+fn find_target<'a>(sides: &'a [McpTargetReport], name: &str) -> Option<&'a McpTargetReport> {
     sides.iter().find(|side| side.name == name)
 }
 
-fn between(sides: &[SideReport], name: &str, other: &str) -> Option<[f64; 3]> {
-    Some(find(sides, name)?.against(find(sides, other)?))
+fn throughput_ratio_between(sides: &[McpTargetReport], name: &str, other: &str) -> Option<[f64; 3]> {
+    Some(find_target(sides, name)?.throughput_ratio(find_target(sides, other)?))
 }
 
-fn added(sides: &[SideReport]) -> Option<[f64; 3]> {
-    Some(find(sides, "gateway")?.added(find(sides, "direct")?))
+fn added_latency_of(sides: &[McpTargetReport]) -> Option<[f64; 3]> {
+    Some(find_target(sides, "gateway")?.added_latency(find_target(sides, "direct")?))
 }
 
 /// Zero where the system does not say.
@@ -143,7 +146,7 @@ fn load_average() -> f64 {
     text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
 }
 
-impl Report for McpReport {
+impl BenchReport for McpReport {
     fn text(&self) -> String {
         let mut text = format!(
             "{} rounds of 1 s each, in turns; runtime workers of gateway and bare server: {}; all callers share one \
@@ -163,7 +166,7 @@ impl Report for McpReport {
             "max, µs",
             "CPU/call, µs"
         );
-        for (what, side) in self.sides() {
+        for (what, side) in self.targets() {
             let _ = writeln!(
                 text,
                 "{what:<11}{:<11}{:<11}{:>9}{:>11.1}{:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>14.1}",
@@ -193,16 +196,16 @@ impl Report for McpReport {
             sessions.direct_bytes_per_session / 1e3,
             if sessions.rss_settled { "" } else { " (still moving when read)" }
         );
-        for (what, side) in self.sides() {
+        for (what, side) in self.targets() {
             for (kind, count) in &side.error_kinds {
                 let _ = writeln!(text, "{what}, {}: error, {count} ×: {kind}", side.name);
             }
         }
         // The rows once more, with their goals.
-        text + &Table::drawn_rows(&self.rows, "beside")
+        text + &FigureTable::drawn_rows(&self.rows, "beside")
     }
 
-    fn sound(&self) -> bool {
-        self.sides().all(|(_, side)| side.sound()) && self.sides().next().is_some()
+    fn is_valid(&self) -> bool {
+        self.targets().all(|(_, side)| side.is_valid()) && self.targets().next().is_some()
     }
 }

@@ -4,11 +4,11 @@ use memchr::memmem;
 use serde_json::{Value, json};
 
 /// The first id; all ids have as many digits.
-const FIRST: u64 = 1_000_000_000;
+const FIRST_ID: u64 = 1_000_000_000;
 
 /// Which of the protocol's eras a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub(crate) enum Era {
+pub(crate) enum ProtocolEra {
     /// Each request by itself.
     #[serde(rename = "2026-07-28")]
     Modern,
@@ -17,7 +17,7 @@ pub(crate) enum Era {
     Legacy,
 }
 
-impl Era {
+impl ProtocolEra {
     /// The version of the protocol.
     pub(crate) fn version(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Era {
 
 /// Where MCP is spoken.
 #[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
+pub(crate) struct McpEndpoint {
     /// `host:port`.
     pub(crate) authority: String,
     pub(crate) path: String,
@@ -39,28 +39,28 @@ pub(crate) struct Endpoint {
 
 /// Where it is and what is spoken there.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) era: Era,
+pub(crate) struct McpRequestBuilder {
+    pub(crate) endpoint: McpEndpoint,
+    pub(crate) era: ProtocolEra,
     /// The MCP session, where the era has such.
     pub(crate) session: Option<String>,
 }
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedMcpRequest {
     bytes: Vec<u8>,
     /// Where its id stands, where it has one.
-    id_at: Option<usize>,
-    next: u64,
+    id_offset: Option<usize>,
+    next_id: u64,
 }
 
-impl Prepared {
+impl PreparedMcpRequest {
     /// The bytes with the next id, and how an answer names that id.
-    pub(crate) fn next(&mut self) -> (&[u8], String) {
-        let id = (FIRST + self.next).to_string();
-        self.next += 1;
-        let place = self.id_at.and_then(|at| self.bytes.get_mut(at..at + id.len()));
+    pub(crate) fn next_request(&mut self) -> (&[u8], String) {
+        let id = (FIRST_ID + self.next_id).to_string();
+        self.next_id += 1;
+        let place = self.id_offset.and_then(|at| self.bytes.get_mut(at..at + id.len()));
         if let Some(place) = place {
             place.copy_from_slice(id.as_bytes());
         }
@@ -68,20 +68,20 @@ impl Prepared {
     }
 }
 
-impl Line {
+impl McpRequestBuilder {
     /// A call of a tool that is given a text.
-    pub(crate) fn call(&self, tool: &str, text: &str) -> Prepared {
+    pub(crate) fn call_tool(&self, tool: &str, text: &str) -> PreparedMcpRequest {
         let params = json!({"name": tool, "arguments": {"text": text}});
         self.request("tools/call", Some(tool), params)
     }
 
     /// The first page of the list of tools.
-    pub(crate) fn list(&self) -> Prepared {
+    pub(crate) fn list_tools(&self) -> PreparedMcpRequest {
         self.request("tools/list", None, json!({}))
     }
 
     /// What a session begins with.
-    pub(crate) fn initialize(&self) -> Prepared {
+    pub(crate) fn initialize(&self) -> PreparedMcpRequest {
         let params = json!({
             "protocolVersion": self.era.version(), "capabilities": {}, "clientInfo": client_info(),
         });
@@ -89,19 +89,19 @@ impl Line {
     }
 
     /// What the client says after that.
-    pub(crate) fn initialized(&self) -> Prepared {
+    pub(crate) fn initialized(&self) -> PreparedMcpRequest {
         let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
         let head = self.head("POST", &format!("Content-Length: {}\r\n", body.len()));
-        Prepared { bytes: format!("{head}{body}").into_bytes(), id_at: None, next: 0 }
+        PreparedMcpRequest { bytes: format!("{head}{body}").into_bytes(), id_offset: None, next_id: 0 }
     }
 
     /// What opens the stream on which the server speaks first.
-    pub(crate) fn stream(&self) -> Vec<u8> {
+    pub(crate) fn open_stream(&self) -> Vec<u8> {
         self.head("GET", "").into_bytes()
     }
 
-    fn request(&self, method: &str, name: Option<&str>, mut params: Value) -> Prepared {
-        if let (Era::Modern, Some(params)) = (self.era, params.as_object_mut()) {
+    fn request(&self, method: &str, name: Option<&str>, mut params: Value) -> PreparedMcpRequest {
+        if let (ProtocolEra::Modern, Some(params)) = (self.era, params.as_object_mut()) {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": self.era.version(),
                 "io.modelcontextprotocol/clientInfo": client_info(),
@@ -109,27 +109,28 @@ impl Line {
             });
             params.insert("_meta".to_owned(), meta);
         }
-        let body = json!({"jsonrpc": "2.0", "id": FIRST, "method": method, "params": params}).to_string();
+        let body = json!({"jsonrpc": "2.0", "id": FIRST_ID, "method": method, "params": params}).to_string();
         let mut more = format!("Content-Length: {}\r\n", body.len());
-        if self.era == Era::Modern {
+        if self.era == ProtocolEra::Modern {
             more.push_str(&format!("Mcp-Method: {method}\r\n"));
             more.extend(name.map(|name| format!("Mcp-Name: {name}\r\n")));
         }
         let bytes = format!("{}{body}", self.head("POST", &more)).into_bytes();
         let before = b"\"id\":";
-        let id_at = memmem::rfind(&bytes, format!("\"id\":{FIRST}").as_bytes()).map(|at| at + before.len());
-        Prepared { bytes, id_at, next: 0 }
+        let id_at =
+            memmem::rfind(&bytes, format!("\"id\":{FIRST_ID}").as_bytes()).map(|at| at + before.len());
+        PreparedMcpRequest { bytes, id_offset: id_at, next_id: 0 }
     }
 
     fn head(&self, method: &str, more: &str) -> String {
-        let Endpoint { authority, path, token } = &self.endpoint;
+        let McpEndpoint { authority, path, token } = &self.endpoint;
         let accept =
             if method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nAccept: {accept}\r\n");
         if method == "POST" {
             head.push_str("Content-Type: application/json\r\n");
         }
-        if self.era == Era::Modern || self.session.is_some() {
+        if self.era == ProtocolEra::Modern || self.session.is_some() {
             head.push_str(&format!("MCP-Protocol-Version: {}\r\n", self.era.version()));
         }
         head.extend(self.session.iter().map(|session| format!("Mcp-Session-Id: {session}\r\n")));

@@ -19,44 +19,44 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use super::Plan;
-use super::request::Endpoint;
-use super::stage::workers;
-use crate::error::{During, Result};
-use crate::gateway::{authority_when_ready, data_folder};
-use crate::process::{Process, Program};
-use crate::report::say;
+use super::McpPlan;
+use super::request::McpEndpoint;
+use super::testbed::worker_count;
+use crate::error::{ErrorContext, Result};
+use crate::gateway::{create_data_folder, wait_for_authority};
+use crate::process::{ChildProcess, ChildProgram};
+use crate::report::print_line;
 
 /// Where it speaks MCP.
 const PATH: &str = "/mcp";
 
 /// The server as a process.
 #[derive(Debug)]
-pub(crate) struct BareServer {
+pub(crate) struct BareServerProcess {
     authority: String,
-    process: Process,
+    process: ChildProcess,
     _folder: TempDir,
 }
 
-impl BareServer {
+impl BareServerProcess {
     /// Starts one with so many tools, for so many connections.
-    pub(crate) async fn start(plan: &Plan, tools: usize, connections: usize) -> Result<Self> {
-        let folder = data_folder()?;
-        let (workers, tools) = (workers(&plan.gateway).to_string(), tools.to_string());
+    pub(crate) async fn start(plan: &McpPlan, tools: usize, connections: usize) -> Result<Self> {
+        let folder = create_data_folder()?;
+        let (workers, tools) = (worker_count(&plan.gateway).to_string(), tools.to_string());
         let args = ["mcp-server", "--workers", &workers, "--tools", &tools];
         let files = u64::try_from(connections + 200).unwrap_or(u64::MAX);
-        let mut program = Program::myself("mcp-server", &args, folder.path(), files)?;
+        let mut program = ChildProgram::current_harness("mcp-server", &args, folder.path(), files)?;
         if let Some(path) = &plan.server {
             program.path.clone_from(path);
         }
-        let mut process = Process::start(&program)?;
-        let authority = authority_when_ready(&mut process).await?;
+        let mut process = ChildProcess::start(&program)?;
+        let authority = wait_for_authority(&mut process).await?;
         Ok(Self { authority, process, _folder: folder })
     }
 
     /// Where it speaks MCP.
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        Endpoint { authority: self.authority.clone(), path: PATH.to_owned(), token: None }
+    pub(crate) fn endpoint(&self) -> McpEndpoint {
+        McpEndpoint { authority: self.authority.clone(), path: PATH.to_owned(), token: None }
     }
 
     /// The same as an address.
@@ -84,18 +84,18 @@ pub(crate) fn tool_name(number: usize) -> String {
 pub(crate) fn serve_process(workers: usize, tools: usize) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime =
-        runtime.worker_threads(workers).enable_all().build().during("starting the MCP server's runtime")?;
+        runtime.worker_threads(workers).enable_all().build().context("starting the MCP server's runtime")?;
     runtime.block_on(async {
         let what = "serving MCP";
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.during(what)?;
-        let authority = listener.local_addr().during(what)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context(what)?;
+        let authority = listener.local_addr().context(what)?;
         // A socket that can't be set up so is still served; the figures would show it.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let serving = axum::serve(listener, router(tools));
-        let mut input = crate::held::input_lines();
-        say(&json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
+        let mut input = crate::device_processes::input_lines();
+        print_line(&json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
         tokio::select! {
-            result = async { serving.await } => result.during(what),
+            result = async { serving.await } => result.context(what),
             () = async { while input.recv().await.is_some() {} } => Ok(()),
         }
     })
@@ -103,7 +103,7 @@ pub(crate) fn serve_process(workers: usize, tools: usize) -> Result<()> {
 
 fn router(tools: usize) -> Router {
     let tools: Arc<[Tool]> = (0..tools).map(tool).collect();
-    let make = move || Ok(Bare { tools: Arc::clone(&tools) });
+    let make = move || Ok(BareServerHandler { tools: Arc::clone(&tools) });
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(make, sessions, StreamableHttpServerConfig::default());
     Router::new().route_service(PATH, service)
@@ -125,11 +125,11 @@ fn tool(number: usize) -> Tool {
     Tool::new(tool_name(number), description, Arc::new(schema))
 }
 
-struct Bare {
+struct BareServerHandler {
     tools: Arc<[Tool]>,
 }
 
-impl ServerHandler for Bare {
+impl ServerHandler for BareServerHandler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("toolway-load", env!("CARGO_PKG_VERSION")))

@@ -34,8 +34,8 @@ fn cpu_counts_new_threads_whole_and_old_ones_by_difference() {
 #[test]
 fn this_process_can_be_read() {
     let pid = std::process::id();
-    let memory = Memory::of(pid).unwrap();
+    let memory = ProcessMemory::read(pid).unwrap();
     assert!(memory.resident > 100_000 && memory.peak >= memory.resident / 2, "{memory:?}");
-    let before = CpuTime::of(pid).unwrap();
+    let before = CpuTime::read(pid).unwrap();
     assert!(matches!(before, CpuTime::Threads(_) | CpuTime::Ticks(_)));
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn of(micros: impl IntoIterator<Item = u64>) -> Latencies {
-    let mut latencies = Latencies::default();
+fn of(micros: impl IntoIterator<Item = u64>) -> LatencySamples {
+    let mut latencies = LatencySamples::default();
     micros.into_iter().for_each(|us| latencies.record(Duration::from_micros(us)));
     latencies
 }
@@ -9,22 +9,28 @@ fn of(micros: impl IntoIterator<Item = u64>) -> Latencies {
 #[test]
 fn percentiles_are_by_nearest_rank_whatever_the_order() {
     let summary = of((1..=100).rev()).summary();
-    assert_eq!(summary, Summary { count: 100, p50_us: 50.0, p90_us: 90.0, p99_us: 99.0, max_us: 100.0 });
+    assert_eq!(
+        summary,
+        LatencySummary { count: 100, p50_us: 50.0, p90_us: 90.0, p99_us: 99.0, max_us: 100.0 }
+    );
 }
 
 #[test]
 fn one_sample_is_every_percentile() {
-    assert_eq!(of([7]).summary(), Summary { count: 1, p50_us: 7.0, p90_us: 7.0, p99_us: 7.0, max_us: 7.0 });
+    assert_eq!(
+        of([7]).summary(),
+        LatencySummary { count: 1, p50_us: 7.0, p90_us: 7.0, p99_us: 7.0, max_us: 7.0 }
+    );
 }
 
 #[test]
 fn no_samples_are_zeros() {
-    assert_eq!(Latencies::default().summary(), Summary::default());
+    assert_eq!(LatencySamples::default().summary(), LatencySummary::default());
 }
 
 #[test]
 fn a_sample_keeps_tenths_and_never_wraps() {
-    let mut latencies = Latencies::default();
+    let mut latencies = LatencySamples::default();
     latencies.record(Duration::from_nanos(12_345));
     assert_eq!(latencies.summary().p50_us, 12.3);
     latencies.record(Duration::from_secs(3600));

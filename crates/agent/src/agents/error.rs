@@ -28,7 +28,7 @@ pub struct AgentProblem {
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The definition can't stand; everything that is wrong with it.
-    #[error("the agent can't stand: {}", list(.0))]
+    #[error("the agent can't stand: {}", join_problems(.0))]
     Invalid(Vec<AgentProblem>),
     /// It stands in a file, and is changed there.
     #[error("the agent {name:?} stands in {}, line {line}, and is changed there", path.display())]
@@ -42,7 +42,7 @@ pub enum AgentError {
     },
     /// `default` is always there.
     #[error("the agent \"default\" can be changed and not removed")]
-    DefaultStays,
+    CannotRemoveDefault,
     /// There are as many as there may be.
     #[error("there are {0} agents, which is the most")]
     TooMany(usize),
@@ -54,6 +54,6 @@ pub enum AgentError {
     Store(#[from] StoreError),
 }
 
-pub(super) fn list(problems: &[AgentProblem]) -> String {
+pub(super) fn join_problems(problems: &[AgentProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

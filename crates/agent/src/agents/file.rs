@@ -27,7 +27,7 @@ pub(super) struct AgentFile {
 
 /// A file that can't be used.
 #[derive(Debug)]
-pub(super) struct BadFile {
+pub(super) struct InvalidAgentFile {
     /// The agent's name, by the file's.
     pub(super) name: String,
     pub(super) path: PathBuf,
@@ -59,10 +59,10 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileProblem> {
 }
 
 /// Reads a file.
-pub(super) fn read(path: &Path) -> Result<AgentFile, BadFile> {
+pub(super) fn read(path: &Path) -> Result<AgentFile, InvalidAgentFile> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let bad = |problems| BadFile { name: name.clone(), path: path.to_owned(), problems };
-    match files::text(path) {
+    let bad = |problems| InvalidAgentFile { name: name.clone(), path: path.to_owned(), problems };
+    match files::read_text(path) {
         Ok(text) => parse(&text.unwrap_or_default(), path, &name).map_err(bad),
         Err(problem) => Err(bad(vec![problem])),
     }
@@ -85,7 +85,7 @@ fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProbl
     };
     let table = DeTable::parse(text).map_err(|error| wrong(&error))?;
     let start = table.get_ref().keys().map(|key| key.span().start).min().unwrap_or(0);
-    let place_of = |field: &str| place_of(table.get_ref(), field).map_or(start, |span| span.start);
+    let place_of = |field: &str| span_of_field(table.get_ref(), field).map_or(start, |span| span.start);
     if let Some(said) = table.get_ref().get("name") {
         let is_same = matches!(said.get_ref(), DeValue::String(said) if said == name);
         if !is_same {
@@ -111,7 +111,7 @@ fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProbl
 }
 
 /// Where a field such as `limits.cost` or `tools[2]` stands.
-fn place_of(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
+fn span_of_field(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
     let (first, rest) = match field.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
         None => (field, None),
@@ -122,7 +122,7 @@ fn place_of(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
     };
     let value = table.get(key)?;
     match (value.get_ref(), index, rest) {
-        (DeValue::Table(inner), None, Some(rest)) => place_of(inner, rest).or(Some(value.span())),
+        (DeValue::Table(inner), None, Some(rest)) => span_of_field(inner, rest).or(Some(value.span())),
         (DeValue::Array(items), Some(index), _) => items.get(index).map(Spanned::span).or(Some(value.span())),
         _ => Some(value.span()),
     }

@@ -16,27 +16,27 @@ impl Clock for TestClock {
     }
 }
 
-struct Setting {
+struct BudgetHarness {
     _folder: tempfile::TempDir,
     clock: Arc<TestClock>,
     store: Store,
-    budgets: Budgets,
+    budgets: BudgetTracker,
     me: Arc<str>,
     dollars: Arc<str>,
 }
 
-async fn setting(per_day: Option<f64>, on_exceeded: OnExceeded) -> Setting {
+async fn budget_harness(per_day: Option<f64>, on_exceeded: OnExceeded) -> BudgetHarness {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock(AtomicI64::new(EVENING)));
     let store =
         Store::open(&folder.path().join("data"), clock.clone(), StoreOptions::default()).await.unwrap();
-    let zone: Zone = Arc::new(|| TimeZone::get("Europe/Berlin").unwrap());
+    let zone: TimeZoneSource = Arc::new(|| TimeZone::get("Europe/Berlin").unwrap());
     let settings = BudgetSettings { per_day, on_exceeded };
-    let budgets = Budgets::new(store.clone(), clock.clone(), zone, settings);
-    Setting { _folder: folder, clock, store, budgets, me: "t-1".into(), dollars: "USD".into() }
+    let budgets = BudgetTracker::new(store.clone(), clock.clone(), zone, settings);
+    BudgetHarness { _folder: folder, clock, store, budgets, me: "t-1".into(), dollars: "USD".into() }
 }
 
-impl Setting {
+impl BudgetHarness {
     async fn check(&self) -> BudgetDecision {
         self.budgets.check(&self.me, &self.dollars).await.unwrap()
     }
@@ -62,7 +62,7 @@ impl Setting {
         };
         self.store.usage().record(vec![request]).await.unwrap();
         if told {
-            self.budgets.spent(principal, &Cost { amount, currency: "USD".into() }, at_ms);
+            self.budgets.record_spending(principal, &Cost { amount, currency: "USD".into() }, at_ms);
         }
     }
 }
@@ -73,14 +73,14 @@ fn warns(words: &str) -> BudgetDecision {
 
 #[tokio::test]
 async fn without_a_budget_nothing_is_asked() {
-    let it = setting(None, OnExceeded::Stop).await;
+    let it = budget_harness(None, OnExceeded::Stop).await;
     it.store.close().await;
     assert_eq!(it.check().await, BudgetDecision::Allow);
 }
 
 #[tokio::test]
 async fn a_budget_warns_and_then_stops() {
-    let it = setting(Some(5.0), OnExceeded::Stop).await;
+    let it = budget_harness(Some(5.0), OnExceeded::Stop).await;
     // Spent before midnight in Berlin, and by somebody else.
     it.spend("t-1", 100.0, EVENING - 24 * 60 * MINUTE_MS, false).await;
     it.spend("t-2", 100.0, EVENING, false).await;
@@ -104,7 +104,7 @@ async fn a_budget_warns_and_then_stops() {
 
 #[tokio::test]
 async fn where_it_only_warns_requests_go_on() {
-    let it = setting(Some(0.5), OnExceeded::Warn).await;
+    let it = budget_harness(Some(0.5), OnExceeded::Warn).await;
     it.check().await;
     it.spend("t-1", 0.5, EVENING, true).await;
     assert_eq!(it.check().await, warns("today's budget of 0.5000 USD is used up: 0.5000 USD are spent"));
@@ -117,30 +117,30 @@ async fn where_it_only_warns_requests_go_on() {
 
 #[tokio::test]
 async fn another_currency_is_another_sum() {
-    let it = setting(Some(1.0), OnExceeded::Stop).await;
+    let it = budget_harness(Some(1.0), OnExceeded::Stop).await;
     it.check().await;
     it.spend("t-1", 2.0, EVENING, true).await;
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
     assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
     // What is told of one does not count in the other.
-    it.budgets.spent("t-1", &Cost { amount: 9.0, currency: "USD".into() }, EVENING);
+    it.budgets.record_spending("t-1", &Cost { amount: 9.0, currency: "USD".into() }, EVENING);
     assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
 }
 
 #[tokio::test]
 async fn a_budget_of_nothing_lets_nothing_through() {
-    let it = setting(Some(0.0), OnExceeded::Stop).await;
+    let it = budget_harness(Some(0.0), OnExceeded::Stop).await;
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
 }
 
 #[tokio::test]
 async fn memory_is_bounded_by_principals() {
-    let it = setting(Some(1.0), OnExceeded::Stop).await;
+    let it = budget_harness(Some(1.0), OnExceeded::Stop).await;
     it.spend("t-1", 2.0, EVENING, false).await;
-    for number in 0..MAX_KEPT + 10 {
+    for number in 0..MAX_CACHED + 10 {
         it.budgets.check(&format!("p-{number}").into(), &it.dollars).await.unwrap();
     }
-    assert!(it.budgets.state.lock().days.len() <= MAX_KEPT);
+    assert!(it.budgets.state.lock().days.len() <= MAX_CACHED);
     assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
 }

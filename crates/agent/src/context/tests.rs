@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use super::*;
 use proptest::prelude::*;
-use toolway_models::{MessageRole, Part, ToolCall, ToolResult};
+use toolway_models::{MessagePart, MessageRole, ToolCall, ToolResult};
 use toolway_types::{CallId, ContentPart, Outcome, ToolOutput};
 
-fn entry(seq: u64, role: MessageRole, parts: Vec<Part>) -> Entry {
-    Entry {
+fn entry(seq: u64, role: MessageRole, parts: Vec<MessagePart>) -> TranscriptEntry {
+    TranscriptEntry {
         seq,
         turn: "t".to_owned(),
-        message: Message { role, parts },
+        message: ModelMessage { role, parts },
         is_cut: false,
         created_ms: 0,
         summary_through: None,
@@ -24,22 +24,22 @@ fn id(number: u64) -> CallId {
 
 /// A conversation, put together message by message.
 #[derive(Debug, Default)]
-struct Talk(Vec<Entry>);
+struct HistoryBuilder(Vec<TranscriptEntry>);
 
-impl Talk {
+impl HistoryBuilder {
     fn next(&self) -> u64 {
         self.0.len() as u64 + 1
     }
 
     fn user(mut self, bytes: usize) -> Self {
         let seq = self.next();
-        self.0.push(entry(seq, MessageRole::User, vec![Part::text("u".repeat(bytes))]));
+        self.0.push(entry(seq, MessageRole::User, vec![MessagePart::text("u".repeat(bytes))]));
         self
     }
 
     fn answer(mut self, bytes: usize) -> Self {
         let seq = self.next();
-        self.0.push(entry(seq, MessageRole::Assistant, vec![Part::text("a".repeat(bytes))]));
+        self.0.push(entry(seq, MessageRole::Assistant, vec![MessagePart::text("a".repeat(bytes))]));
         self
     }
 
@@ -55,14 +55,14 @@ impl Talk {
         };
         let outcome = Arc::new(Outcome::Success(ToolOutput::text("r".repeat(bytes))));
         let result = ToolResult::new(id(seq), "t".to_owned(), outcome);
-        self.0.push(entry(seq, MessageRole::Assistant, vec![Part::ToolCall(call)]));
-        self.0.push(entry(seq + 1, MessageRole::Tool, vec![Part::ToolResult(result)]));
+        self.0.push(entry(seq, MessageRole::Assistant, vec![MessagePart::ToolCall(call)]));
+        self.0.push(entry(seq + 1, MessageRole::Tool, vec![MessagePart::ToolResult(result)]));
         self
     }
 
     fn summary(mut self, through: u64) -> Self {
         let seq = self.next();
-        let mut summary = entry(seq, MessageRole::User, vec![Part::text("in short")]);
+        let mut summary = entry(seq, MessageRole::User, vec![MessagePart::text("in short")]);
         summary.summary_through = Some(through);
         self.0.push(summary);
         self
@@ -73,20 +73,25 @@ impl Talk {
     }
 
     fn plan_with(&self, context_tokens: Option<u64>, settings: &ContextSettings) -> ContextPlan {
-        let input =
-            PlanInput { entries: &self.0, system_bytes: 0, tools_bytes: 0, context_tokens, max_output: None };
-        plan(input, settings, &Counter::default())
+        let input = ContextPlanInput {
+            entries: &self.0,
+            system_bytes: 0,
+            tools_bytes: 0,
+            context_tokens,
+            max_output: None,
+        };
+        plan(input, settings, &TokenCounter::default())
     }
 
-    fn messages(&self) -> Vec<Message> {
+    fn messages(&self) -> Vec<ModelMessage> {
         self.0.iter().map(|entry| entry.message.clone()).collect()
     }
 }
 
 /// Which results are left out, in order.
-fn left_out(messages: &[Message]) -> Vec<bool> {
-    let result = |part: &Part| match part {
-        Part::ToolResult(result) => match &*result.outcome {
+fn left_out(messages: &[ModelMessage]) -> Vec<bool> {
+    let result = |part: &MessagePart| match part {
+        MessagePart::ToolResult(result) => match &*result.outcome {
             Outcome::Success(output) => Some(output.joined_text().starts_with("[Result left out")),
             Outcome::Error(_) => Some(false),
         },
@@ -97,17 +102,17 @@ fn left_out(messages: &[Message]) -> Vec<bool> {
 
 #[test]
 fn what_fits_is_sent_as_it_is() {
-    let talk = Talk::default().user(100).round(2000).answer(100);
+    let talk = HistoryBuilder::default().user(100).round(2000).answer(100);
     let plan = talk.plan(10_000);
     assert_eq!(plan.messages, talk.messages());
-    assert_eq!((plan.warning, plan.compacted, plan.summarise, plan.fits), (None, None, None, true));
+    assert_eq!((plan.warning, plan.compacted, plan.summary_request, plan.fits), (None, None, None, true));
     // By hand: (100+32) + (3+32) + (2001+32) + (100+32) bytes, each message by itself in quarters.
     assert_eq!(plan.tokens, 33 + 9 + 509 + 33);
 }
 
 #[test]
 fn where_nobody_knows_what_the_model_reads_all_is_sent() {
-    let talk = Talk::default().user(100).round(1_000_000).answer(100);
+    let talk = HistoryBuilder::default().user(100).round(1_000_000).answer(100);
     let plan = talk.plan_with(None, &ContextSettings::default());
     assert_eq!((plan.messages, plan.fits), (talk.messages(), true));
     assert!(plan.tokens > 250_000);
@@ -115,7 +120,7 @@ fn where_nobody_knows_what_the_model_reads_all_is_sent() {
 
 #[test]
 fn it_is_said_when_the_room_nears_its_end() {
-    let talk = Talk::default().user(3300);
+    let talk = HistoryBuilder::default().user(3300);
     assert_eq!(talk.plan(1042).warning, None);
     let plan = talk.plan(1000);
     assert_eq!(plan.warning.as_deref(), Some("the conversation takes about 83 % of what the model can read"));
@@ -125,7 +130,7 @@ fn it_is_said_when_the_room_nears_its_end() {
 #[test]
 fn old_results_go_first() {
     // Six rounds of a thousand tokens each; at 5,000 they pass four fifths with the fourth.
-    let mut talk = Talk::default().user(10);
+    let mut talk = HistoryBuilder::default().user(10);
     for _ in 0..6 {
         talk = talk.round(4000);
     }
@@ -133,9 +138,9 @@ fn old_results_go_first() {
     // What was passed by the fourth left the first out; by the sixth, all but the newest three.
     assert_eq!(left_out(&plan.messages), [true, true, true, false, false, false]);
     assert_eq!(plan.compacted.as_deref(), Some("3 older results of tools were left out to make room"));
-    assert_eq!((plan.summarise, plan.fits), (None, true));
+    assert_eq!((plan.summary_request, plan.fits), (None, true));
     // In place of each stands what it was.
-    let Part::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
+    let MessagePart::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
     let Outcome::Success(output) = &*note.outcome else { panic!("no success") };
     let text = output.joined_text();
     assert!(
@@ -147,14 +152,14 @@ fn old_results_go_first() {
 
 #[test]
 fn what_is_left_out_stays_left_out_and_nothing_more_is_while_there_is_room() {
-    let mut talk = Talk::default().user(10);
-    let mut before: Vec<Message> = Vec::new();
+    let mut talk = HistoryBuilder::default().user(10);
+    let mut before: Vec<ModelMessage> = Vec::new();
     let mut changes = 0;
     for round in 1..=40 {
         talk = talk.round(4000);
         let plan = talk.plan(20_000);
         assert!(plan.tokens <= 20_000 && plan.fits, "{round}: {}", plan.tokens);
-        assert_eq!(plan.summarise, None);
+        assert_eq!(plan.summary_request, None);
         // A provider's cache holds where the messages before are the same.
         if !plan.messages.starts_with(&before) {
             changes += 1;
@@ -167,7 +172,7 @@ fn what_is_left_out_stays_left_out_and_nothing_more_is_while_there_is_room() {
 
 #[test]
 fn small_results_and_errors_are_not_worth_it() {
-    let mut talk = Talk::default().user(10);
+    let mut talk = HistoryBuilder::default().user(10);
     for _ in 0..10 {
         talk = talk.round(500);
     }
@@ -178,9 +183,9 @@ fn small_results_and_errors_are_not_worth_it() {
 
 #[test]
 fn pictures_count_and_go_with_their_results() {
-    let mut talk = Talk::default().user(10).round(0).round(0).round(0).round(0);
+    let mut talk = HistoryBuilder::default().user(10).round(0).round(0).round(0).round(0);
     for entry in &mut talk.0 {
-        if let Part::ToolResult(result) = &mut entry.message.parts[0] {
+        if let MessagePart::ToolResult(result) = &mut entry.message.parts[0] {
             let picture = ContentPart::Image { data: "x".repeat(100_000), mime_type: "image/png".to_owned() };
             result.outcome =
                 Arc::new(Outcome::Success(ToolOutput { content: vec![picture], structured: None }));
@@ -189,7 +194,7 @@ fn pictures_count_and_go_with_their_results() {
     let plan = talk.plan(7000);
     assert_eq!(left_out(&plan.messages), [true, false, false, false]);
     assert!((4800..5100).contains(&plan.tokens), "{}", plan.tokens);
-    let Part::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
+    let MessagePart::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
     let Outcome::Success(output) = &*note.outcome else { panic!("no success") };
     assert!(output.joined_text().contains("1 bytes and a picture"), "{}", output.joined_text());
 }
@@ -197,15 +202,15 @@ fn pictures_count_and_go_with_their_results() {
 #[test]
 fn what_is_oldest_is_summarised_next() {
     // Twenty exchanges of two hundred tokens and a question.
-    let mut talk = Talk::default();
+    let mut talk = HistoryBuilder::default();
     for _ in 0..20 {
         talk = talk.user(380).answer(380);
     }
     let talk = talk.user(380);
     let plan = talk.plan(10_000);
-    assert_eq!((plan.summarise, plan.fits), (None, true));
+    assert_eq!((plan.summary_request, plan.fits), (None, true));
     let plan = talk.plan(4000);
-    let summarise = plan.summarise.unwrap();
+    let summarise = plan.summary_request.unwrap();
     // What stays takes half of the room with a summary of 1,500 tokens: 500 tokens, four messages of 103, of which
     // the first is an answer, so that it begins with the one behind it.
     assert_eq!(summarise.through, 38);
@@ -220,13 +225,13 @@ fn what_is_oldest_is_summarised_next() {
 
 #[test]
 fn a_summary_takes_the_place_of_what_it_covers() {
-    let mut talk = Talk::default();
+    let mut talk = HistoryBuilder::default();
     for _ in 0..20 {
         talk = talk.user(380).answer(380);
     }
     let talk = talk.user(380).summary(36);
     let plan = talk.plan(4000);
-    assert_eq!((plan.summarise, plan.compacted, plan.fits), (None, None, true));
+    assert_eq!((plan.summary_request, plan.compacted, plan.fits), (None, None, true));
     let mut expected = vec![talk.0[41].message.clone()];
     expected.extend_from_slice(&talk.messages()[36..41]);
     assert_eq!(plan.messages, expected);
@@ -235,7 +240,7 @@ fn a_summary_takes_the_place_of_what_it_covers() {
     for _ in 0..20 {
         talk = talk.answer(380).user(380);
     }
-    let summarise = talk.plan(4000).summarise.unwrap();
+    let summarise = talk.plan(4000).summary_request.unwrap();
     assert_eq!(summarise.messages[0].text(), "in short");
     assert!(summarise.through > 36);
 }
@@ -243,12 +248,12 @@ fn a_summary_takes_the_place_of_what_it_covers() {
 #[test]
 fn a_long_turn_is_summarised_within_but_keeps_what_the_person_said() {
     // One message of the person, and then more rounds than fit even without their results.
-    let mut talk = Talk::default().user(400);
+    let mut talk = HistoryBuilder::default().user(400);
     for _ in 0..60 {
         talk = talk.round(1200);
     }
     let plan = talk.plan(4000);
-    let summarise = plan.summarise.unwrap();
+    let summarise = plan.summary_request.unwrap();
     assert_eq!(summarise.through % 2, 1, "between a call and its result: {}", summarise.through);
     assert_eq!(plan.messages[1], talk.0[0].message);
     assert_eq!(plan.messages[2].role, MessageRole::Assistant);
@@ -259,33 +264,33 @@ fn a_long_turn_is_summarised_within_but_keeps_what_the_person_said() {
     // Once it is summarised, the person's message stands behind the summary.
     let through = summarise.through;
     let after = talk.summary(through).plan(4000);
-    assert_eq!(after.summarise, None);
+    assert_eq!(after.summary_request, None);
     assert_eq!(after.messages[0].text(), "in short");
     assert_eq!(after.messages[1].text(), "u".repeat(400));
 }
 
 #[test]
 fn the_newest_results_go_where_nothing_else_can() {
-    let talk = Talk::default().user(100).round(40_000);
+    let talk = HistoryBuilder::default().user(100).round(40_000);
     let plan = talk.plan(4000);
-    assert_eq!((plan.summarise, plan.fits), (None, true));
+    assert_eq!((plan.summary_request, plan.fits), (None, true));
     assert_eq!(left_out(&plan.messages), [true]);
     // And a question that does not fit by itself does not fit.
-    let plan = Talk::default().user(40_000).plan(4000);
-    assert_eq!((plan.summarise, plan.fits), (None, false));
+    let plan = HistoryBuilder::default().user(40_000).plan(4000);
+    assert_eq!((plan.summary_request, plan.fits), (None, false));
     assert_eq!(plan.messages.len(), 1);
 }
 
 #[test]
 fn what_is_summarised_is_no_more_than_the_model_can_read() {
-    let mut talk = Talk::default();
+    let mut talk = HistoryBuilder::default();
     for _ in 0..200 {
         talk = talk.user(3000).answer(3000);
     }
     let talk = talk.user(10);
-    let summarise = talk.plan(8000).summarise.unwrap();
-    let counter = Counter::default();
-    let tokens: u64 = summarise.messages.iter().map(|message| counter.message(message)).sum();
+    let summarise = talk.plan(8000).summary_request.unwrap();
+    let counter = TokenCounter::default();
+    let tokens: u64 = summarise.messages.iter().map(|message| counter.message_tokens(message)).sum();
     assert!(tokens <= 6400, "{tokens}");
     assert!(summarise.messages[0].text().contains("left out"));
     // The newest of what goes is among it.
@@ -296,36 +301,36 @@ fn what_is_summarised_is_no_more_than_the_model_can_read() {
 #[test]
 fn room_is_kept_for_the_answer() {
     let settings = ContextSettings { reserve: 1000, ..ContextSettings::default() };
-    assert_eq!(room(10_000, None, &settings), 9000);
-    assert_eq!(room(2000, None, &settings), 1500);
-    assert_eq!(room(10_000, Some(4000), &settings), 6000);
-    assert_eq!(room(10_000, Some(100_000), &settings), 5000);
-    assert_eq!(room(0, None, &settings), 0);
+    assert_eq!(history_budget(10_000, None, &settings), 9000);
+    assert_eq!(history_budget(2000, None, &settings), 1500);
+    assert_eq!(history_budget(10_000, Some(4000), &settings), 6000);
+    assert_eq!(history_budget(10_000, Some(100_000), &settings), 5000);
+    assert_eq!(history_budget(0, None, &settings), 0);
 }
 
 #[test]
 fn the_count_is_set_right_by_what_is_reported() {
-    let mut counter = Counter::default();
+    let mut counter = TokenCounter::default();
     assert_eq!(counter.tokens(4001), 1001);
-    counter.reported(1000, 1500);
+    counter.calibrate(1000, 1500);
     assert_eq!(counter.tokens(4000), 1500);
     // What is near enough changes nothing, so that the next request is counted like the last.
-    counter.reported(1500, 1600);
+    counter.calibrate(1500, 1600);
     assert_eq!(counter.tokens(4000), 1500);
-    counter.reported(1500, 3000);
+    counter.calibrate(1500, 3000);
     assert_eq!(counter.tokens(4000), 3000);
     // Never beyond reason, and not by what is too little to say anything.
-    counter.reported(1000, 1_000_000);
+    counter.calibrate(1000, 1_000_000);
     assert_eq!(counter.tokens(4000), 4000);
-    counter.reported(10, 1);
-    counter.reported(1000, 0);
+    counter.calibrate(10, 1);
+    counter.calibrate(1000, 0);
     assert_eq!(counter.tokens(4000), 4000);
     // What is known to be counted well must fit; what is not is tried a little past it.
-    let talk = Talk::default().user(4800);
+    let talk = HistoryBuilder::default().user(4800);
     assert!(talk.plan(1000).fits);
-    let mut exact = Counter::default();
-    exact.reported(1000, 1000);
-    let input = PlanInput {
+    let mut exact = TokenCounter::default();
+    exact.calibrate(1000, 1000);
+    let input = ContextPlanInput {
         entries: &talk.0,
         system_bytes: 0,
         tools_bytes: 0,
@@ -337,8 +342,8 @@ fn the_count_is_set_right_by_what_is_reported() {
 
 #[test]
 fn instructions_and_tools_count_too() {
-    let talk = Talk::default().user(100);
-    let input = PlanInput {
+    let talk = HistoryBuilder::default().user(100);
+    let input = ContextPlanInput {
         entries: &talk.0,
         system_bytes: 400,
         tools_bytes: 3600,
@@ -346,39 +351,39 @@ fn instructions_and_tools_count_too() {
         max_output: None,
     };
     let settings = ContextSettings { reserve: 0, ..ContextSettings::default() };
-    assert_eq!(plan(input, &settings, &Counter::default()).tokens, 1000 + 33);
+    assert_eq!(plan(input, &settings, &TokenCounter::default()).tokens, 1000 + 33);
 }
 
 #[test]
 fn without_a_summary_the_first_words_are_kept() {
     let messages = [
-        Message::user("How full\n\n is it?"),
-        Message { role: MessageRole::Tool, parts: vec![] },
-        Message::assistant(format!("87 % {}", "x".repeat(300))),
+        ModelMessage::user("How full\n\n is it?"),
+        ModelMessage { role: MessageRole::Tool, parts: vec![] },
+        ModelMessage::assistant(format!("87 % {}", "x".repeat(300))),
     ];
-    let text = without_summary(&messages);
+    let text = fallback_summary(&messages);
     let expected = format!(
         "{} How the newest of them begin:\nPerson: How full is it?\nAnswer: 87 % {}…",
-        summarise::LEFT_OUT,
+        summary::LEFT_OUT,
         "x".repeat(195)
     );
     assert_eq!(text, expected);
-    let many: Vec<Message> = (0..100).map(|number| Message::user(number.to_string())).collect();
-    let text = without_summary(&many);
+    let many: Vec<ModelMessage> = (0..100).map(|number| ModelMessage::user(number.to_string())).collect();
+    let text = fallback_summary(&many);
     assert!(
         text.contains("Person: 80") && !text.contains("Person: 79") && text.ends_with("Person: 99"),
         "{text}"
     );
 }
 
-fn talk() -> impl Strategy<Value = Talk> {
+fn history_strategy() -> impl Strategy<Value = HistoryBuilder> {
     let step = prop_oneof![
         (0..3000_usize).prop_map(|bytes| (0, bytes)),
         (0..3000_usize).prop_map(|bytes| (1, bytes)),
         (0..9000_usize).prop_map(|bytes| (2, bytes)),
     ];
     prop::collection::vec(step, 1..40).prop_map(|steps| {
-        steps.into_iter().fold(Talk::default().user(20), |talk, (kind, bytes)| match kind {
+        steps.into_iter().fold(HistoryBuilder::default().user(20), |talk, (kind, bytes)| match kind {
             0 => talk.user(bytes),
             1 => talk.answer(bytes),
             _ => talk.round(bytes),
@@ -388,19 +393,19 @@ fn talk() -> impl Strategy<Value = Talk> {
 
 proptest! {
     #[test]
-    fn whatever_is_left_out_pairs_stay_together_and_the_person_is_heard(talk in talk(), context in 500..20_000_u64) {
+    fn whatever_is_left_out_pairs_stay_together_and_the_person_is_heard(talk in history_strategy(), context in 500..20_000_u64) {
         let plan = talk.plan(context);
         let last = talk.0.iter().rev().find(|entry| entry.message.role == MessageRole::User).unwrap();
         prop_assert!(plan.messages.contains(&last.message));
         let mut whole = plan.messages.clone();
         let mended = crate::transcript::repair(&mut whole, &|_| None);
         // Empty texts apart, which the talk may have.
-        prop_assert_eq!((mended.unanswered, mended.unasked), (0, 0));
-        if let Some(summarise) = &plan.summarise {
+        prop_assert_eq!((mended.unanswered_calls, mended.orphaned_results), (0, 0));
+        if let Some(summarise) = &plan.summary_request {
             prop_assert!(summarise.through < talk.next());
             prop_assert!(!summarise.messages.is_empty());
             // Told again with a summary, it is less.
-            let after = Talk(talk.0.clone()).summary(summarise.through).plan(context);
+            let after = HistoryBuilder(talk.0.clone()).summary(summarise.through).plan(context);
             prop_assert!(after.tokens < talk.plan_with(None, &ContextSettings::default()).tokens);
         } else if plan.fits {
             prop_assert_eq!(plan.messages.len(), talk.0.len());

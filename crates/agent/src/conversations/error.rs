@@ -10,11 +10,11 @@ pub(super) const MAX_ID: usize = 128;
 /// An id that no session can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a session's id has 1 to {MAX_ID} characters, none of them invisible")]
-pub struct BadSessionId;
+pub struct InvalidSessionId;
 
 /// Why a session was not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenSessionError {
     /// It is another principal's: `SESSION_OWNER_MISMATCH`.
     #[error("this session belongs to somebody else")]
     OwnerMismatch,
@@ -31,7 +31,7 @@ pub enum OpenError {
     },
     /// The id can't be one.
     #[error(transparent)]
-    BadId(#[from] BadSessionId),
+    InvalidId(#[from] InvalidSessionId),
     /// The gateway stops.
     #[error("the gateway is shutting down")]
     ShuttingDown,
@@ -42,7 +42,7 @@ pub enum OpenError {
 
 /// Why a turn was not started.
 #[derive(Debug, thiserror::Error)]
-pub enum TurnRefused {
+pub enum StartTurnError {
     /// One runs in this session: `SESSION_BUSY`.
     #[error("a turn runs in this session already")]
     Busy,
@@ -51,7 +51,7 @@ pub enum TurnRefused {
     NoUserMessage,
     /// The message holds nothing: `EMPTY_CONTENT`.
     #[error("the message is empty")]
-    Empty,
+    EmptyContent,
     /// The session is another principal's: `SESSION_OWNER_MISMATCH`.
     #[error("this session belongs to somebody else")]
     OwnerMismatch,
@@ -68,7 +68,7 @@ pub enum TurnRefused {
     },
     /// The id can't be one.
     #[error(transparent)]
-    BadId(#[from] BadSessionId),
+    InvalidId(#[from] InvalidSessionId),
     /// So many turns run already.
     #[error("{0} turns run already, which is the most")]
     TooMany(usize),
@@ -91,7 +91,7 @@ pub enum SessionError {
     OwnerMismatch,
     /// Only an owner may ask for this.
     #[error("only an owner may see the sessions of others")]
-    OwnersOnly,
+    OwnerRequired,
     /// The gateway stops.
     #[error("the gateway is shutting down")]
     ShuttingDown,
@@ -100,7 +100,7 @@ pub enum SessionError {
     Store(#[from] StoreError),
 }
 
-impl From<StoreError> for OpenError {
+impl From<StoreError> for OpenSessionError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::SessionTaken { .. } => Self::OwnerMismatch,
@@ -109,7 +109,7 @@ impl From<StoreError> for OpenError {
     }
 }
 
-impl From<StoreError> for TurnRefused {
+impl From<StoreError> for StartTurnError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::SessionTaken { .. } => Self::OwnerMismatch,
@@ -119,15 +119,15 @@ impl From<StoreError> for TurnRefused {
     }
 }
 
-impl From<OpenError> for TurnRefused {
-    fn from(error: OpenError) -> Self {
+impl From<OpenSessionError> for StartTurnError {
+    fn from(error: OpenSessionError) -> Self {
         match error {
-            OpenError::OwnerMismatch => Self::OwnerMismatch,
-            OpenError::UnknownAgent(unknown) => Self::UnknownAgent(unknown),
-            OpenError::AgentForbidden { bound, asked } => Self::AgentForbidden { bound, asked },
-            OpenError::BadId(bad) => Self::BadId(bad),
-            OpenError::ShuttingDown => Self::ShuttingDown,
-            OpenError::Store(error) => Self::Store(error),
+            OpenSessionError::OwnerMismatch => Self::OwnerMismatch,
+            OpenSessionError::UnknownAgent(unknown) => Self::UnknownAgent(unknown),
+            OpenSessionError::AgentForbidden { bound, asked } => Self::AgentForbidden { bound, asked },
+            OpenSessionError::InvalidId(bad) => Self::InvalidId(bad),
+            OpenSessionError::ShuttingDown => Self::ShuttingDown,
+            OpenSessionError::Store(error) => Self::Store(error),
         }
     }
 }

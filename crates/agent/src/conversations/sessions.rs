@@ -3,44 +3,49 @@
 
 use std::time::Duration;
 
-use toolway_models::Usage;
+use toolway_models::ModelUsage;
 use toolway_store::{
-    MessageRecord, SessionCursor, SessionFilter as StoreFilter, SessionRecord, Sessions, TitleBy,
-    TokenCounts, ToolUsageRow, TurnRecord, UsageBy as StoreUsageBy, UsageFilter, UsageRow as StoreUsageRow,
+    MessageRecord, ModelUsageGrouping as StoreUsageBy, ModelUsageRow as StoreUsageRow, SessionCursor,
+    SessionRecord, SessionRecordFilter as StoreFilter, SessionRepository, TitleBy, TokenCounts, ToolUsageRow,
+    TurnRecord, UsageFilter,
 };
 use toolway_types::{Principal, RawJson};
 
 use super::view::{
-    ExportForm, MessageList, MessageView, SessionDetail, SessionFilter, SessionList, SessionSummary,
-    TurnView, UsageBy, UsageQuery, UsageRow,
+    ExportFormat, MessageList, MessageView, SessionDetail, SessionList, SessionListOptions, SessionSummary,
+    TurnSummary, UsageGrouping, UsageQuery, UsageReportRow,
 };
 use super::{Conversations, SessionError};
 use crate::export;
 use crate::transcript;
-use crate::turn::stop::StopReason;
-use crate::turn::title::tidy;
+use crate::turn::stop_signal::StopReason;
+use crate::turn::title::single_line;
 
 /// Sessions of a page where nothing is said.
-const PAGE: usize = 50;
+const DEFAULT_PAGE_SIZE: usize = 50;
 /// Messages and turns that are shown with a session.
-const SHOWN: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 /// Longest title that a person may give, in characters.
 const MAX_TITLE: usize = 200;
 /// How long a turn may take to end before its session is removed.
-const ENDING: Duration = Duration::from_secs(5);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Conversations {
     /// A page of the sessions that a principal may see, those in which something was said last first.
     ///
     /// # Errors
     /// [`SessionError`].
-    pub async fn list(&self, who: &Principal, filter: &SessionFilter) -> Result<SessionList, SessionError> {
-        let whose = whose(who, filter.principal.as_deref())?;
+    pub async fn list(
+        &self,
+        who: &Principal,
+        filter: &SessionListOptions,
+    ) -> Result<SessionList, SessionError> {
+        let whose = principal_filter(who, filter.principal.as_deref())?;
         let sessions = self.store.sessions();
-        let sessions = whose.as_deref().map_or(sessions, |principal| sessions.of(principal));
+        let sessions = whose.as_deref().map_or(sessions, |principal| sessions.for_principal(principal));
         let wanted = StoreFilter { agent: filter.agent.clone(), text: filter.text.clone() };
         let before = filter.before.as_deref().map(str::parse::<SessionCursor>).transpose()?;
-        let page = sessions.list(&wanted, before.as_ref(), filter.limit.unwrap_or(PAGE)).await?;
+        let page = sessions.list(&wanted, before.as_ref(), filter.limit.unwrap_or(DEFAULT_PAGE_SIZE)).await?;
         Ok(SessionList {
             sessions: page.sessions.into_iter().map(|record| self.summary(record)).collect(),
             next: page.next.map(|next| next.to_string()),
@@ -62,8 +67,8 @@ impl Conversations {
     pub async fn detail(&self, who: &Principal, id: &str) -> Result<SessionDetail, SessionError> {
         let summary = self.get(who, id).await?;
         let sessions = self.visible(who);
-        let page = sessions.messages_before(id, None, SHOWN).await?;
-        let turns = sessions.turns(id, SHOWN).await?;
+        let page = sessions.messages_before(id, None, MAX_SHOWN).await?;
+        let turns = sessions.turns(id, MAX_SHOWN).await?;
         Ok(SessionDetail {
             summary,
             history: page.messages.into_iter().map(message_view).collect(),
@@ -101,7 +106,7 @@ impl Conversations {
         id: &str,
         title: &str,
     ) -> Result<SessionSummary, SessionError> {
-        let title = tidy(title, MAX_TITLE);
+        let title = single_line(title, MAX_TITLE);
         if !self.visible(who).rename(id, title.as_deref(), TitleBy::Person).await? {
             return Err(SessionError::Unknown(id.to_owned()));
         }
@@ -115,10 +120,10 @@ impl Conversations {
     /// [`SessionError`].
     pub async fn delete(&self, who: &Principal, id: &str, with_calls: bool) -> Result<(), SessionError> {
         self.record(who, id).await?;
-        if let Some(turn) = self.running.of(id) {
+        if let Some(turn) = self.running.in_session(id) {
             turn.stop.stop(StopReason::Aborted);
             // One that does not end finds nothing left to write to.
-            let _ = tokio::time::timeout(ENDING, turn.over.cancelled()).await;
+            let _ = tokio::time::timeout(ABORT_TIMEOUT, turn.finished.cancelled()).await;
         }
         match self.visible(who).remove(id, with_calls).await? {
             Some(_) => Ok(()),
@@ -130,11 +135,16 @@ impl Conversations {
     ///
     /// # Errors
     /// [`SessionError`].
-    pub async fn export(&self, who: &Principal, id: &str, form: ExportForm) -> Result<String, SessionError> {
+    pub async fn export(
+        &self,
+        who: &Principal,
+        id: &str,
+        form: ExportFormat,
+    ) -> Result<String, SessionError> {
         let record = self.record(who, id).await?;
         Ok(match form {
-            ExportForm::Markdown => export::markdown(&self.store, &record).await?,
-            ExportForm::Json => export::json(&self.store, &record).await?,
+            ExportFormat::Markdown => export::markdown(&self.store, &record).await?,
+            ExportFormat::Json => export::json(&self.store, &record).await?,
         })
     }
 
@@ -145,33 +155,33 @@ impl Conversations {
     pub async fn usage(
         &self,
         who: &Principal,
-        by: UsageBy,
+        by: UsageGrouping,
         query: &UsageQuery,
-    ) -> Result<Vec<UsageRow>, SessionError> {
+    ) -> Result<Vec<UsageReportRow>, SessionError> {
         let filter = UsageFilter {
-            principal: whose(who, query.principal.as_deref())?,
+            principal: principal_filter(who, query.principal.as_deref())?,
             from_ms: query.from_ms,
             to_ms: query.to_ms,
             zone_offset_s: query.zone_offset_s,
         };
         let usage = self.store.usage();
         let by = match by {
-            UsageBy::Tool => {
+            UsageGrouping::Tool => {
                 return Ok(usage.tools(&filter).await?.into_iter().map(tool_row).collect());
             }
-            UsageBy::Day => StoreUsageBy::Day,
-            UsageBy::Model => StoreUsageBy::Model,
-            UsageBy::Agent => StoreUsageBy::Agent,
-            UsageBy::Session => StoreUsageBy::Session,
-            UsageBy::Principal => StoreUsageBy::Principal,
+            UsageGrouping::Day => StoreUsageBy::Day,
+            UsageGrouping::Model => StoreUsageBy::Model,
+            UsageGrouping::Agent => StoreUsageBy::Agent,
+            UsageGrouping::Session => StoreUsageBy::Session,
+            UsageGrouping::Principal => StoreUsageBy::Principal,
         };
-        Ok(usage.by(by, &filter).await?.into_iter().map(usage_row).collect())
+        Ok(usage.report(by, &filter).await?.into_iter().map(usage_row).collect())
     }
 
     /// The sessions that a principal may see.
-    fn visible<'s>(&'s self, who: &'s Principal) -> Sessions<'s> {
+    fn visible<'s>(&'s self, who: &'s Principal) -> SessionRepository<'s> {
         let sessions = self.store.sessions();
-        if who.role.is_owner() { sessions } else { sessions.of(&who.id.0) }
+        if who.role.is_owner() { sessions } else { sessions.for_principal(&who.id.0) }
     }
 
     async fn record(&self, who: &Principal, id: &str) -> Result<SessionRecord, SessionError> {
@@ -181,7 +191,7 @@ impl Conversations {
 
     fn summary(&self, record: SessionRecord) -> SessionSummary {
         SessionSummary {
-            running: self.running.of(&record.id).is_some(),
+            running: self.running.in_session(&record.id).is_some(),
             id: record.id,
             title: record.title,
             title_by: record.title_by,
@@ -195,9 +205,9 @@ impl Conversations {
 }
 
 /// Whose things are asked for: one principal's, or everybody's.
-fn whose(who: &Principal, asked: Option<&str>) -> Result<Option<String>, SessionError> {
+fn principal_filter(who: &Principal, asked: Option<&str>) -> Result<Option<String>, SessionError> {
     match asked {
-        Some(asked) if !who.role.is_owner() && *asked != *who.id.0 => Err(SessionError::OwnersOnly),
+        Some(asked) if !who.role.is_owner() && *asked != *who.id.0 => Err(SessionError::OwnerRequired),
         Some(asked) => Ok(Some(asked.to_owned())),
         None if who.role.is_owner() => Ok(None),
         None => Ok(Some(who.id.to_string())),
@@ -216,8 +226,8 @@ fn message_view(record: MessageRecord) -> MessageView {
     }
 }
 
-fn turn_view(record: TurnRecord) -> TurnView {
-    TurnView {
+fn turn_view(record: TurnRecord) -> TurnSummary {
+    TurnSummary {
         id: record.id,
         answers: record.answers,
         state: record.state,
@@ -229,18 +239,18 @@ fn turn_view(record: TurnRecord) -> TurnView {
         finish: record.finish,
         rounds: record.rounds,
         calls: record.calls,
-        usage: of_counts(record.tokens),
+        usage: usage_from_counts(record.tokens),
         cost: record.cost,
         currency: record.currency,
     }
 }
 
-fn usage_row(row: StoreUsageRow) -> UsageRow {
-    UsageRow {
+fn usage_row(row: StoreUsageRow) -> UsageReportRow {
+    UsageReportRow {
         key: row.key,
         requests: Some(row.requests),
         failed: Some(row.failed),
-        usage: of_counts(row.tokens),
+        usage: usage_from_counts(row.tokens),
         cost: row.cost,
         currency: row.currency,
         unpriced: Some(row.unpriced),
@@ -250,17 +260,17 @@ fn usage_row(row: StoreUsageRow) -> UsageRow {
     }
 }
 
-fn tool_row(row: ToolUsageRow) -> UsageRow {
-    UsageRow {
+fn tool_row(row: ToolUsageRow) -> UsageReportRow {
+    UsageReportRow {
         key: Some(row.tool.to_string()),
         calls: Some(row.calls),
         errors: Some(row.errors),
         duration_ms: row.total_us / 1000,
-        ..UsageRow::default()
+        ..UsageReportRow::default()
     }
 }
 
-fn of_counts(counts: TokenCounts) -> Usage {
+fn usage_from_counts(counts: TokenCounts) -> ModelUsage {
     let TokenCounts { input, output, cached, cache_written, reasoning } = counts;
-    Usage { input, output, cached, cache_written, reasoning }
+    ModelUsage { input, output, cached, cache_written, reasoning }
 }

@@ -1,6 +1,6 @@
+mod aborts;
 mod calls;
 mod context;
-mod ends;
 mod failures;
 mod interleavings;
 mod limits;

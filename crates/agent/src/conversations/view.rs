@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use toolway_models::Usage;
+use toolway_models::ModelUsage;
 use toolway_store::{StoredRole, TitleBy, TurnState};
 use toolway_types::RawJson;
 
 /// Which sessions are asked for: those that fit everything that is said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionFilter {
+pub struct SessionListOptions {
     /// With this text in the title or in a message.
     pub text: Option<String>,
     /// In which this agent was last talked to.
@@ -68,7 +68,7 @@ pub struct SessionDetail {
     /// Whether there are older ones.
     pub has_more: bool,
     /// The newest turns, the oldest of them first.
-    pub turns: Vec<TurnView>,
+    pub turns: Vec<TurnSummary>,
 }
 
 /// Some of a session's messages, the oldest first.
@@ -100,7 +100,7 @@ pub struct MessageView {
 
 /// A turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TurnView {
+pub struct TurnSummary {
     /// Its id, under which its calls are recorded.
     pub id: String,
     /// The number of the message that it answers.
@@ -129,7 +129,7 @@ pub struct TurnView {
     /// How many tools were called.
     pub calls: u32,
     /// Tokens of all its requests.
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// What they cost; null where that is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
@@ -139,10 +139,10 @@ pub struct TurnView {
 
 /// A word that is none of those that can be said there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{word:?} is none of {known}")]
-pub struct UnknownWord {
+#[error("{value:?} is none of {known}")]
+pub struct UnknownValue {
     /// The word.
-    pub word: String,
+    pub value: String,
     /// Those that can be said.
     pub known: &'static str,
 }
@@ -150,20 +150,20 @@ pub struct UnknownWord {
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ExportForm {
+pub enum ExportFormat {
     /// For people.
     Markdown,
     /// For programs.
     Json,
 }
 
-impl FromStr for ExportForm {
-    type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+impl FromStr for ExportFormat {
+    type Err = UnknownValue;
+    fn from_str(word: &str) -> Result<Self, UnknownValue> {
         match word {
             "markdown" => Ok(Self::Markdown),
             "json" => Ok(Self::Json),
-            _ => Err(UnknownWord { word: word.to_owned(), known: "markdown, json" }),
+            _ => Err(UnknownValue { value: word.to_owned(), known: "markdown, json" }),
         }
     }
 }
@@ -171,7 +171,7 @@ impl FromStr for ExportForm {
 /// By what usage is added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum UsageBy {
+pub enum UsageGrouping {
     /// The day.
     Day,
     /// The model, `NAME/ID`.
@@ -186,7 +186,7 @@ pub enum UsageBy {
     Principal,
 }
 
-impl UsageBy {
+impl UsageGrouping {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Day, Self::Model, Self::Agent, Self::Tool, Self::Session, Self::Principal];
@@ -205,18 +205,18 @@ impl UsageBy {
     }
 }
 
-impl fmt::Display for UsageBy {
+impl fmt::Display for UsageGrouping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for UsageBy {
-    type Err = UnknownWord;
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+impl FromStr for UsageGrouping {
+    type Err = UnknownValue;
+    fn from_str(word: &str) -> Result<Self, UnknownValue> {
         let found = Self::ALL.into_iter().find(|by| by.as_str() == word);
-        found.ok_or_else(|| UnknownWord {
-            word: word.to_owned(),
+        found.ok_or_else(|| UnknownValue {
+            value: word.to_owned(),
             known: "day, model, agent, tool, session, principal",
         })
     }
@@ -237,7 +237,7 @@ pub struct UsageQuery {
 
 /// A line of a report on usage. By tool: calls, errors and the time they took; otherwise requests, tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct UsageRow {
+pub struct UsageReportRow {
     /// What it is of; null for what belongs to none.
     pub key: Option<String>,
     /// How many requests to models.
@@ -248,7 +248,7 @@ pub struct UsageRow {
     pub failed: Option<u64>,
     /// Their tokens.
     #[serde(flatten)]
-    pub usage: Usage,
+    pub usage: ModelUsage,
     /// What they cost, as far as that is known.
     pub cost: Option<f64>,
     /// The currency of `cost`.

@@ -3,22 +3,23 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use toolway_models::{Part, ToolCall, ToolResult};
+use toolway_models::{MessagePart, ToolCall, ToolResult};
 use toolway_store::{MessageRecord, SessionRecord, StoredRole, TurnRecord, TurnState};
 use toolway_types::json::nests_deeper_than;
 use toolway_types::{CallId, ContentPart, Outcome, RawJson, ToolOutput};
 
-use super::Whole;
-use super::quote::{block_quote, code_block, html, words};
-use crate::budget::amount;
-use crate::transcript::part::{self, Read};
+use super::SessionContents;
+use super::quote::{block_quote, code_block, escape_html, escape_inline};
+use crate::budget::format_amount;
+use crate::transcript::part::{self, TranscriptPart};
 
 /// JSON that nests deeper is left on one line: each level indents all within it.
 const MAX_DEPTH: usize = 32;
 
-pub(super) fn write(session: &SessionRecord, whole: &Whole) -> String {
-    let mut writer = Writer { text: String::new(), whole, results: results_of(&whole.messages) };
-    writer.head(session);
+pub(super) fn write(session: &SessionRecord, whole: &SessionContents) -> String {
+    let mut writer =
+        SessionMarkdownWriter { text: String::new(), contents: whole, results: results_of(&whole.messages) };
+    writer.write_heading(session);
     let mut messages = whole.messages.iter().peekable();
     while let Some(message) = messages.next() {
         writer.message(message);
@@ -33,22 +34,22 @@ pub(super) fn write(session: &SessionRecord, whole: &Whole) -> String {
 /// The results of all calls, until each stands with its call.
 fn results_of(messages: &[MessageRecord]) -> HashMap<CallId, ToolResult> {
     let results = messages.iter().filter(|message| message.role == StoredRole::Tool);
-    let parts = results.flat_map(|message| part::read(&message.parts));
+    let parts = results.flat_map(|message| part::decode_parts(&message.parts));
     let result = |read| match read {
-        Read::Part(Part::ToolResult(result)) => Some((result.call_id, result)),
+        TranscriptPart::Part(MessagePart::ToolResult(result)) => Some((result.call_id, result)),
         _ => None,
     };
     parts.filter_map(result).collect()
 }
 
-struct Writer<'w> {
+struct SessionMarkdownWriter<'w> {
     text: String,
-    whole: &'w Whole,
+    contents: &'w SessionContents,
     /// Those that stand with no call yet.
     results: HashMap<CallId, ToolResult>,
 }
 
-impl Writer<'_> {
+impl SessionMarkdownWriter<'_> {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -60,34 +61,38 @@ impl Writer<'_> {
         self.text.push('\n');
     }
 
-    fn head(&mut self, session: &SessionRecord) {
-        let title = session.title.as_deref().map_or_else(|| "Conversation".to_owned(), words);
+    fn write_heading(&mut self, session: &SessionRecord) {
+        let title = session.title.as_deref().map_or_else(|| "Conversation".to_owned(), escape_inline);
         self.block(&format!("# {title}\n"));
-        self.line(&format!("- Agent: {}", words(&session.agent)));
-        self.line(&format!("- Session: {}", words(&session.id)));
-        self.line(&format!("- From {} to {}", time(session.created_ms), time(session.updated_ms)));
+        self.line(&format!("- Agent: {}", escape_inline(&session.agent)));
+        self.line(&format!("- Session: {}", escape_inline(&session.id)));
+        self.line(&format!(
+            "- From {} to {}",
+            format_time(session.created_ms),
+            format_time(session.updated_ms)
+        ));
         self.line("");
-        if self.whole.left_out > 0 {
-            self.block(&format!("*{} older messages are left out here.*\n", self.whole.left_out));
+        if self.contents.left_out > 0 {
+            self.block(&format!("*{} older messages are left out here.*\n", self.contents.left_out));
         }
     }
 
     fn message(&mut self, message: &MessageRecord) {
-        let parts = part::read(&message.parts);
-        let is_summary = parts.iter().any(|part| matches!(part, Read::Summary { .. }));
+        let parts = part::decode_parts(&message.parts);
+        let is_summary = parts.iter().any(|part| matches!(part, TranscriptPart::Summary { .. }));
         let who = match message.role {
             _ if is_summary => "Summary",
             StoredRole::User => "Person",
             StoredRole::Assistant => "Answer",
             StoredRole::Tool => {
-                return self.left_results(parts);
+                return self.write_unmatched_results(parts);
             }
         };
-        self.block(&format!("## {}. {who} · {}\n", message.seq, time(message.created_ms)));
+        self.block(&format!("## {}. {who} · {}\n", message.seq, format_time(message.created_ms)));
         for part in parts {
             match part {
-                Read::Part(part) => self.part(part),
-                Read::Summary { text, through } => {
+                TranscriptPart::Part(part) => self.part(part),
+                TranscriptPart::Summary { text, through } => {
                     self.block(&format!("*Of the messages up to {through}:*\n"));
                     self.block(&block_quote(&text));
                 }
@@ -98,20 +103,21 @@ impl Writer<'_> {
         }
     }
 
-    fn part(&mut self, part: Part) {
+    fn part(&mut self, part: MessagePart) {
         match part {
-            Part::Text { text, .. } => self.block(&block_quote(&text)),
-            Part::Image { data, mime_type } => {
-                let line = format!("*A picture: {}, {} bytes*\n", words(&mime_type), data.len() / 4 * 3);
+            MessagePart::Text { text, .. } => self.block(&block_quote(&text)),
+            MessagePart::Image { data, mime_type } => {
+                let line =
+                    format!("*A picture: {}, {} bytes*\n", escape_inline(&mime_type), data.len() / 4 * 3);
                 self.block(&line);
             }
-            Part::Thinking { text, .. } if text.is_empty() => {}
-            Part::Thinking { text, .. } => self.folded("Thinking", &[("text", &text)]),
-            Part::ToolCall(call) => {
+            MessagePart::Thinking { text, .. } if text.is_empty() => {}
+            MessagePart::Thinking { text, .. } => self.folded("Thinking", &[("text", &text)]),
+            MessagePart::ToolCall(call) => {
                 let result = self.results.remove(&call.id);
                 self.call(&call, result.as_ref());
             }
-            Part::ToolResult(result) => self.result(&result),
+            MessagePart::ToolResult(result) => self.result(&result),
         }
     }
 
@@ -122,35 +128,35 @@ impl Writer<'_> {
             Some(false) => "✗",
             None => "–",
         };
-        let micros = self.whole.micros.get(&call.id);
-        let took = micros.map(|micros| format!(" · {}", duration(*micros))).unwrap_or_default();
-        let summary = format!("{mark} {}{took}", html(&call.name));
+        let micros = self.contents.call_micros.get(&call.id);
+        let took = micros.map(|micros| format!(" · {}", format_duration(*micros))).unwrap_or_default();
+        let summary = format!("{mark} {}{took}", escape_html(&call.name));
         let arguments = indented(&call.arguments);
         let (kind, outcome) = match result {
-            Some(result) => told(&result.outcome),
+            Some(result) => outcome_block(&result.outcome),
             None => ("text", "It has no result.".to_owned()),
         };
         self.folded(&summary, &[("json", &arguments), (kind, &outcome)]);
     }
 
     /// Results whose calls stand nowhere.
-    fn left_results(&mut self, parts: Vec<Read>) {
+    fn write_unmatched_results(&mut self, parts: Vec<TranscriptPart>) {
         for part in parts {
             match part {
-                Read::Part(Part::ToolResult(result)) => {
+                TranscriptPart::Part(MessagePart::ToolResult(result)) => {
                     if let Some(result) = self.results.remove(&result.call_id) {
                         self.result(&result);
                     }
                 }
-                Read::Part(part) => self.part(part),
-                Read::Summary { text, .. } => self.block(&block_quote(&text)),
+                TranscriptPart::Part(part) => self.part(part),
+                TranscriptPart::Summary { text, .. } => self.block(&block_quote(&text)),
             }
         }
     }
 
     fn result(&mut self, result: &ToolResult) {
-        let (kind, outcome) = told(&result.outcome);
-        self.folded(&format!("A result of {}", html(&result.name)), &[(kind, &outcome)]);
+        let (kind, outcome) = outcome_block(&result.outcome);
+        self.folded(&format!("A result of {}", escape_html(&result.name)), &[(kind, &outcome)]);
     }
 
     /// Blocks of code that are shown when somebody asks for them. `summary` is HTML.
@@ -171,10 +177,11 @@ impl Writer<'_> {
             TurnState::Interrupted => Some("The gateway stopped in the middle of it."),
         };
         if let Some(how) = how {
-            let why = turn.message.as_deref().map(|why| format!(" {}", words(why))).unwrap_or_default();
+            let why =
+                turn.message.as_deref().map(|why| format!(" {}", escape_inline(why))).unwrap_or_default();
             self.block(&format!("*{how}*{why}\n"));
         }
-        let mut facts = vec![counted(turn.rounds, "request"), counted(turn.calls, "call")];
+        let mut facts = vec![pluralise(turn.rounds, "request"), pluralise(turn.calls, "call")];
         if let Some(input) = turn.tokens.input {
             facts.push(format!("{input} tokens read"));
         }
@@ -182,20 +189,20 @@ impl Writer<'_> {
             facts.push(format!("{output} written"));
         }
         if let (Some(cost), Some(currency)) = (turn.cost, &turn.currency) {
-            facts.push(format!("{} {}", amount(cost), words(currency)));
+            facts.push(format!("{} {}", format_amount(cost), escape_inline(currency)));
         }
         self.block(&format!("*{}*\n", facts.join(", ")));
     }
 }
 
 /// An outcome as a block of code: its language, its text.
-fn told(outcome: &Outcome) -> (&'static str, String) {
+fn outcome_block(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
         Outcome::Success(ToolOutput { content, structured: Some(value) }) if content.is_empty() => {
             ("json", indented(value.get()))
         }
         Outcome::Success(output) => {
-            let parts = output.content.iter().map(content);
+            let parts = output.content.iter().map(content_text);
             let structured = output.structured.iter().map(|value| indented(value.get()));
             ("text", parts.chain(structured).collect::<Vec<_>>().join("\n"))
         }
@@ -206,7 +213,7 @@ fn told(outcome: &Outcome) -> (&'static str, String) {
     }
 }
 
-fn content(part: &ContentPart) -> String {
+fn content_text(part: &ContentPart) -> String {
     match part {
         ContentPart::Text { text } => text.clone(),
         ContentPart::Image { data, mime_type } => {
@@ -273,16 +280,16 @@ fn new_line(lines: &mut String, depth: usize) {
     lines.extend(std::iter::repeat_n("  ", depth));
 }
 
-fn counted(count: u32, what: &str) -> String {
+fn pluralise(count: u32, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn time(at_ms: i64) -> String {
+fn format_time(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms)
         .map_or_else(|_| at_ms.to_string(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-fn duration(micros: u64) -> String {
+fn format_duration(micros: u64) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = match micros {

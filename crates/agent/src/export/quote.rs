@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 /// Longest run of backticks for which spans of code are set anew; past it they are text.
-const LONGEST: usize = 16;
+const MAX_BACKTICKS: usize = 16;
 
 /// A text as a block quote. Ends with a line feed.
 pub(super) fn block_quote(text: &str) -> String {
@@ -23,8 +23,8 @@ pub(super) fn block_quote(text: &str) -> String {
     };
     let mut lines = text.split('\n');
     while let Some(now) = lines.next() {
-        let Some(opening) = Fence::opened_by(now) else {
-            line(&safe(&indented(now), spans));
+        let Some(opening) = QuotedFence::opened_by(now) else {
+            line(&neutralise_line(&indented(now), spans));
             continue;
         };
         let code: Vec<&str> = lines.by_ref().take_while(|next| !opening.is_closed_by(next)).collect();
@@ -47,7 +47,7 @@ pub(super) fn code_block(language: &str, text: &str) -> String {
 }
 
 /// A short text within a line of Markdown: no mark in it means anything.
-pub(super) fn words(text: &str) -> String {
+pub(super) fn escape_inline(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for letter in one_line(text).chars() {
         if letter.is_ascii_punctuation() {
@@ -59,7 +59,7 @@ pub(super) fn words(text: &str) -> String {
 }
 
 /// A short text within a line of HTML.
-pub(super) fn html(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -90,13 +90,13 @@ fn longest_run(text: &str) -> usize {
 }
 
 /// The start of a block of code.
-struct Fence<'t> {
+struct QuotedFence<'t> {
     mark: char,
     length: usize,
     language: &'t str,
 }
 
-impl<'t> Fence<'t> {
+impl<'t> QuotedFence<'t> {
     fn opened_by(line: &'t str) -> Option<Self> {
         let (mark, length, info) = Self::run(line)?;
         if mark == '`' && info.contains('`') {
@@ -134,7 +134,7 @@ fn indented(line: &str) -> Cow<'_, str> {
 
 /// A line without what could begin HTML or load a picture; spans of code in it are set with `spans` backticks, which
 /// occur nowhere else in the text.
-fn safe(line: &str, spans: usize) -> String {
+fn neutralise_line(line: &str, spans: usize) -> String {
     let mut safe = String::with_capacity(line.len() + 8);
     let mut rest = line;
     while let Some(at) = rest.find(['`', '<', '!', '$']) {
@@ -143,7 +143,7 @@ fn safe(line: &str, spans: usize) -> String {
         if from.starts_with('`') {
             let after = from.trim_start_matches('`');
             let (run, _) = from.split_at(from.len() - after.len());
-            match span(after, run).filter(|_| spans <= LONGEST && !safe.ends_with('\\')) {
+            match find_code_span(after, run).filter(|_| spans <= MAX_BACKTICKS && !safe.ends_with('\\')) {
                 Some((code, next)) => {
                     let marks = "`".repeat(spans);
                     safe.extend([marks.as_str(), code, &marks]);
@@ -183,7 +183,7 @@ fn is_escaped(before: &str) -> bool {
 }
 
 /// The code up to a run of backticks like the one before it, and what follows. None where other backticks come first.
-fn span<'t>(after: &'t str, run: &str) -> Option<(&'t str, &'t str)> {
+fn find_code_span<'t>(after: &'t str, run: &str) -> Option<(&'t str, &'t str)> {
     let at = after.find('`').filter(|at| *at > 0)?;
     let (code, closing) = after.split_at(at);
     let next = closing.trim_start_matches('`');

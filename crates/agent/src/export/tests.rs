@@ -2,21 +2,21 @@ use std::sync::Arc;
 
 use super::*;
 use serde_json::{Value, json};
-use toolway_core::caller::Door;
-use toolway_core::record::{ClosedCall, Durations, OpenedCall};
-use toolway_models::{Message, MessageRole, Opaque, ToolCall, ToolResult};
+use toolway_core::caller::EntryPoint;
+use toolway_core::record::{CallDurations, ClosedCall, OpenedCall};
+use toolway_models::{MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
 use toolway_store::{NewTurn, StoreOptions, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnState};
 use toolway_types::{Clock, Code, Outcome, PrincipalId, Role, ToolError, ToolOutput};
 
-use crate::transcript::{stored, summary};
+use crate::transcript::{stored_message, summary_message};
 
 /// 2027-01-15 08:00 UTC.
 const NOW: i64 = 1_800_000_000_000;
 
 #[derive(Debug)]
-struct Still;
+struct FrozenExportClock;
 
-impl Clock for Still {
+impl Clock for FrozenExportClock {
     fn now_ms(&self) -> i64 {
         NOW
     }
@@ -26,23 +26,23 @@ fn id(number: u8) -> CallId {
     CallId::from_bytes([number; 16])
 }
 
-fn call(number: u8, arguments: &str) -> Part {
-    Part::ToolCall(ToolCall {
+fn call(number: u8, arguments: &str) -> MessagePart {
+    MessagePart::ToolCall(ToolCall {
         id: id(number),
         name: format!("phone__tool_{number}"),
         arguments: arguments.to_owned(),
         is_cut: false,
-        opaque: Some(Opaque { provider: "p".into(), data: RawJson::parse(r#"{"secret":1}"#).unwrap() }),
+        opaque: Some(OpaqueState { provider: "p".into(), data: RawJson::parse(r#"{"secret":1}"#).unwrap() }),
     })
 }
 
-fn result(number: u8, outcome: Outcome) -> Part {
+fn result(number: u8, outcome: Outcome) -> MessagePart {
     let name = format!("phone__tool_{number}");
-    Part::ToolResult(ToolResult::new(id(number), name, Arc::new(outcome)))
+    MessagePart::ToolResult(ToolResult::new(id(number), name, Arc::new(outcome)))
 }
 
-fn said(role: MessageRole, parts: impl Into<Vec<Part>>) -> Message {
-    Message { role, parts: parts.into() }
+fn said(role: MessageRole, parts: impl Into<Vec<MessagePart>>) -> ModelMessage {
+    ModelMessage { role, parts: parts.into() }
 }
 
 fn record(store: &Store, number: u8, micros: u64) {
@@ -52,7 +52,7 @@ fn record(store: &Store, number: u8, micros: u64) {
         tool: None,
         principal: PrincipalId::from("t-1"),
         role: Role::Client,
-        door: Door::Agent,
+        via: EntryPoint::Agent,
         agent: None,
         session: None,
         turn: None,
@@ -64,7 +64,7 @@ fn record(store: &Store, number: u8, micros: u64) {
     drop(store.recorder().close(ClosedCall {
         opened,
         outcome: Arc::new(Outcome::Success(ToolOutput::text(""))),
-        durations: Durations { total, ..Durations::default() },
+        durations: CallDurations { total, ..CallDurations::default() },
         attempts: 1,
         notes: None,
     }));
@@ -73,7 +73,9 @@ fn record(store: &Store, number: u8, micros: u64) {
 /// A session with something of everything.
 async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
     let store =
-        Store::open(&folder.path().join("data"), Arc::new(Still), StoreOptions::default()).await.unwrap();
+        Store::open(&folder.path().join("data"), Arc::new(FrozenExportClock), StoreOptions::default())
+            .await
+            .unwrap();
     let sessions = store.sessions();
     let turn = |id: &str, text: &str, started_ms| NewTurn {
         id: id.to_owned(),
@@ -81,7 +83,7 @@ async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
         principal: "t-1".to_owned(),
         agent: "home".to_owned(),
         started_ms,
-        opening: TurnOpening::Message(stored(&Message::user(text), false)),
+        opening: TurnOpening::Message(stored_message(&ModelMessage::user(text), false)),
     };
     let ending = |id: &str, state| TurnEnding {
         turn: id.to_owned(),
@@ -99,10 +101,10 @@ async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
         currency: None,
     };
     sessions.begin(turn("one", "How full is it?\n# Not a heading", NOW)).await.unwrap();
-    let thought = Part::Thinking { text: "hm".to_owned(), opaque: None };
+    let thought = MessagePart::Thinking { text: "hm".to_owned(), opaque: None };
     let answer = said(
         MessageRole::Assistant,
-        [thought, Part::text("I look."), call(1, r#"{"b":1.0}"#), call(2, "{}")],
+        [thought, MessagePart::text("I look."), call(1, r#"{"b":1.0}"#), call(2, "{}")],
     );
     let failed = ToolError::new(Code::Timeout, "too long").with_hint("try again");
     let results = said(
@@ -112,11 +114,16 @@ async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
     record(&store, 1, 312_400);
     record(&store, 2, 30_000_000);
     sessions
-        .append("one", vec![stored(&answer, false), stored(&results, false)], vec![], NOW + 1000)
+        .append(
+            "one",
+            vec![stored_message(&answer, false), stored_message(&results, false)],
+            vec![],
+            NOW + 1000,
+        )
         .await
         .unwrap();
     let end = TurnEnding {
-        messages: vec![stored(&Message::assistant("87 %"), false)],
+        messages: vec![stored_message(&ModelMessage::assistant("87 %"), false)],
         tokens: TokenCounts { input: Some(1200), output: Some(34), ..TokenCounts::default() },
         cost: Some(0.0123),
         currency: Some("USD".to_owned()),
@@ -125,7 +132,10 @@ async fn session(folder: &tempfile::TempDir) -> (Store, SessionRecord) {
     sessions.end(end).await.unwrap();
     sessions.begin(turn("two", "More", NOW + 5000)).await.unwrap();
     let end = TurnEnding {
-        messages: vec![summary("They spoke of a phone.", 3), stored(&Message::assistant("It is"), true)],
+        messages: vec![
+            summary_message("They spoke of a phone.", 3),
+            stored_message(&ModelMessage::assistant("It is"), true),
+        ],
         message: Some("*overloaded*".to_owned()),
         ..ending("two", TurnState::Failed)
     };
@@ -273,17 +283,17 @@ async fn what_is_too_much_is_left_out_and_that_is_said() {
         principal: "t-1".to_owned(),
         agent: "home".to_owned(),
         started_ms: NOW,
-        opening: TurnOpening::Message(stored(&Message::user("a picture"), false)),
+        opening: TurnOpening::Message(stored_message(&ModelMessage::user("a picture"), false)),
     };
     store.sessions().begin(turn).await.unwrap();
     for _ in 0..9 {
-        let picture = Part::Image { data: "x".repeat(3000), mime_type: "image/png".to_owned() };
-        let message = stored(&said(MessageRole::Assistant, [picture]), false);
+        let picture = MessagePart::Image { data: "x".repeat(3000), mime_type: "image/png".to_owned() };
+        let message = stored_message(&said(MessageRole::Assistant, [picture]), false);
         store.sessions().append("three", vec![message], vec![], NOW).await.unwrap();
     }
     let session = store.sessions().get("s-1").await.unwrap().unwrap();
     // Seventeen messages, of which eight are within the bound.
-    let whole = Whole::read(&store, &session, 8 * 3060).await.unwrap();
+    let whole = SessionContents::read(&store, &session, 8 * 3060).await.unwrap();
     let text = markdown::write(&session, &whole);
     assert!(text.contains("*9 older messages are left out here.*"), "{text}");
     assert_eq!(text.matches("*A picture: image\\/png, 2250 bytes*").count(), 8);

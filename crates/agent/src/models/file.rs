@@ -11,12 +11,12 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Table, Value};
 use toolway_models::ProviderKind;
 use toolway_models::config::{BaseUrl, ProviderConfig, SwitchChanges, Switches};
-use toolway_models::presets::{self, Preset};
+use toolway_models::presets::{self, ProviderPreset};
 
 use super::ModelFacts;
-use super::keys::KeyPlace;
+use super::keys::KeyLocation;
 use crate::files::{FileProblem, line_of};
-use crate::names;
+use crate::name_suggestions;
 
 /// Longest name of a model provider.
 const MAX_NAME: usize = 32;
@@ -36,7 +36,7 @@ pub struct ModelEntry {
     /// All but the key.
     pub config: ProviderConfig,
     /// Where the key is kept; none where none is sent.
-    pub key: Option<KeyPlace>,
+    pub key: Option<KeyLocation>,
     /// The preset that it was made from.
     pub preset: Option<String>,
     /// The model that is asked where only its name is said.
@@ -49,12 +49,12 @@ pub struct ModelEntry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawModelEntry {
     name: Spanned<String>,
     kind: Option<Spanned<String>>,
     preset: Option<Spanned<String>>,
     base_url: Option<Spanned<String>>,
-    key: Option<Spanned<KeyPlace>>,
+    key: Option<Spanned<KeyLocation>>,
     model: Option<Spanned<String>>,
     #[serde(default)]
     headers: BTreeMap<String, Spanned<String>>,
@@ -66,18 +66,18 @@ struct Written {
 }
 
 /// What is wrong, and where in the text.
-struct Wrong {
+struct SpannedProblem {
     at: usize,
     message: String,
     hint: Option<String>,
 }
 
-impl Wrong {
+impl SpannedProblem {
     fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { at: span.start, message: message.into(), hint: None }
     }
 
-    fn of_toml(start: usize, error: &toml::de::Error) -> Self {
+    fn from_toml_error(start: usize, error: &toml::de::Error) -> Self {
         Self::new(error.span().unwrap_or(start..start), error.message())
     }
 
@@ -96,7 +96,7 @@ impl ModelsFile {
         let (mut file, mut wrong) = (Self::default(), Vec::new());
         match DeTable::parse(text) {
             Ok(table) => file.read(text, path, table.into_inner(), &mut wrong),
-            Err(error) => wrong.push(Wrong::of_toml(0, &error)),
+            Err(error) => wrong.push(SpannedProblem::from_toml_error(0, &error)),
         }
         if wrong.is_empty() {
             return Ok(file);
@@ -112,40 +112,47 @@ impl ModelsFile {
         Err(problems)
     }
 
-    fn read(&mut self, text: &str, path: &Path, table: DeTable<'_>, wrong: &mut Vec<Wrong>) {
+    fn read(&mut self, text: &str, path: &Path, table: DeTable<'_>, wrong: &mut Vec<SpannedProblem>) {
         for (key, value) in table {
             if key.get_ref() != "model" {
                 let message = format!("unknown field `{}`, expected `model`", key.get_ref());
-                wrong.push(Wrong::new(key.span(), message));
+                wrong.push(SpannedProblem::new(key.span(), message));
                 continue;
             }
             let span = value.span();
             let DeValue::Array(entries) = value.into_inner() else {
                 let message = "each model provider starts with a line [[model]], in double brackets";
-                wrong.push(Wrong::new(span, message));
+                wrong.push(SpannedProblem::new(span, message));
                 continue;
             };
             if entries.len() > MAX_PROVIDERS {
                 let message =
                     format!("there are {} model providers; at most {MAX_PROVIDERS} are read", entries.len());
-                wrong.push(Wrong::new(span, message));
+                wrong.push(SpannedProblem::new(span, message));
             }
             for entry in entries.into_iter().take(MAX_PROVIDERS) {
                 let start = entry.span().start;
-                let written = Written::deserialize(ValueDeserializer::from(entry));
-                match written.map_err(|error| Wrong::of_toml(start, &error)) {
-                    Ok(written) => self.take(written, text, path, start, wrong),
+                let written = RawModelEntry::deserialize(ValueDeserializer::from(entry));
+                match written.map_err(|error| SpannedProblem::from_toml_error(start, &error)) {
+                    Ok(written) => self.add_entry(written, text, path, start, wrong),
                     Err(problem) => wrong.push(problem),
                 }
             }
         }
     }
 
-    fn take(&mut self, written: Written, text: &str, path: &Path, start: usize, wrong: &mut Vec<Wrong>) {
+    fn add_entry(
+        &mut self,
+        written: RawModelEntry,
+        text: &str,
+        path: &Path,
+        start: usize,
+        wrong: &mut Vec<SpannedProblem>,
+    ) {
         let name = written.name.get_ref().as_str();
         if let Some(other) = self.entries.iter().find(|entry| *entry.config.name == *name) {
             let message = format!("there is another model provider {name:?}, in line {}", other.line);
-            wrong.push(Wrong::new(written.name.span(), message));
+            wrong.push(SpannedProblem::new(written.name.span(), message));
             return;
         }
         let line = line_of(text, start);
@@ -156,16 +163,16 @@ impl ModelsFile {
     }
 }
 
-fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<Wrong>> {
+fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry, Vec<SpannedProblem>> {
     let mut wrong = Vec::new();
-    let mut note = |problem: Wrong| wrong.push(problem);
+    let mut note = |problem: SpannedProblem| wrong.push(problem);
     let name = written.name.get_ref();
     if !is_name(name) {
         let message = format!(
             "{name:?} can't be a name: a small letter, then at most {} small letters, digits and hyphens",
             MAX_NAME - 1
         );
-        note(Wrong::new(written.name.span(), message));
+        note(SpannedProblem::new(written.name.span(), message));
     }
     let preset = preset(&written).unwrap_or_else(|problem| {
         note(problem);
@@ -191,34 +198,36 @@ fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<W
     for (id, facts) in &written.models {
         if facts.get_ref().context_tokens == Some(0) || facts.get_ref().max_tools == Some(0) {
             let message = format!("of the model {id:?} a number is 0; leave it out where it is not known");
-            note(Wrong::new(facts.span(), message));
+            note(SpannedProblem::new(facts.span(), message));
         }
     }
     if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
-        note(Wrong::new(model.span(), "the model's id is empty; leave it out where there is none"));
+        note(SpannedProblem::new(model.span(), "the model's id is empty; leave it out where there is none"));
     }
     let has_switches = !matches!(kind, Some(ProviderKind::Anthropic | ProviderKind::Gemini));
     if let Some(switches) = written.switches.as_ref().filter(|_| !has_switches) {
         let words = "`switches` say what a server lacks of OpenAI's API; this kind speaks another";
-        note(Wrong::new(switches.span(), words).with_hint("take them out"));
+        note(SpannedProblem::new(switches.span(), words).with_hint("take them out"));
     }
     let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
     if !wrong.is_empty() {
         return Err(wrong);
     }
     let key = match written.key {
-        Some(key) => Some(resolved(key.into_inner(), path)),
-        None => preset.and_then(|preset| preset.key_env).map(|variable| KeyPlace::Env(variable.to_owned())),
+        Some(key) => Some(resolve_path(key.into_inner(), path)),
+        None => {
+            preset.and_then(|preset| preset.key_env).map(|variable| KeyLocation::Env(variable.to_owned()))
+        }
     };
-    let switches = preset.map_or_else(|| Switches::of(kind), |preset| preset.switches());
+    let switches = preset.map_or_else(|| Switches::for_kind(kind), |preset| preset.compatibility());
     let switches =
         written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
     let mut config = ProviderConfig::new(name.as_str(), kind, base_url);
-    config.key_place = match &key {
+    config.key_location = match &key {
         Some(place) => place.to_string(),
         None => format!("`key` of the model provider {name} in {}", path.display()),
     };
-    (config.headers, config.switches, config.timeouts, config.retries) =
+    (config.headers, config.compatibility, config.timeouts, config.retries) =
         (headers, switches, timeouts, retries);
     Ok(ModelEntry {
         config,
@@ -237,28 +246,34 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-fn preset(written: &Written) -> Result<Option<&'static Preset>, Wrong> {
+fn preset(written: &RawModelEntry) -> Result<Option<&'static ProviderPreset>, SpannedProblem> {
     let Some(said) = &written.preset else { return Ok(None) };
     let found = presets::get(said.get_ref());
     found.map(Some).ok_or_else(|| {
-        let close = names::close(said.get_ref(), presets::ALL.iter().map(|preset| preset.name));
-        let problem = Wrong::new(said.span(), format!("there is no preset {:?}", said.get_ref()));
-        match names::did_you_mean(&close) {
+        let close =
+            name_suggestions::close_names(said.get_ref(), presets::ALL.iter().map(|preset| preset.name));
+        let problem = SpannedProblem::new(said.span(), format!("there is no preset {:?}", said.get_ref()));
+        match name_suggestions::did_you_mean(&close) {
             Some(hint) => problem.with_hint(hint),
             None => problem.with_hint("give `kind` and `base_url` instead"),
         }
     })
 }
 
-fn kind(written: &Written, preset: Option<&Preset>) -> Result<Option<ProviderKind>, Wrong> {
+fn kind(
+    written: &RawModelEntry,
+    preset: Option<&ProviderPreset>,
+) -> Result<Option<ProviderKind>, SpannedProblem> {
     match (&written.kind, preset) {
         (Some(said), preset) => {
-            let kind: ProviderKind =
-                said.get_ref().parse().map_err(|unknown| Wrong::new(said.span(), format!("{unknown}")))?;
+            let kind: ProviderKind = said
+                .get_ref()
+                .parse()
+                .map_err(|unknown| SpannedProblem::new(said.span(), format!("{unknown}")))?;
             match preset.filter(|preset| preset.kind != kind) {
                 Some(preset) => {
                     let message = format!("the preset {:?} is of the kind {}", preset.name, preset.kind);
-                    Err(Wrong::new(said.span(), message).with_hint("leave `kind` out, or `preset`"))
+                    Err(SpannedProblem::new(said.span(), message).with_hint("leave `kind` out, or `preset`"))
                 }
                 None => Ok(Some(kind)),
             }
@@ -266,34 +281,34 @@ fn kind(written: &Written, preset: Option<&Preset>) -> Result<Option<ProviderKin
         (None, Some(preset)) => Ok(Some(preset.kind)),
         // What is wrong with the preset was said.
         (None, None) if written.preset.is_some() => Ok(None),
-        (None, None) => Err(Wrong::new(written.name.span(), "it says neither `kind` nor `preset`")
+        (None, None) => Err(SpannedProblem::new(written.name.span(), "it says neither `kind` nor `preset`")
             .with_hint("kind is one of openai, openai-responses, anthropic, gemini, compatible")),
     }
 }
 
 /// Where nothing is said: the preset's, else the one that the kind has of its own.
 fn base_url(
-    written: &Written,
-    preset: Option<&Preset>,
+    written: &RawModelEntry,
+    preset: Option<&ProviderPreset>,
     kind: Option<ProviderKind>,
-) -> Result<Option<BaseUrl>, Wrong> {
+) -> Result<Option<BaseUrl>, SpannedProblem> {
     let own = || kind.and_then(|kind| presets::ALL.iter().find(|preset| preset.name == kind.as_str()));
     let (text, span) = match (&written.base_url, preset.or_else(own)) {
         (Some(said), _) => (said.get_ref().as_str(), said.span()),
         (None, Some(preset)) => (preset.base_url, written.name.span()),
         (None, None) if kind.is_none() => return Ok(None),
         (None, None) => {
-            return Err(Wrong::new(written.name.span(), "it does not say where it is")
+            return Err(SpannedProblem::new(written.name.span(), "it does not say where it is")
                 .with_hint("add base_url = \"https://…\""));
         }
     };
-    text.parse().map(Some).map_err(|bad| Wrong::new(span, format!("base_url: {bad}")))
+    text.parse().map(Some).map_err(|bad| SpannedProblem::new(span, format!("base_url: {bad}")))
 }
 
-fn headers(written: &Written) -> Result<http::HeaderMap, Wrong> {
+fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, SpannedProblem> {
     let mut headers = http::HeaderMap::new();
     for (name, value) in &written.headers {
-        let bad = |what: &str| Wrong::new(value.span(), format!("headers: {name:?} {what}"));
+        let bad = |what: &str| SpannedProblem::new(value.span(), format!("headers: {name:?} {what}"));
         let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("can't be a header's name"))?;
         let mut value = http::HeaderValue::try_from(value.get_ref().as_str())
             .map_err(|_| bad("has a value with characters that no header may hold"))?;
@@ -307,9 +322,9 @@ fn headers(written: &Written) -> Result<http::HeaderMap, Wrong> {
 fn overlay<T: serde::Serialize + DeserializeOwned>(
     base: T,
     written: Option<&Spanned<Table>>,
-) -> Result<T, Wrong> {
+) -> Result<T, SpannedProblem> {
     let Some(written) = written else { return Ok(base) };
-    let wrong = |error: &dyn std::fmt::Display| Wrong::new(written.span(), error.to_string());
+    let wrong = |error: &dyn std::fmt::Display| SpannedProblem::new(written.span(), error.to_string());
     let mut table = match Value::try_from(&base).map_err(|error| wrong(&error))? {
         Value::Table(table) => table,
         _ => Table::new(),
@@ -326,15 +341,15 @@ fn overlay<T: serde::Serialize + DeserializeOwned>(
         };
         table.insert(key.clone(), value);
     }
-    table.try_into().map_err(|error: toml::de::Error| Wrong::new(written.span(), error.message()))
+    table.try_into().map_err(|error: toml::de::Error| SpannedProblem::new(written.span(), error.message()))
 }
 
 /// Paths start at the file's own folder.
-fn resolved(place: KeyPlace, path: &Path) -> KeyPlace {
+fn resolve_path(place: KeyLocation, path: &Path) -> KeyLocation {
     match place {
-        KeyPlace::File(file) if file.is_relative() => {
+        KeyLocation::File(file) if file.is_relative() => {
             let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-            KeyPlace::File(folder.join(file))
+            KeyLocation::File(folder.join(file))
         }
         other => other,
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Where a key is kept: `{ env = "NAME" }`, `{ file = "PATH" }`, `{ secret = "NAME" }` or `{ keyring = "NAME" }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum KeyPlace {
+pub enum KeyLocation {
     /// In a variable of the gateway's environment.
     Env(String),
     /// In a file, without the white space around it.
@@ -20,7 +20,7 @@ pub enum KeyPlace {
     Keyring(String),
 }
 
-impl fmt::Display for KeyPlace {
+impl fmt::Display for KeyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Env(name) => write!(f, "the environment variable {name}"),
@@ -33,30 +33,30 @@ impl fmt::Display for KeyPlace {
 
 /// A key that can't be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no key in {place}: {problem}")]
+#[error("no key in {location}: {problem}")]
 pub struct KeyError {
     /// Where it should be.
-    pub place: KeyPlace,
+    pub location: KeyLocation,
     /// What is wrong there; never a part of the key.
     pub problem: String,
 }
 
 /// Reads keys from where they are kept.
-pub trait Keys: Send + Sync + 'static {
+pub trait KeyReader: Send + Sync + 'static {
     /// The key that is kept there, as it is now. May block for as long as a small file or the keyring takes.
     ///
     /// # Errors
     /// [`KeyError`] where there is none.
-    fn read(&self, place: &KeyPlace) -> Result<SecretString, KeyError>;
+    fn read(&self, place: &KeyLocation) -> Result<SecretString, KeyError>;
 }
 
 /// Where there are none.
 #[cfg(test)]
-pub(super) struct NoKeys;
+pub(super) struct EmptyKeyReader;
 
 #[cfg(test)]
-impl Keys for NoKeys {
-    fn read(&self, place: &KeyPlace) -> Result<SecretString, KeyError> {
-        Err(KeyError { place: place.clone(), problem: "there are none".to_owned() })
+impl KeyReader for EmptyKeyReader {
+    fn read(&self, place: &KeyLocation) -> Result<SecretString, KeyError> {
+        Err(KeyError { location: place.clone(), problem: "there are none".to_owned() })
     }
 }

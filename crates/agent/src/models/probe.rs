@@ -6,23 +6,23 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, timeout};
 use toolway_models::{
-    Collector, Message, ModelError, ModelErrorKind, ModelEvent, ModelOptions, ModelRequest, Part, ToolCall,
-    ToolChoice, ToolDefinition, ToolSet,
+    MessagePart, ModelError, ModelErrorKind, ModelEvent, ModelMessage, ModelOptions, ModelRequest,
+    ResponseCollector, ToolCall, ToolChoice, ToolDefinition, ToolSet,
 };
 use toolway_types::RawJson;
 
 use super::ModelRef;
-use super::view::{CheckStatus, TestCheck, TestReport};
+use super::view::{ModelCheckStatus, ModelTestCheck, ModelTestReport};
 
 /// How long the whole may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Enough for a model that thinks before it calls.
 const MAX_OUTPUT: u64 = 2048;
 /// How much of what a model said instead is shown, in bytes.
-const SHOWN: usize = 200;
+const MAX_SHOWN_BYTES: usize = 200;
 
 const PING: &str = "ping";
-const WORD: &str = "toolway";
+const EXPECTED_WORD: &str = "toolway";
 const PARAMETERS: &str = r#"{"type":"object","properties":{"word":{"type":"string","description":"The word to send."}},"required":["word"]}"#;
 
 /// What is looked at, in order.
@@ -30,28 +30,29 @@ const CHECKS: [&str; 6] = ["reached", "key", "model", "tool_call", "streaming", 
 
 /// What came back.
 #[derive(Default)]
-struct Seen {
-    collector: Collector,
+struct ProbeObservation {
+    collector: ResponseCollector,
     /// Whether anything came in pieces.
-    in_pieces: bool,
+    is_streamed: bool,
     answered: Option<String>,
     failed: Option<ModelError>,
 }
 
 /// Tries a model. `has_key` is whether a key is sent at all.
-pub(super) async fn probe(model: &ModelRef, has_key: bool) -> TestReport {
+pub(super) async fn probe(model: &ModelRef, has_key: bool) -> ModelTestReport {
     let began = Instant::now();
-    let mut seen = Seen::default();
-    if timeout(PATIENCE, ask(model, &mut seen)).await.is_err() {
-        let message = format!("no whole answer within {} s", PATIENCE.as_secs());
+    let mut seen = ProbeObservation::default();
+    if timeout(TIMEOUT, ask(model, &mut seen)).await.is_err() {
+        let message = format!("no whole answer within {} s", TIMEOUT.as_secs());
         seen.failed =
             Some(ModelError::new(ModelErrorKind::Timeout, Arc::clone(model.provider.name()), message));
     }
-    let checks = judge(seen, model, has_key);
+    let checks = evaluate_checks(seen, model, has_key);
     // A model that answers in one piece, or does not count, can be talked to all the same.
-    let ok =
-        checks.iter().all(|it| it.status != CheckStatus::Failed || matches!(it.check, "streaming" | "usage"));
-    TestReport {
+    let ok = checks
+        .iter()
+        .all(|it| it.status != ModelCheckStatus::Failed || matches!(it.check, "streaming" | "usage"));
+    ModelTestReport {
         name: model.provider.name().to_string(),
         model: Some(model.id.to_string()),
         ok,
@@ -61,21 +62,21 @@ pub(super) async fn probe(model: &ModelRef, has_key: bool) -> TestReport {
 }
 
 /// What there is to say where no model is named.
-pub(super) fn without_model(name: &str, problem: &str) -> TestReport {
+pub(super) fn report_without_model(name: &str, problem: &str) -> ModelTestReport {
     let mut checks: Vec<_> = CHECKS.iter().map(|check| skipped(check)).collect();
     if let Some(check) = checks.iter_mut().find(|it| it.check == "model") {
         *check = failed("model", problem, Some("name one: `toolway models test NAME --model ID`".to_owned()));
     }
-    TestReport { name: name.to_owned(), model: None, ok: false, checks, duration_ms: 0 }
+    ModelTestReport { name: name.to_owned(), model: None, ok: false, checks, duration_ms: 0 }
 }
 
-async fn ask(model: &ModelRef, seen: &mut Seen) {
+async fn ask(model: &ModelRef, seen: &mut ProbeObservation) {
     let ping = ToolDefinition::new(PING, "Send a word and get it back.", RawJson::parse(PARAMETERS).ok());
     let request = ModelRequest {
         model: Arc::clone(&model.id),
         system: String::new(),
-        messages: vec![Message::user(format!(
-            "Call the tool {PING} with the word {WORD:?}, and say nothing else."
+        messages: vec![ModelMessage::user(format!(
+            "Call the tool {PING} with the word {EXPECTED_WORD:?}, and say nothing else."
         ))],
         tools: Arc::new(ToolSet::new(vec![Arc::new(ping)])),
         tool_choice: ToolChoice::Tool(PING.to_owned()),
@@ -86,7 +87,7 @@ async fn ask(model: &ModelRef, seen: &mut Seen) {
     while let Some(event) = answer.next().await {
         match event {
             Ok(event) => {
-                seen.note(&event);
+                seen.record_event(&event);
                 if matches!(event, ModelEvent::Finished(_)) {
                     return;
                 }
@@ -99,30 +100,30 @@ async fn ask(model: &ModelRef, seen: &mut Seen) {
     }
 }
 
-impl Seen {
-    fn note(&mut self, event: &ModelEvent) {
+impl ProbeObservation {
+    fn record_event(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Started { model } => self.answered.clone_from(model),
             ModelEvent::Text(_) | ModelEvent::Thinking(_) | ModelEvent::ToolCallArguments { .. } => {
-                self.in_pieces = true;
+                self.is_streamed = true;
             }
             _ => {}
         }
-        self.collector.take(event);
+        self.collector.add_event(event);
     }
 }
 
-fn judge(seen: Seen, model: &ModelRef, has_key: bool) -> Vec<TestCheck> {
-    let Seen { collector, in_pieces, answered, failed: error } = seen;
-    let collected = collector.end();
+fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> Vec<ModelTestCheck> {
+    let ProbeObservation { collector, is_streamed: in_pieces, answered, failed: error } = seen;
+    let collected = collector.finish();
     let call = collected.parts.iter().find_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
+        MessagePart::ToolCall(call) => Some(call),
         _ => None,
     });
-    let broken = error.as_ref().map(|error| (at_fault(error, call.is_some()), error));
+    let broken = error.as_ref().map(|error| (failed_check(error, call.is_some()), error));
     let passed = |check: &str| match broken {
         None => true,
-        Some((fault, _)) => place(check) < place(fault),
+        Some((fault, _)) => check_index(check) < check_index(fault),
     };
     CHECKS
         .iter()
@@ -133,11 +134,11 @@ fn judge(seen: Seen, model: &ModelRef, has_key: bool) -> Vec<TestCheck> {
             (_, check) if !passed(check) => skipped(check),
             // Without its key nobody was asked.
             (Some(("key", error)), "reached") if error.status.is_none() => {
-                TestCheck { message: "not looked at without the key".to_owned(), ..skipped("reached") }
+                ModelTestCheck { message: "not looked at without the key".to_owned(), ..skipped("reached") }
             }
             (_, "reached") => ok("reached", format!("{} answers", model.provider.name())),
             (_, "key") if !has_key => {
-                TestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }
+                ModelTestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }
             }
             (_, "key") => ok("key", "the key was accepted"),
             (_, "model") => ok("model", answered.clone().unwrap_or_else(|| model.id.to_string())),
@@ -162,7 +163,7 @@ fn judge(seen: Seen, model: &ModelRef, has_key: bool) -> Vec<TestCheck> {
 }
 
 /// The check that a failure belongs to.
-fn at_fault(error: &ModelError, has_call: bool) -> &'static str {
+fn failed_check(error: &ModelError, has_call: bool) -> &'static str {
     use ModelErrorKind as Kind;
     match error.kind {
         Kind::Auth => "key",
@@ -176,14 +177,14 @@ fn at_fault(error: &ModelError, has_call: bool) -> &'static str {
     }
 }
 
-fn place(check: &str) -> usize {
+fn check_index(check: &str) -> usize {
     CHECKS.iter().position(|it| *it == check).unwrap_or(CHECKS.len())
 }
 
-fn tool_call(call: Option<&ToolCall>, parts: &[Part]) -> TestCheck {
+fn tool_call(call: Option<&ToolCall>, parts: &[MessagePart]) -> ModelTestCheck {
     let Some(call) = call else {
-        let said: String = parts.iter().filter_map(Part::as_text).collect();
-        let said = said.get(..said.floor_char_boundary(SHOWN)).unwrap_or_default().trim();
+        let said: String = parts.iter().filter_map(MessagePart::as_text).collect();
+        let said = said.get(..said.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default().trim();
         let message = match said {
             "" => "the model called no tool and said nothing".to_owned(),
             said => format!("the model called no tool and said {said:?}"),
@@ -196,21 +197,21 @@ fn tool_call(call: Option<&ToolCall>, parts: &[Part]) -> TestCheck {
         (PING, Some(_)) if !call.is_cut => ok("tool_call", format!("the model called {PING}")),
         (name, _) => {
             let arguments =
-                call.arguments.get(..call.arguments.floor_char_boundary(SHOWN)).unwrap_or_default();
+                call.arguments.get(..call.arguments.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
             failed("tool_call", format!("the model called {name:?} with {arguments:?}"), None)
         }
     }
 }
 
-fn ok(check: &'static str, message: impl Into<String>) -> TestCheck {
-    TestCheck { check, status: CheckStatus::Ok, message: message.into(), hint: None }
+fn ok(check: &'static str, message: impl Into<String>) -> ModelTestCheck {
+    ModelTestCheck { check, status: ModelCheckStatus::Ok, message: message.into(), hint: None }
 }
 
-fn failed(check: &'static str, message: impl Into<String>, hint: Option<String>) -> TestCheck {
-    TestCheck { check, status: CheckStatus::Failed, message: message.into(), hint }
+fn failed(check: &'static str, message: impl Into<String>, hint: Option<String>) -> ModelTestCheck {
+    ModelTestCheck { check, status: ModelCheckStatus::Failed, message: message.into(), hint }
 }
 
-fn skipped(check: &'static str) -> TestCheck {
+fn skipped(check: &'static str) -> ModelTestCheck {
     let message = "not looked at, since something before it failed".to_owned();
-    TestCheck { check, status: CheckStatus::Skipped, message, hint: None }
+    ModelTestCheck { check, status: ModelCheckStatus::Skipped, message, hint: None }
 }

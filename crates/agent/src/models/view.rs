@@ -40,7 +40,7 @@ pub struct KeyView {
 
 /// What a test found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TestReport {
+pub struct ModelTestReport {
     /// The provider's name.
     pub name: String,
     /// The model that was asked; none where none is set.
@@ -49,18 +49,18 @@ pub struct TestReport {
     /// Whether everything works that must.
     pub ok: bool,
     /// What was looked at, in the order in which it was.
-    pub checks: Vec<TestCheck>,
+    pub checks: Vec<ModelTestCheck>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TestCheck {
+pub struct ModelTestCheck {
     /// What: `reached`, `key`, `model`, `streaming`, `tool_call`, `usage`.
     pub check: &'static str,
     /// How it came out.
-    pub status: CheckStatus,
+    pub status: ModelCheckStatus,
     /// In words.
     pub message: String,
     /// What to do about it.
@@ -71,7 +71,7 @@ pub struct TestCheck {
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CheckStatus {
+pub enum ModelCheckStatus {
     /// It works.
     Ok,
     /// It does not.

@@ -13,7 +13,7 @@ use crate::files::{FileProblem, line_of};
 /// Most prices in one file.
 pub(super) const MAX_PRICES: usize = 20_000;
 /// More than this per million tokens is a slip.
-const DEAREST: f64 = 1e9;
+const MAX_PRICE: f64 = 1e9;
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
     let problem = |at: usize, message: String| FileProblem::new(path, line_of(text, at), message);
@@ -81,7 +81,7 @@ fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
         ("cached", price.cached),
         ("cache_written", price.cache_written),
     ] {
-        if number.is_some_and(|number| !(0.0..=DEAREST).contains(&number)) {
+        if number.is_some_and(|number| !(0.0..=MAX_PRICE).contains(&number)) {
             return Err((place(name), format!("`{name}` must be a price per million tokens, 0 or more")));
         }
     }

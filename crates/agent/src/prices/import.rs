@@ -10,7 +10,7 @@ use crate::files::FileProblem;
 
 /// A table that was taken over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct PriceImport {
     /// The table.
     pub table: PriceTable,
     /// What was left out, and why: a line each.
@@ -19,7 +19,7 @@ pub struct Imported {
 
 /// Why nothing was taken over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
+pub enum PriceImportError {
     /// It is neither the one nor the other.
     #[error("{name} is neither a table of prices (TOML) nor LiteLLM's file of prices (JSON)")]
     Unknown {
@@ -47,25 +47,27 @@ pub enum ImportError {
 ///
 /// # Errors
 /// [`ImportError`]; then there is nothing to be written.
-pub fn import(text: &str, path: &Path, source: &str, date: &str) -> Result<Imported, ImportError> {
+pub fn import(text: &str, path: &Path, source: &str, date: &str) -> Result<PriceImport, PriceImportError> {
     let name = path.display().to_string();
     let found = if text.trim_start().starts_with('{') {
         let json: Option<JsonObject> = serde_json::from_str(text).ok();
-        let file = json.filter(litellm::is_one).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
+        let file = json
+            .filter(litellm::is_litellm_file)
+            .ok_or_else(|| PriceImportError::Unknown { name: name.clone() })?;
         let found = litellm::read(&file, source, date);
-        Imported { table: PriceTable::new("USD", found.prices), notes: found.notes }
+        PriceImport { table: PriceTable::new("USD", found.prices), notes: found.notes }
     } else {
-        let mut table = parse(text, path).map_err(ImportError::Problems)?;
+        let mut table = parse(text, path).map_err(PriceImportError::Problems)?;
         for price in &mut table.prices {
             price.source.get_or_insert_with(|| source.to_owned());
             price.date.get_or_insert_with(|| date.to_owned());
         }
-        Imported { table, notes: Vec::new() }
+        PriceImport { table, notes: Vec::new() }
     };
     let count = found.table.prices.len();
     match count {
-        0 => Err(ImportError::Unknown { name }),
-        _ if count > MAX_PRICES => Err(ImportError::TooMany { name, count }),
+        0 => Err(PriceImportError::Unknown { name }),
+        _ if count > MAX_PRICES => Err(PriceImportError::TooMany { name, count }),
         _ => Ok(found),
     }
 }

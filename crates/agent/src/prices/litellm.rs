@@ -5,16 +5,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolway_types::JsonObject;
 
-use super::{PER, Price};
+use super::{Price, TOKENS_PER_PRICE};
 
 /// Kinds of models that a conversation is had with.
 const MODES: &[&str] = &["chat", "responses"];
 /// The entry that shows what others look like.
-const SAMPLE: &str = "sample_spec";
+const SAMPLE_ENTRY: &str = "sample_spec";
 
 /// What was found in the file.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct LiteLlmPrices {
     pub(super) prices: Vec<Price>,
     /// What was left out, and why.
     pub(super) notes: Vec<String>,
@@ -22,26 +22,27 @@ pub(super) struct Found {
 
 /// The fields of an entry that count.
 #[derive(Deserialize)]
-struct Entry {
+struct LiteLlmEntry {
     litellm_provider: Option<String>,
     mode: Option<String>,
     max_input_tokens: Option<Value>,
 }
 
 /// Whether it looks like such a file.
-pub(super) fn is_one(file: &JsonObject) -> bool {
+pub(super) fn is_litellm_file(file: &JsonObject) -> bool {
     file.values().any(|entry| entry.get("litellm_provider").is_some())
 }
 
 /// Takes over what can be.
-pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> Found {
-    let mut found = Found::default();
-    for (key, entry) in file.iter().filter(|(key, _)| *key != SAMPLE) {
+pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices {
+    let mut found = LiteLlmPrices::default();
+    for (key, entry) in file.iter().filter(|(key, _)| *key != SAMPLE_ENTRY) {
         let Some(fields) = entry.as_object() else {
             found.notes.push(format!("{key}: not an object"));
             continue;
         };
-        let Ok(Entry { litellm_provider, mode, max_input_tokens }) = Entry::deserialize(entry) else {
+        let Ok(LiteLlmEntry { litellm_provider, mode, max_input_tokens }) = LiteLlmEntry::deserialize(entry)
+        else {
             found.notes.push(format!("{key}: its provider or its mode is not a text"));
             continue;
         };
@@ -70,8 +71,8 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> Found {
             source: Some(source.to_owned()),
             date: Some(date.to_owned()),
         };
-        match steps(fields) {
-            Ok(steps) => found.prices.extend(steps.into_iter().map(|step| step.on(&price))),
+        match price_tiers(fields) {
+            Ok(steps) => found.prices.extend(steps.into_iter().map(|step| step.apply_to(&price))),
             Err(why) => {
                 found.notes.push(format!("{key}: {why}"));
                 if context_tokens.is_some() {
@@ -93,7 +94,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> Found {
 
 /// Prices for requests up to a size.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Step {
+struct PriceTier {
     up_to_input: Option<u64>,
     input: Option<f64>,
     output: Option<f64>,
@@ -101,8 +102,8 @@ struct Step {
     cache_written: Option<f64>,
 }
 
-impl Step {
-    fn on(self, price: &Price) -> Price {
+impl PriceTier {
+    fn apply_to(self, price: &Price) -> Price {
         Price {
             input: self.input,
             output: self.output,
@@ -121,13 +122,13 @@ const CACHED: &str = "cache_read_input_token_cost";
 const WRITTEN: &str = "cache_creation_input_token_cost";
 
 /// The prices of a model, the smallest requests first; or why they can't be said.
-fn steps(fields: &JsonObject) -> Result<Vec<Step>, String> {
+fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     if fields.contains_key("tiered_pricing") {
         return Err("its prices come in steps of a form that is not taken over".to_owned());
     }
-    let at = |suffix: &str| -> Result<Step, String> {
+    let at = |suffix: &str| -> Result<PriceTier, String> {
         let price = |name: &str| per_million(fields, &format!("{name}{suffix}"));
-        Ok(Step {
+        Ok(PriceTier {
             up_to_input: None,
             input: price(INPUT)?,
             output: price(OUTPUT)?,
@@ -143,15 +144,15 @@ fn steps(fields: &JsonObject) -> Result<Vec<Step>, String> {
     if thinking.is_some_and(|thinking| Some(thinking) != first.output) {
         return Err("thinking has a price of its own, which can't be said here".to_owned());
     }
-    let mut bounds: Vec<(u64, String)> = fields.keys().filter_map(|key| bound(key)).collect();
+    let mut bounds: Vec<(u64, String)> = fields.keys().filter_map(|key| tier_bound(key)).collect();
     bounds.sort();
     bounds.dedup();
-    let mut steps: Vec<Step> = Vec::with_capacity(bounds.len() + 1);
+    let mut steps: Vec<PriceTier> = Vec::with_capacity(bounds.len() + 1);
     for (tokens, suffix) in bounds {
         let above = at(&suffix)?;
-        steps.push(Step { up_to_input: Some(tokens), ..first });
+        steps.push(PriceTier { up_to_input: Some(tokens), ..first });
         // What is not said above costs what it costs below.
-        first = Step {
+        first = PriceTier {
             up_to_input: None,
             input: above.input.or(first.input),
             output: above.output.or(first.output),
@@ -164,7 +165,7 @@ fn steps(fields: &JsonObject) -> Result<Vec<Step>, String> {
 }
 
 /// The size above which a field's price counts, and how the names of such fields end: `_above_200k_tokens`.
-fn bound(key: &str) -> Option<(u64, String)> {
+fn tier_bound(key: &str) -> Option<(u64, String)> {
     let rest = [INPUT, OUTPUT, CACHED, WRITTEN].iter().find_map(|name| key.strip_prefix(name))?;
     let thousands = rest.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
     let tokens = thousands.parse::<u64>().ok()?.checked_mul(1000)?;
@@ -179,7 +180,7 @@ fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
         Some(other) => other.as_f64(),
     };
     match number {
-        Some(number) if (0.0..1.0).contains(&number) => Ok(Some(rounded(number * PER))),
+        Some(number) if (0.0..1.0).contains(&number) => Ok(Some(rounded(number * TOKENS_PER_PRICE))),
         _ => Err(format!("its {name} is no price")),
     }
 }

@@ -2,7 +2,7 @@
 
 /// Whether a pattern fits a text: `*` is any text, also none, and `?` any one character. Takes time by length times
 /// length at most.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
+pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
     // What follows the last star, and how far the text was tried with it.
     let mut star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
@@ -56,13 +56,13 @@ mod tests {
             ("a*b*c", "a-c-b", false),
             ("[x]", "[x]", true),
         ] {
-            assert_eq!(fits(pattern, text), expected, "{pattern} over {text}");
+            assert_eq!(matches(pattern, text), expected, "{pattern} over {text}");
         }
     }
 
     #[test]
     fn many_stars_over_a_long_text_take_no_time() {
         let pattern = format!("{}b", "*a".repeat(200));
-        assert!(!fits(&pattern, &"a".repeat(10_000)));
+        assert!(!matches(&pattern, &"a".repeat(10_000)));
     }
 }

@@ -14,12 +14,12 @@ fn price(model: &str) -> Price {
     }
 }
 
-fn usage(input: u64, output: u64) -> Usage {
-    Usage { input: Some(input), output: Some(output), ..Usage::default() }
+fn usage(input: u64, output: u64) -> ModelUsage {
+    ModelUsage { input: Some(input), output: Some(output), ..ModelUsage::default() }
 }
 
 #[track_caller]
-fn costs(table: &PriceTable, usage: &Usage, expected: Option<f64>) {
+fn costs(table: &PriceTable, usage: &ModelUsage, expected: Option<f64>) {
     let cost = table.cost("a/m", usage).map(|cost| cost.amount);
     match (cost, expected) {
         (Some(cost), Some(expected)) => assert!((cost - expected).abs() < 1e-12, "{cost} is not {expected}"),
@@ -33,10 +33,10 @@ fn a_cost_is_what_it_is_by_hand() {
     // 1,000,000 · 3 + 200,000 · 15, each per million.
     costs(&table, &usage(1_000_000, 200_000), Some(6.0));
     // 1,000 fresh of 12,000: 0.003 + 9,000 · 0.3 = 0.0027 + 2,000 · 3.75 = 0.0075 + 500 · 15 = 0.0075.
-    let cached = Usage { cached: Some(9_000), cache_written: Some(2_000), ..usage(12_000, 500) };
+    let cached = ModelUsage { cached: Some(9_000), cache_written: Some(2_000), ..usage(12_000, 500) };
     costs(&table, &cached, Some(0.0207));
     // Thinking is part of what is written.
-    costs(&table, &Usage { reasoning: Some(400), ..usage(0, 500) }, Some(0.0075));
+    costs(&table, &ModelUsage { reasoning: Some(400), ..usage(0, 500) }, Some(0.0075));
     assert_eq!(&*table.cost("a/m", &usage(1, 1)).unwrap().currency, "EUR");
 
     // Where the cache has no price, it costs what the rest does.
@@ -47,8 +47,8 @@ fn a_cost_is_what_it_is_by_hand() {
 #[test]
 fn what_is_not_known_is_not_made_up() {
     let table = PriceTable::new("USD", vec![price("a/m")]);
-    costs(&table, &Usage { input: None, ..usage(0, 5) }, None);
-    costs(&table, &Usage { output: None, ..usage(5, 0) }, None);
+    costs(&table, &ModelUsage { input: None, ..usage(0, 5) }, None);
+    costs(&table, &ModelUsage { output: None, ..usage(5, 0) }, None);
     assert_eq!(table.cost("b/m", &usage(1, 1)), None);
     assert_eq!(PriceTable::default().cost("a/m", &usage(1, 1)), None);
 
@@ -57,14 +57,14 @@ fn what_is_not_known_is_not_made_up() {
     // Nothing was written, so nothing is missing.
     costs(&no_output, &usage(1_000_000, 0), Some(3.0));
     let no_input = PriceTable::new("USD", vec![Price { input: None, ..price("a/m") }]);
-    costs(&no_input, &Usage { cached: Some(1_000_000), ..usage(1_000_000, 0) }, Some(0.3));
-    costs(&no_input, &Usage { cached: Some(999_999), ..usage(1_000_000, 0) }, None);
+    costs(&no_input, &ModelUsage { cached: Some(1_000_000), ..usage(1_000_000, 0) }, Some(0.3));
+    costs(&no_input, &ModelUsage { cached: Some(999_999), ..usage(1_000_000, 0) }, None);
 }
 
 #[test]
 fn more_from_the_cache_than_was_read_costs_what_was_read() {
     let table = PriceTable::new("USD", vec![price("a/m")]);
-    let odd = Usage { cached: Some(2_000_000), cache_written: Some(5), ..usage(1_000_000, 0) };
+    let odd = ModelUsage { cached: Some(2_000_000), cache_written: Some(5), ..usage(1_000_000, 0) };
     costs(&table, &odd, Some(0.3));
 }
 

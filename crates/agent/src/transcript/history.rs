@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use toolway_models::{Message, MessageRole, Part, ToolCall};
-use toolway_store::{MessageRecord, NewMessage, Sessions, Store, StoreError, StoredRole};
+use toolway_models::{MessagePart, MessageRole, ModelMessage, ToolCall};
+use toolway_store::{MessageRecord, NewMessage, SessionRepository, Store, StoreError, StoredRole};
 use toolway_types::{CallId, Outcome};
 
-use super::part::{self, Read};
+use super::part::{self, TranscriptPart};
 
 /// Most bytes of history that are taken into memory; what is older is left out, as if it had been summarised away.
 const MAX_LOADED: usize = 64 << 20;
@@ -16,17 +16,17 @@ const PAGE: usize = 256;
 const MAX_LOOKED_UP: usize = 256;
 
 /// What stands before a summary.
-const SUMMARY_HEAD: &str = "[What was said before this, in short]";
+const SUMMARY_PREFIX: &str = "[What was said before this, in short]";
 
 /// A message with where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// Its number in the session.
     pub seq: u64,
     /// The turn in which it was said.
     pub turn: String,
     /// The message.
-    pub message: Message,
+    pub message: ModelMessage,
     /// Whether it ended before it was whole.
     pub is_cut: bool,
     /// When it was kept, in milliseconds since the Unix epoch.
@@ -37,21 +37,21 @@ pub struct Entry {
 
 /// A message as it is stored.
 #[must_use]
-pub fn stored(message: &Message, is_cut: bool) -> NewMessage {
+pub fn stored_message(message: &ModelMessage, is_cut: bool) -> NewMessage {
     let role = match message.role {
         MessageRole::User => StoredRole::User,
         MessageRole::Assistant => StoredRole::Assistant,
         MessageRole::Tool => StoredRole::Tool,
     };
-    NewMessage { role, parts: part::write(&message.parts), text: message.text(), is_cut }
+    NewMessage { role, parts: part::encode_parts(&message.parts), text: message.text(), is_cut }
 }
 
 /// A summary of the messages up to a number, as it is stored: a message of its own in the session.
 #[must_use]
-pub fn summary(text: &str, through: u64) -> NewMessage {
+pub fn summary_message(text: &str, through: u64) -> NewMessage {
     NewMessage {
         role: StoredRole::Assistant,
-        parts: part::write_summary(text, through),
+        parts: part::encode_summary(text, through),
         text: text.to_owned(),
         is_cut: false,
     }
@@ -59,18 +59,18 @@ pub fn summary(text: &str, through: u64) -> NewMessage {
 
 /// A stored message as it was said. What of it can't be read is a text that says so.
 #[must_use]
-pub fn read(record: &MessageRecord) -> Entry {
+pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
     let mut role = match record.role {
         StoredRole::User => MessageRole::User,
         StoredRole::Assistant => MessageRole::Assistant,
         StoredRole::Tool => MessageRole::Tool,
     };
     let mut summary_through = None;
-    let parts = part::read(&record.parts).into_iter().map(|read| match read {
-        Read::Part(part) => part,
-        Read::Summary { text, through } => {
+    let parts = part::decode_parts(&record.parts).into_iter().map(|read| match read {
+        TranscriptPart::Part(part) => part,
+        TranscriptPart::Summary { text, through } => {
             summary_through = Some(through);
-            Part::text(format!("{SUMMARY_HEAD}\n{text}"))
+            MessagePart::text(format!("{SUMMARY_PREFIX}\n{text}"))
         }
     });
     let parts = parts.collect();
@@ -78,10 +78,10 @@ pub fn read(record: &MessageRecord) -> Entry {
         // Told to a model it stands first, where a person speaks.
         role = MessageRole::User;
     }
-    Entry {
+    TranscriptEntry {
         seq: record.seq,
         turn: record.turn.clone(),
-        message: Message { role, parts },
+        message: ModelMessage { role, parts },
         is_cut: record.is_cut,
         created_ms: record.created_ms,
         summary_through,
@@ -93,12 +93,19 @@ pub fn read(record: &MessageRecord) -> Entry {
 ///
 /// # Errors
 /// Where the store can't be read.
-pub async fn load(sessions: &Sessions<'_>, session: &str) -> Result<Vec<Entry>, StoreError> {
+pub async fn load(
+    sessions: &SessionRepository<'_>,
+    session: &str,
+) -> Result<Vec<TranscriptEntry>, StoreError> {
     load_within(sessions, session, MAX_LOADED).await
 }
 
-async fn load_within(sessions: &Sessions<'_>, session: &str, most: usize) -> Result<Vec<Entry>, StoreError> {
-    let mut newest_first: Vec<Entry> = Vec::new();
+async fn load_within(
+    sessions: &SessionRepository<'_>,
+    session: &str,
+    most: usize,
+) -> Result<Vec<TranscriptEntry>, StoreError> {
+    let mut newest_first: Vec<TranscriptEntry> = Vec::new();
     let mut covered = 0;
     let (mut before, mut bytes, mut persons) = (None, 0_usize, false);
     'reading: loop {
@@ -112,8 +119,8 @@ async fn load_within(sessions: &Sessions<'_>, session: &str, most: usize) -> Res
             if is_enough && record.role != StoredRole::User {
                 continue;
             }
-            let entry = read(record);
-            persons |= is_a_persons(&entry);
+            let entry = entry_from_record(record);
+            persons |= is_user_message(&entry);
             covered = covered.max(entry.summary_through.unwrap_or(0));
             newest_first.push(entry);
         }
@@ -129,22 +136,22 @@ async fn load_within(sessions: &Sessions<'_>, session: &str, most: usize) -> Res
 /// What a model is told: the newest summary first, where there is one, then the person's last message, if the summary
 /// covers it, and then what it does not cover. Not mended.
 #[must_use]
-pub fn for_model(entries: &[Entry]) -> Vec<Message> {
-    told(entries).into_iter().map(|entry| entry.message.clone()).collect()
+pub fn for_model(entries: &[TranscriptEntry]) -> Vec<ModelMessage> {
+    entries_for_model(entries).into_iter().map(|entry| entry.message.clone()).collect()
 }
 
 /// The entries of [`for_model`].
-pub(crate) fn told(entries: &[Entry]) -> Vec<&Entry> {
+pub(crate) fn entries_for_model(entries: &[TranscriptEntry]) -> Vec<&TranscriptEntry> {
     let newest = entries.iter().rev().find(|entry| entry.summary_through.is_some());
     let covered = newest.and_then(|entry| entry.summary_through).unwrap_or(0);
-    let last_said = entries.iter().rev().find(|entry| is_a_persons(entry)).map(|entry| entry.seq);
-    let stays = |entry: &&Entry| {
+    let last_said = entries.iter().rev().find(|entry| is_user_message(entry)).map(|entry| entry.seq);
+    let stays = |entry: &&TranscriptEntry| {
         entry.summary_through.is_none() && (entry.seq > covered || Some(entry.seq) == last_said)
     };
     newest.into_iter().chain(entries.iter().filter(stays)).collect()
 }
 
-fn is_a_persons(entry: &Entry) -> bool {
+fn is_user_message(entry: &TranscriptEntry) -> bool {
     entry.message.role == MessageRole::User && entry.summary_through.is_none()
 }
 
@@ -153,20 +160,23 @@ fn is_a_persons(entry: &Entry) -> bool {
 ///
 /// # Errors
 /// Where the store can't be read.
-pub async fn lost_outcomes(store: &Store, entries: &[Entry]) -> Result<HashMap<CallId, Outcome>, StoreError> {
+pub async fn lost_outcomes(
+    store: &Store,
+    entries: &[TranscriptEntry],
+) -> Result<HashMap<CallId, Outcome>, StoreError> {
     let parts = || entries.iter().flat_map(|entry| &entry.message.parts);
     let mut open: HashMap<CallId, &ToolCall> = HashMap::new();
     for part in parts() {
         match part {
-            Part::ToolCall(call) => drop(open.insert(call.id, call)),
-            Part::ToolResult(result) => drop(open.remove(&result.call_id)),
+            MessagePart::ToolCall(call) => drop(open.insert(call.id, call)),
+            MessagePart::ToolResult(result) => drop(open.remove(&result.call_id)),
             _ => {}
         }
     }
     let mut found = HashMap::new();
     for id in open.into_keys().take(MAX_LOOKED_UP) {
         let call = store.calls().get(id).await?;
-        if let Some(outcome) = call.and_then(|call| part::outcome(&call.outcome?)) {
+        if let Some(outcome) = call.and_then(|call| part::outcome_from_envelope(&call.outcome?)) {
             found.insert(id, outcome);
         }
     }

@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolway_models::{Opaque, Part, ToolCall, ToolResult};
+use toolway_models::{MessagePart, OpaqueState, ToolCall, ToolResult};
 use toolway_types::{
-    CallId, Code, ContentPart, Envelope, JsonObject, Outcome, RawJson, ToolError, ToolOutput,
+    CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput,
 };
 
 /// Most characters of what is said of a part that can't be read.
@@ -29,11 +29,11 @@ const NOTE_CHARS: usize = 200;
 /// A part on its way into the store.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Written<'p> {
+enum StoredPart<'p> {
     Text {
         text: &'p str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        opaque: Option<&'p Opaque>,
+        opaque: Option<&'p OpaqueState>,
     },
     Image {
         data: &'p str,
@@ -43,7 +43,7 @@ enum Written<'p> {
     Thinking {
         text: &'p str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        opaque: Option<&'p Opaque>,
+        opaque: Option<&'p OpaqueState>,
     },
     ToolCall {
         call_id: CallId,
@@ -52,13 +52,13 @@ enum Written<'p> {
         #[serde(skip_serializing_if = "is_false")]
         cut: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        opaque: Option<&'p Opaque>,
+        opaque: Option<&'p OpaqueState>,
     },
     ToolResult {
         call_id: CallId,
         name: &'p str,
         #[serde(flatten)]
-        outcome: WrittenOutcome<'p>,
+        outcome: StoredOutcome<'p>,
     },
     Summary {
         text: &'p str,
@@ -68,13 +68,13 @@ enum Written<'p> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum WrittenOutcome<'p> {
+enum StoredOutcome<'p> {
     /// The envelope says it all.
-    Plain(Envelope<'p>),
+    Plain(ResultEnvelope<'p>),
     /// It does not.
     Exact {
         status: &'static str,
-        result: ExactResult<'p>,
+        result: StoredExactResult<'p>,
         content: &'p [ContentPart],
         structured: bool,
         whole: bool,
@@ -83,14 +83,14 @@ enum WrittenOutcome<'p> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum ExactResult<'p> {
+enum StoredExactResult<'p> {
     Structured(&'p RawJson),
     Text(String),
 }
 
 /// A part as it stands in the store: the fields of all kinds, so that what others wrote is read as the text it is.
 #[derive(Deserialize)]
-struct Fields {
+struct StoredPartFields {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
@@ -102,13 +102,13 @@ struct Fields {
     arguments: Option<String>,
     #[serde(default)]
     cut: bool,
-    opaque: Option<Opaque>,
+    opaque: Option<OpaqueState>,
     through: Option<u64>,
 }
 
 /// An envelope as it stands in the store, or in the record of a call.
 #[derive(Deserialize)]
-struct OutcomeFields {
+struct StoredOutcomeFields {
     status: String,
     #[serde(default)]
     result: RawJson,
@@ -138,9 +138,9 @@ struct OutcomeFields {
 
 /// What a stored part is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Read {
+pub enum TranscriptPart {
     /// A part of a message.
-    Part(Part),
+    Part(MessagePart),
     /// A summary of the messages up to a number.
     Summary {
         /// The summary.
@@ -152,23 +152,23 @@ pub enum Read {
 
 /// Some parts as the JSON array that is stored.
 #[must_use]
-pub fn write(parts: &[Part]) -> RawJson {
-    let written: Vec<Written<'_>> = parts.iter().map(|part| Written::of(part, true)).collect();
+pub fn encode_parts(parts: &[MessagePart]) -> RawJson {
+    let written: Vec<StoredPart<'_>> = parts.iter().map(|part| StoredPart::of(part, true)).collect();
     RawJson::from_value(&written).unwrap_or_else(|_| empty())
 }
 
 /// A summary as the JSON array that is stored.
 #[must_use]
-pub fn write_summary(text: &str, through: u64) -> RawJson {
-    RawJson::from_value(&[Written::Summary { text, through }]).unwrap_or_else(|_| empty())
+pub fn encode_summary(text: &str, through: u64) -> RawJson {
+    RawJson::from_value(&[StoredPart::Summary { text, through }]).unwrap_or_else(|_| empty())
 }
 
 /// Stored parts. One that can't be read becomes a text that says so.
 #[must_use]
-pub fn read(parts: &RawJson) -> Vec<Read> {
+pub fn decode_parts(parts: &RawJson) -> Vec<TranscriptPart> {
     match parts.to::<Vec<RawJson>>() {
-        Ok(parts) => parts.iter().map(read_one).collect(),
-        Err(_) => vec![note(parts)],
+        Ok(parts) => parts.iter().map(decode_part).collect(),
+        Err(_) => vec![unreadable_placeholder(parts)],
     }
 }
 
@@ -176,14 +176,14 @@ pub fn read(parts: &RawJson) -> Vec<Read> {
 #[must_use]
 pub fn public_parts(parts: &RawJson) -> Vec<RawJson> {
     let Ok(stored) = parts.to::<Vec<RawJson>>() else { return Vec::new() };
-    stored.iter().map(public).collect()
+    stored.iter().map(public_part).collect()
 }
 
-fn public(stored: &RawJson) -> RawJson {
-    let written = match known(stored) {
-        Some(Read::Part(part)) => RawJson::from_value(&Written::of(&part, false)).ok(),
-        Some(Read::Summary { text, through }) => {
-            RawJson::from_value(&Written::Summary { text: &text, through }).ok()
+fn public_part(stored: &RawJson) -> RawJson {
+    let written = match decode_known_part(stored) {
+        Some(TranscriptPart::Part(part)) => RawJson::from_value(&StoredPart::of(&part, false)).ok(),
+        Some(TranscriptPart::Summary { text, through }) => {
+            RawJson::from_value(&StoredPart::Summary { text: &text, through }).ok()
         }
         // A newer version's: all but what is never shown.
         None => stored.to::<JsonObject>().ok().map(|mut fields| {
@@ -198,50 +198,50 @@ fn empty() -> RawJson {
     RawJson::from(&Value::Array(Vec::new()))
 }
 
-impl<'p> Written<'p> {
+impl<'p> StoredPart<'p> {
     /// As it is stored, or as it is shown.
-    fn of(part: &'p Part, stored: bool) -> Self {
-        let kept = |opaque: &'p Option<Opaque>| opaque.as_ref().filter(|_| stored);
+    fn of(part: &'p MessagePart, stored: bool) -> Self {
+        let kept = |opaque: &'p Option<OpaqueState>| opaque.as_ref().filter(|_| stored);
         match part {
-            Part::Text { text, opaque } => Self::Text { text, opaque: kept(opaque) },
-            Part::Image { data, mime_type } => Self::Image { data, mime_type },
-            Part::Thinking { text, opaque } => Self::Thinking { text, opaque: kept(opaque) },
-            Part::ToolCall(call) => Self::ToolCall {
+            MessagePart::Text { text, opaque } => Self::Text { text, opaque: kept(opaque) },
+            MessagePart::Image { data, mime_type } => Self::Image { data, mime_type },
+            MessagePart::Thinking { text, opaque } => Self::Thinking { text, opaque: kept(opaque) },
+            MessagePart::ToolCall(call) => Self::ToolCall {
                 call_id: call.id,
                 name: &call.name,
                 arguments: &call.arguments,
                 cut: call.is_cut,
                 opaque: kept(&call.opaque),
             },
-            Part::ToolResult(result) => Self::ToolResult {
+            MessagePart::ToolResult(result) => Self::ToolResult {
                 call_id: result.call_id,
                 name: &result.name,
-                outcome: WrittenOutcome::of(&result.outcome, stored),
+                outcome: StoredOutcome::of(&result.outcome, stored),
             },
         }
     }
 }
 
-impl<'p> WrittenOutcome<'p> {
+impl<'p> StoredOutcome<'p> {
     fn of(outcome: &'p Outcome, stored: bool) -> Self {
         match outcome {
-            Outcome::Success(output) if stored && !is_said_by_envelope(output) => Self::Exact {
+            Outcome::Success(output) if stored && !is_lossless_in_envelope(output) => Self::Exact {
                 status: "success",
                 result: match &output.structured {
-                    Some(value) => ExactResult::Structured(value),
-                    None => ExactResult::Text(output.joined_text()),
+                    Some(value) => StoredExactResult::Structured(value),
+                    None => StoredExactResult::Text(output.joined_text()),
                 },
                 content: &output.content,
                 structured: output.structured.is_some(),
                 whole: true,
             },
-            _ => Self::Plain(Envelope(outcome)),
+            _ => Self::Plain(ResultEnvelope(outcome)),
         }
     }
 }
 
 /// Whether the envelope's fields give the same output back.
-fn is_said_by_envelope(output: &ToolOutput) -> bool {
+fn is_lossless_in_envelope(output: &ToolOutput) -> bool {
     let no_text = |parts: &[ContentPart]| parts.iter().all(|part| part.as_text().is_none());
     match (&output.structured, output.content.as_slice()) {
         (Some(value), parts) => value.to::<String>().is_err() && no_text(parts),
@@ -251,37 +251,39 @@ fn is_said_by_envelope(output: &ToolOutput) -> bool {
     }
 }
 
-pub(crate) fn read_one(stored: &RawJson) -> Read {
-    known(stored).unwrap_or_else(|| note(stored))
+pub(crate) fn decode_part(stored: &RawJson) -> TranscriptPart {
+    decode_known_part(stored).unwrap_or_else(|| unreadable_placeholder(stored))
 }
 
 /// A part of a kind that this version knows.
-fn known(stored: &RawJson) -> Option<Read> {
-    let fields: Fields = stored.to().ok()?;
+fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
+    let fields: StoredPartFields = stored.to().ok()?;
     let part = match fields.kind.as_str() {
-        "text" => Part::Text { text: fields.text?, opaque: fields.opaque },
-        "image" => Part::Image { data: fields.data?, mime_type: fields.mime_type? },
-        "thinking" => Part::Thinking { text: fields.text.unwrap_or_default(), opaque: fields.opaque },
-        "tool_call" => Part::ToolCall(ToolCall {
+        "text" => MessagePart::Text { text: fields.text?, opaque: fields.opaque },
+        "image" => MessagePart::Image { data: fields.data?, mime_type: fields.mime_type? },
+        "thinking" => MessagePart::Thinking { text: fields.text.unwrap_or_default(), opaque: fields.opaque },
+        "tool_call" => MessagePart::ToolCall(ToolCall {
             id: fields.call_id?,
             name: fields.name?,
             arguments: fields.arguments?,
             is_cut: fields.cut,
             opaque: fields.opaque,
         }),
-        "tool_result" => {
-            Part::ToolResult(ToolResult::new(fields.call_id?, fields.name?, Arc::new(outcome(stored)?)))
-        }
-        "summary" => return Some(Read::Summary { text: fields.text?, through: fields.through? }),
+        "tool_result" => MessagePart::ToolResult(ToolResult::new(
+            fields.call_id?,
+            fields.name?,
+            Arc::new(outcome_from_envelope(stored)?),
+        )),
+        "summary" => return Some(TranscriptPart::Summary { text: fields.text?, through: fields.through? }),
         _ => return None,
     };
-    Some(Read::Part(part))
+    Some(TranscriptPart::Part(part))
 }
 
 /// The outcome that an envelope came from: one that is stored here, or in the record of a call.
 #[must_use]
-pub fn outcome(envelope: &RawJson) -> Option<Outcome> {
-    let fields: OutcomeFields = envelope.to().ok()?;
+pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
+    let fields: StoredOutcomeFields = envelope.to().ok()?;
     if fields.status != "success" {
         let code = fields.code.as_deref().and_then(Code::from_name).unwrap_or(Code::ToolFailed);
         let message = if fields.cut { cut_text(&fields) } else { fields.message };
@@ -310,12 +312,12 @@ pub fn outcome(envelope: &RawJson) -> Option<Outcome> {
     Some(Outcome::Success(output))
 }
 
-fn cut_text(fields: &OutcomeFields) -> String {
+fn cut_text(fields: &StoredOutcomeFields) -> String {
     format!("{}\n[only the start of {} bytes was kept]", fields.start, fields.of)
 }
 
 /// What stands in the place of something that can't be read: its kind, and its text where it has one.
-fn note(stored: &RawJson) -> Read {
+fn unreadable_placeholder(stored: &RawJson) -> TranscriptPart {
     let fields: JsonObject = stored.to().unwrap_or_default();
     let of = |name: &str| fields.get(name).and_then(Value::as_str);
     let kind: String = of("type").unwrap_or("?").chars().take(NOTE_CHARS).collect();
@@ -324,7 +326,7 @@ fn note(stored: &RawJson) -> Read {
         text.push('\n');
         text.push_str(more);
     }
-    Read::Part(Part::text(text))
+    TranscriptPart::Part(MessagePart::text(text))
 }
 
 fn is_false(flag: &bool) -> bool {

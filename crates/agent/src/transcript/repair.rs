@@ -11,62 +11,67 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use toolway_models::{Message, MessageRole, Opaque, Part, ToolCall, ToolResult};
+use toolway_models::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
 use toolway_types::{CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ToolError, ToolOutput};
 
 /// What was mended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct RepairSummary {
     /// Whether anything was.
     pub changed: bool,
     /// Calls that had no result.
-    pub unanswered: usize,
+    pub unanswered_calls: usize,
     /// Results that no call asked for, or that came twice.
-    pub unasked: usize,
+    pub orphaned_results: usize,
     /// Calls with an id that another had.
-    pub renamed: usize,
+    pub renamed_calls: usize,
 }
 
 /// Mends a conversation. `known` tells the outcome of a call whose result is missing, where somebody knows it: the
 /// record of calls does, where the gateway stopped between a call's end and the next message.
-pub fn repair(messages: &mut Vec<Message>, known: &dyn Fn(&ToolCall) -> Option<Outcome>) -> Mended {
+pub fn repair(
+    messages: &mut Vec<ModelMessage>,
+    known: &dyn Fn(&ToolCall) -> Option<Outcome>,
+) -> RepairSummary {
     if is_whole(messages) {
-        return Mended::default();
+        return RepairSummary::default();
     }
-    let pieces = sort_out(std::mem::take(messages));
-    let mut mender = Mender::of(pieces.iter());
-    mender.mended.changed = true;
+    let pieces = split_segments(std::mem::take(messages));
+    let mut mender = TranscriptRepairer::new(pieces.iter());
+    mender.summary.changed = true;
     for (at, piece) in pieces.into_iter().enumerate() {
         match piece {
-            Piece::Said(message) => messages.push(message),
-            Piece::Answer(mut message) => {
+            TranscriptSegment::Message(message) => messages.push(message),
+            TranscriptSegment::Answer(mut message) => {
                 let calls = message.parts.iter_mut().filter_map(|part| match part {
-                    Part::ToolCall(call) => Some(call),
+                    MessagePart::ToolCall(call) => Some(call),
                     _ => None,
                 });
-                let parts = calls.map(|call| Part::ToolResult(mender.answer(at, call, known))).collect();
+                let parts = calls
+                    .map(|call| MessagePart::ToolResult(mender.result_for_call(at, call, known)))
+                    .collect();
                 messages.push(message);
-                messages.push(Message { role: MessageRole::Tool, parts });
+                messages.push(ModelMessage { role: MessageRole::Tool, parts });
             }
-            Piece::Result(_) => {
-                if let Some(left) = mender.left(at) {
-                    messages.push(Message { role: MessageRole::User, parts: as_text(&left) });
+            TranscriptSegment::Result(_) => {
+                if let Some(left) = mender.leftover_result(at) {
+                    messages.push(ModelMessage { role: MessageRole::User, parts: as_text(&left) });
                 }
             }
         }
     }
-    mender.mended
+    mender.summary
 }
 
 /// Whether a conversation needs no mending.
 #[must_use]
-pub fn is_whole(messages: &[Message]) -> bool {
+pub fn is_whole(messages: &[ModelMessage]) -> bool {
     let mut ids = HashSet::new();
     let mut rest = messages;
     while let [message, after @ ..] = rest {
         rest = after;
-        let is_empty = message.parts.is_empty() || message.parts.iter().any(is_nothing);
-        if is_empty || !message.parts.iter().all(|part| belongs(part, message.role)) {
+        let is_empty = message.parts.is_empty() || message.parts.iter().any(is_empty_part);
+        if is_empty || !message.parts.iter().all(|part| is_allowed_in_role(part, message.role)) {
             return false;
         }
         let calls: Vec<CallId> = message.tool_calls().map(|call| call.id).collect();
@@ -78,8 +83,8 @@ pub fn is_whole(messages: &[Message]) -> bool {
             continue;
         }
         let [results, after @ ..] = rest else { return false };
-        let of = |part: &Part| match part {
-            Part::ToolResult(result) => Some(result.call_id),
+        let of = |part: &MessagePart| match part {
+            MessagePart::ToolResult(result) => Some(result.call_id),
             _ => None,
         };
         let answered = results.parts.iter().map(of);
@@ -92,57 +97,61 @@ pub fn is_whole(messages: &[Message]) -> bool {
 }
 
 /// Whether a part may stand in a message of a role.
-fn belongs(part: &Part, role: MessageRole) -> bool {
+fn is_allowed_in_role(part: &MessagePart, role: MessageRole) -> bool {
     match part {
-        Part::Text { .. } | Part::Image { .. } => role != MessageRole::Tool,
-        Part::Thinking { .. } | Part::ToolCall(_) => role == MessageRole::Assistant,
-        Part::ToolResult(_) => role == MessageRole::Tool,
+        MessagePart::Text { .. } | MessagePart::Image { .. } => role != MessageRole::Tool,
+        MessagePart::Thinking { .. } | MessagePart::ToolCall(_) => role == MessageRole::Assistant,
+        MessagePart::ToolResult(_) => role == MessageRole::Tool,
     }
 }
 
 /// Whether there is nothing in a part.
-fn is_nothing(part: &Part) -> bool {
+fn is_empty_part(part: &MessagePart) -> bool {
     match part {
-        Part::Text { text, opaque } | Part::Thinking { text, opaque } => text.is_empty() && opaque.is_none(),
+        MessagePart::Text { text, opaque } | MessagePart::Thinking { text, opaque } => {
+            text.is_empty() && opaque.is_none()
+        }
         _ => false,
     }
 }
 
 /// A stretch of a conversation.
-enum Piece {
+enum TranscriptSegment {
     /// A message without calls and results.
-    Said(Message),
+    Message(ModelMessage),
     /// A model's message with calls.
-    Answer(Message),
+    Answer(ModelMessage),
     /// A result, wherever it stood.
     Result(ToolResult),
 }
 
 /// Takes a conversation apart: in each message only what belongs there, results by themselves.
-fn sort_out(messages: Vec<Message>) -> Vec<Piece> {
+fn split_segments(messages: Vec<ModelMessage>) -> Vec<TranscriptSegment> {
     let mut pieces = Vec::with_capacity(messages.len());
     for message in messages {
         let mut results = Vec::new();
         // What does not belong into results is a person's, since it can't be said of whom else it is.
         let role = if message.role == MessageRole::Tool { MessageRole::User } else { message.role };
-        let mut kept = Message { role, parts: Vec::with_capacity(message.parts.len()) };
-        for part in message.parts.into_iter().filter(|part| !is_nothing(part)) {
+        let mut kept = ModelMessage { role, parts: Vec::with_capacity(message.parts.len()) };
+        for part in message.parts.into_iter().filter(|part| !is_empty_part(part)) {
             match part {
-                Part::ToolResult(result) => results.push(Piece::Result(result)),
-                part if belongs(&part, role) => kept.parts.push(part),
-                Part::Thinking { text, .. } if text.is_empty() => {}
-                Part::Thinking { text, .. } => kept.parts.push(Part::text(text)),
-                Part::ToolCall(call) => {
+                MessagePart::ToolResult(result) => results.push(TranscriptSegment::Result(result)),
+                part if is_allowed_in_role(&part, role) => kept.parts.push(part),
+                MessagePart::Thinking { text, .. } if text.is_empty() => {}
+                MessagePart::Thinking { text, .. } => kept.parts.push(MessagePart::text(text)),
+                MessagePart::ToolCall(call) => {
                     let text = format!("[A call of the tool {}]\n{}", call.name, call.arguments);
-                    kept.parts.push(Part::text(text));
+                    kept.parts.push(MessagePart::text(text));
                 }
-                Part::Text { .. } | Part::Image { .. } => {}
+                MessagePart::Text { .. } | MessagePart::Image { .. } => {}
             }
         }
         let said = match kept.parts.as_slice() {
             [] => None,
-            parts if parts.iter().any(|part| matches!(part, Part::ToolCall(_))) => Some(Piece::Answer(kept)),
-            _ => Some(Piece::Said(kept)),
+            parts if parts.iter().any(|part| matches!(part, MessagePart::ToolCall(_))) => {
+                Some(TranscriptSegment::Answer(kept))
+            }
+            _ => Some(TranscriptSegment::Message(kept)),
         };
         // Results in a message of results come first: what stands beside them is no part of the answer.
         if message.role == MessageRole::Tool {
@@ -157,8 +166,8 @@ fn sort_out(messages: Vec<Message>) -> Vec<Piece> {
 }
 
 /// What is known while a conversation is put together again.
-struct Mender {
-    mended: Mended,
+struct TranscriptRepairer {
+    summary: RepairSummary,
     /// Results that nobody took yet, by their places.
     results: HashMap<usize, ToolResult>,
     /// By id: the places of its results, and of the messages with a call of it.
@@ -168,10 +177,10 @@ struct Mender {
     taken: HashMap<CallId, Arc<Outcome>>,
 }
 
-impl Mender {
-    fn of<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Self {
+impl TranscriptRepairer {
+    fn new<'p>(pieces: impl Iterator<Item = &'p TranscriptSegment>) -> Self {
         let mut mender = Self {
-            mended: Mended::default(),
+            summary: RepairSummary::default(),
             results: HashMap::new(),
             places: HashMap::new(),
             used: HashSet::new(),
@@ -179,13 +188,13 @@ impl Mender {
         };
         for (at, piece) in pieces.enumerate() {
             match piece {
-                Piece::Said(_) => {}
-                Piece::Answer(message) => {
+                TranscriptSegment::Message(_) => {}
+                TranscriptSegment::Answer(message) => {
                     for call in message.tool_calls() {
                         mender.places.entry(call.id).or_default().1.push(at);
                     }
                 }
-                Piece::Result(result) => {
+                TranscriptSegment::Result(result) => {
                     mender.places.entry(result.call_id).or_default().0.push(at);
                     mender.results.insert(at, result.clone());
                 }
@@ -196,7 +205,7 @@ impl Mender {
 
     /// The result of a call in the message at a place: the first that follows it, but for those that follow a later
     /// call of the same id.
-    fn answer(
+    fn result_for_call(
         &mut self,
         at: usize,
         call: &mut ToolCall,
@@ -204,8 +213,8 @@ impl Mender {
     ) -> ToolResult {
         let result = self.take(at, call.id);
         let outcome = result.map(|result| result.outcome).unwrap_or_else(|| {
-            self.mended.unanswered += 1;
-            Arc::new(known(call).unwrap_or_else(|| lost(call)))
+            self.summary.unanswered_calls += 1;
+            Arc::new(known(call).unwrap_or_else(|| unknown_outcome(call)))
         });
         self.taken.insert(call.id, Arc::clone(&outcome));
         if !self.used.insert(call.id) {
@@ -224,7 +233,7 @@ impl Mender {
 
     /// Gives a call an id that no other has: always the same for the same conversation.
     fn rename(&mut self, call: &mut ToolCall) {
-        self.mended.renamed += 1;
+        self.summary.renamed_calls += 1;
         let taken = |id: &CallId| self.used.contains(id) || self.places.contains_key(id);
         let mut id = call.id;
         while taken(&id) {
@@ -238,26 +247,26 @@ impl Mender {
     }
 
     /// A result that no call took, unless it says what a call was told already.
-    fn left(&mut self, at: usize) -> Option<ToolResult> {
+    fn leftover_result(&mut self, at: usize) -> Option<ToolResult> {
         let result = self.results.remove(&at)?;
-        self.mended.unasked += 1;
+        self.summary.orphaned_results += 1;
         let is_told = self.taken.get(&result.call_id).is_some_and(|outcome| *outcome == result.outcome);
         (!is_told).then_some(result)
     }
 }
 
 /// The provider's own id is another call's too.
-fn without_id(opaque: Opaque) -> Opaque {
+fn without_id(opaque: OpaqueState) -> OpaqueState {
     let Ok(mut fields) = opaque.data.to::<JsonObject>() else { return opaque };
     if fields.remove("id").is_none() {
         return opaque;
     }
-    Opaque { data: RawJson::from(&Value::Object(fields)), ..opaque }
+    OpaqueState { data: RawJson::from(&Value::Object(fields)), ..opaque }
 }
 
 /// The outcome of a call of which nobody knows how it ended.
-fn lost(call: &ToolCall) -> Outcome {
-    let error = if call.is_cut || !are_arguments(&call.arguments) {
+fn unknown_outcome(call: &ToolCall) -> Outcome {
+    let error = if call.is_cut || !is_valid_arguments(&call.arguments) {
         ToolError::new(
             Code::InvalidArguments,
             "The answer ended in the middle of the arguments, so this call did not run",
@@ -266,45 +275,45 @@ fn lost(call: &ToolCall) -> Outcome {
     } else {
         ToolError::new(Code::Cancelled, "The call was interrupted, so its result is not known")
             .with_hint("It may have had its effects; check that before you call it again")
-            .dispatched(true)
+            .with_dispatched(true)
     };
     Outcome::Error(error)
 }
 
 /// Whether a text is what arguments may be: an object, or nothing at all.
-fn are_arguments(text: &str) -> bool {
+fn is_valid_arguments(text: &str) -> bool {
     text.trim().is_empty() || serde_json::from_str::<JsonObject>(text).is_ok()
 }
 
 /// A result as something that is said.
-fn as_text(result: &ToolResult) -> Vec<Part> {
+fn as_text(result: &ToolResult) -> Vec<MessagePart> {
     let head = format!("[A result of the tool {}, whose call is not in this conversation]", result.name);
-    let mut parts = vec![Part::text(head)];
+    let mut parts = vec![MessagePart::text(head)];
     match &*result.outcome {
         Outcome::Success(output) => parts.extend(output_as_text(output)),
         Outcome::Error(error) => {
             let hint = error.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
-            parts.push(Part::text(format!("It failed: {}{hint}", error.message)));
+            parts.push(MessagePart::text(format!("It failed: {}{hint}", error.message)));
         }
     }
-    parts.retain(|part| !is_nothing(part));
+    parts.retain(|part| !is_empty_part(part));
     parts
 }
 
-fn output_as_text(output: &ToolOutput) -> impl Iterator<Item = Part> {
+fn output_as_text(output: &ToolOutput) -> impl Iterator<Item = MessagePart> {
     let content = output.content.iter().map(|part| match part {
-        ContentPart::Text { text } => Part::text(text.clone()),
+        ContentPart::Text { text } => MessagePart::text(text.clone()),
         ContentPart::Image { data, mime_type } => {
-            Part::Image { data: data.clone(), mime_type: mime_type.clone() }
+            MessagePart::Image { data: data.clone(), mime_type: mime_type.clone() }
         }
-        ContentPart::Audio { mime_type, .. } => Part::text(format!("[sound, {mime_type}]")),
+        ContentPart::Audio { mime_type, .. } => MessagePart::text(format!("[sound, {mime_type}]")),
         ContentPart::Resource { resource } => {
             let text = resource.get("text").and_then(Value::as_str);
-            Part::text(text.map_or_else(|| "[a file]".to_owned(), str::to_owned))
+            MessagePart::text(text.map_or_else(|| "[a file]".to_owned(), str::to_owned))
         }
-        ContentPart::ResourceLink { uri, name, .. } => Part::text(format!("{name}: {uri}")),
+        ContentPart::ResourceLink { uri, name, .. } => MessagePart::text(format!("{name}: {uri}")),
     });
-    content.chain(output.structured.iter().map(|value| Part::text(value.get())))
+    content.chain(output.structured.iter().map(|value| MessagePart::text(value.get())))
 }
 
 #[cfg(test)]

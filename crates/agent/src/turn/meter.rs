@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use toolway_models::Usage;
+use toolway_models::ModelUsage;
 
 use crate::definition::TurnLimits;
 use crate::event::{TurnFailure, TurnFailureCode};
@@ -11,21 +11,21 @@ use crate::prices::Cost;
 
 /// What a turn has taken so far.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct TurnMeter {
     limits: TurnLimits,
     began: Instant,
     /// How long persons were waited for.
     waited: Duration,
     pub(super) rounds: u32,
     pub(super) calls: u32,
-    pub(super) usage: Usage,
+    pub(super) usage: ModelUsage,
     spent: f64,
     currency: Option<String>,
     /// How many requests used something that has no known price.
     unpriced: u32,
 }
 
-impl Meter {
+impl TurnMeter {
     pub(super) fn new(limits: TurnLimits) -> Self {
         Self {
             limits,
@@ -33,7 +33,7 @@ impl Meter {
             waited: Duration::ZERO,
             rounds: 0,
             calls: 0,
-            usage: Usage::default(),
+            usage: ModelUsage::default(),
             spent: 0.0,
             currency: None,
             unpriced: 0,
@@ -41,7 +41,7 @@ impl Meter {
     }
 
     /// Adds a request. `answered` is whether an answer came of it.
-    pub(super) fn add(&mut self, usage: Usage, cost: Option<&Cost>, answered: bool) {
+    pub(super) fn add(&mut self, usage: ModelUsage, cost: Option<&Cost>, answered: bool) {
         self.usage = self.usage.plus(usage);
         match cost {
             Some(cost) => {
@@ -54,7 +54,7 @@ impl Meter {
     }
 
     /// Persons were waited for.
-    pub(super) fn waited(&mut self, time: Duration) {
+    pub(super) fn add_waiting(&mut self, time: Duration) {
         self.waited += time;
     }
 
@@ -67,7 +67,7 @@ impl Meter {
     }
 
     /// Whether there is a limit on cost that can't be kept, since a price is not known.
-    pub(super) fn cannot_keep_cost(&self) -> bool {
+    pub(super) fn has_unenforceable_cost_limit(&self) -> bool {
         self.limits.cost.is_some() && self.unpriced > 0
     }
 
@@ -79,10 +79,10 @@ impl Meter {
     }
 
     /// The limit that is reached, before another request.
-    pub(super) fn reached(&self) -> Option<TurnFailure> {
+    pub(super) fn reached_limit(&self) -> Option<TurnFailure> {
         if let Some(rounds) = self.limits.rounds.filter(|most| self.rounds >= *most) {
             let times = if rounds == 1 { "once".to_owned() } else { format!("{rounds} times") };
-            return Some(limit(
+            return Some(limit_failure(
                 format!("the model was asked {times}, which is the most in one turn"),
                 "rounds",
             ));
@@ -90,19 +90,19 @@ impl Meter {
         if let Some(most) = self.limits.cost.filter(|most| self.spent >= *most) {
             let currency = self.currency.as_deref().unwrap_or_default();
             let message = format!("the turn has cost {:.4} {currency}, and may cost {most}", self.spent);
-            return Some(limit(message, "cost"));
+            return Some(limit_failure(message, "cost"));
         }
-        (self.time_left() == Some(Duration::ZERO)).then(|| self.out_of_time())
+        (self.time_left() == Some(Duration::ZERO)).then(|| self.time_limit_failure())
     }
 
     /// What there is to say when the time is used up.
-    pub(super) fn out_of_time(&self) -> TurnFailure {
+    pub(super) fn time_limit_failure(&self) -> TurnFailure {
         let seconds = self.limits.seconds.unwrap_or_default();
-        limit(format!("the turn has taken {seconds} s, which is the most"), "seconds")
+        limit_failure(format!("the turn has taken {seconds} s, which is the most"), "seconds")
     }
 }
 
-fn limit(message: String, field: &str) -> TurnFailure {
+fn limit_failure(message: String, field: &str) -> TurnFailure {
     TurnFailure {
         code: TurnFailureCode::LimitReached,
         message,

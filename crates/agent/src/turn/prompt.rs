@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolway_models::{Message, MessageRole, ModelOptions, ModelRequest, Part, ToolDefinition, ToolSet};
-use toolway_types::{ContentPart, Envelope, Outcome, RawJson};
+use toolway_models::{
+    MessagePart, MessageRole, ModelMessage, ModelOptions, ModelRequest, ToolDefinition, ToolSet,
+};
+use toolway_types::{ContentPart, Outcome, RawJson, ResultEnvelope};
 
 /// The agent's own instructions first, then the caller's.
-pub(super) fn system(agents: &str, callers: &[String]) -> String {
+pub(super) fn system_prompt(agents: &str, callers: &[String]) -> String {
     let all = [agents].into_iter().chain(callers.iter().map(String::as_str));
     let said: Vec<&str> = all.map(str::trim).filter(|text| !text.is_empty()).collect();
     said.join("\n\n")
 }
 
 /// What the caller says takes the place of what the agent says.
-pub(super) fn options(agents: &ModelOptions, callers: &ModelOptions) -> ModelOptions {
+pub(super) fn merge_options(agents: &ModelOptions, callers: &ModelOptions) -> ModelOptions {
     let mut options = agents.clone();
     let ModelOptions {
         max_output_tokens,
@@ -49,12 +51,12 @@ pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
 }
 
 /// Puts a text in the place of each picture, for a model that sees none.
-pub(super) fn leave_pictures_out(messages: &mut [Message]) {
+pub(super) fn replace_images(messages: &mut [ModelMessage]) {
     let words = |mime_type: &str| format!("[A picture ({mime_type}), which this model can't see.]");
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
         match part {
-            Part::Image { mime_type, .. } => *part = Part::text(words(mime_type)),
-            Part::ToolResult(result) => {
+            MessagePart::Image { mime_type, .. } => *part = MessagePart::text(words(mime_type)),
+            MessagePart::ToolResult(result) => {
                 let Outcome::Success(output) = &*result.outcome else { continue };
                 if !output.content.iter().any(|it| matches!(it, ContentPart::Image { .. })) {
                     continue;
@@ -73,29 +75,29 @@ pub(super) fn leave_pictures_out(messages: &mut [Message]) {
 }
 
 /// A request as one JSON object a message, whose `content` is a string.
-pub(super) fn shown(request: &ModelRequest) -> Vec<RawJson> {
+pub(super) fn debug_messages(request: &ModelRequest) -> Vec<RawJson> {
     let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
-    let messages = request.messages.iter().flat_map(shown_message);
+    let messages = request.messages.iter().flat_map(debug_message);
     system.into_iter().chain(messages).map(|message| RawJson::from(&message)).collect()
 }
 
-fn shown_message(message: &Message) -> Vec<Value> {
+fn debug_message(message: &ModelMessage) -> Vec<Value> {
     let role = match message.role {
         MessageRole::User => "user",
         MessageRole::Assistant => "assistant",
-        MessageRole::Tool => return message.parts.iter().filter_map(shown_result).collect(),
+        MessageRole::Tool => return message.parts.iter().filter_map(debug_result).collect(),
     };
     let (mut words, mut calls) = (Vec::new(), Vec::new());
     for part in &message.parts {
         match part {
-            Part::Text { text, .. } => words.push(text.clone()),
-            Part::Image { data, mime_type } => {
+            MessagePart::Text { text, .. } => words.push(text.clone()),
+            MessagePart::Image { data, mime_type } => {
                 words.push(format!("[picture: {mime_type}, {} bytes of base64]", data.len()));
             }
-            Part::ToolCall(call) => {
+            MessagePart::ToolCall(call) => {
                 calls.push(json!({"id": call.id, "name": call.name, "arguments": call.arguments}));
             }
-            Part::Thinking { .. } | Part::ToolResult(_) => {}
+            MessagePart::Thinking { .. } | MessagePart::ToolResult(_) => {}
         }
     }
     let mut shown = json!({"role": role, "content": words.join("\n")});
@@ -105,9 +107,9 @@ fn shown_message(message: &Message) -> Vec<Value> {
     vec![shown]
 }
 
-fn shown_result(part: &Part) -> Option<Value> {
-    let Part::ToolResult(result) = part else { return None };
-    let content = serde_json::to_string(&Envelope(&result.outcome)).unwrap_or_default();
+fn debug_result(part: &MessagePart) -> Option<Value> {
+    let MessagePart::ToolResult(result) = part else { return None };
+    let content = serde_json::to_string(&ResultEnvelope(&result.outcome)).unwrap_or_default();
     Some(json!({"role": "tool", "tool_call_id": result.call_id, "name": result.name, "content": content}))
 }
 
@@ -121,10 +123,10 @@ mod tests {
     #[test]
     fn the_caller_speaks_after_the_agent_and_its_options_count() {
         assert_eq!(
-            system(" Be brief. ", &["".to_owned(), "Speak French.".to_owned()]),
+            system_prompt(" Be brief. ", &["".to_owned(), "Speak French.".to_owned()]),
             "Be brief.\n\nSpeak French."
         );
-        assert_eq!(system("", &[]), "");
+        assert_eq!(system_prompt("", &[]), "");
         let agents = ModelOptions {
             temperature: Some(0.2),
             max_output_tokens: Some(10),
@@ -132,7 +134,7 @@ mod tests {
             ..ModelOptions::default()
         };
         let callers = ModelOptions { temperature: Some(0.9), seed: Some(7), ..ModelOptions::default() };
-        let both = options(&agents, &callers);
+        let both = merge_options(&agents, &callers);
         assert_eq!((both.temperature, both.max_output_tokens, both.seed), (Some(0.9), Some(10), Some(7)));
         assert_eq!(both.stop, ["a"]);
     }
@@ -149,24 +151,24 @@ mod tests {
         };
         let outcome = Arc::new(Outcome::Success(ToolOutput::text("done")));
         let result = ToolResult::new(id, "scan".to_owned(), outcome);
-        let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
+        let picture = MessagePart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
         let request = ModelRequest {
             model: "m".into(),
             system: "Be brief.".to_owned(),
             messages: vec![
-                Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },
-                Message {
+                ModelMessage { role: MessageRole::User, parts: vec![MessagePart::text("Look:"), picture] },
+                ModelMessage {
                     role: MessageRole::Assistant,
-                    parts: vec![Part::text("I look."), Part::ToolCall(call)],
+                    parts: vec![MessagePart::text("I look."), MessagePart::ToolCall(call)],
                 },
-                Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] },
+                ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] },
             ],
             tools: Arc::default(),
             tool_choice: ToolChoice::Auto,
             output: None,
             options: ModelOptions::default(),
         };
-        let shown: Vec<Value> = shown(&request).iter().map(RawJson::to_value).collect();
+        let shown: Vec<Value> = debug_messages(&request).iter().map(RawJson::to_value).collect();
         assert_eq!(
             shown,
             [
@@ -191,14 +193,14 @@ mod tests {
         };
         let outcome = Arc::new(Outcome::Success(output));
         let result = ToolResult::new(CallId::new(), "scan".to_owned(), Arc::clone(&outcome));
-        let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };
+        let picture = MessagePart::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };
         let mut messages = vec![
-            Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },
-            Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] },
+            ModelMessage { role: MessageRole::User, parts: vec![MessagePart::text("Look:"), picture] },
+            ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] },
         ];
-        leave_pictures_out(&mut messages);
+        replace_images(&mut messages);
         assert_eq!(messages[0].text(), "Look:[A picture (image/gif), which this model can't see.]");
-        let Part::ToolResult(result) = &messages[1].parts[0] else { panic!() };
+        let MessagePart::ToolResult(result) = &messages[1].parts[0] else { panic!() };
         let Outcome::Success(told) = &*result.outcome else { panic!() };
         assert_eq!(told.joined_text(), "Here:\n[A picture (image/png), which this model can't see.]");
         assert_ne!(*outcome, *result.outcome, "what is kept stays as it was");

@@ -1,16 +1,16 @@
 use proptest::prelude::*;
-use toolway_android::{Bundle, Value};
+use toolway_android::{Bundle, BundleValue};
 
-use super::{MOST_NESTED, Malformed, Reader, Writer};
+use super::{CodecError, CodecReader, CodecWriter, MAX_NESTED};
 
 fn written(bundle: &Bundle) -> Vec<u8> {
-    let mut writer = Writer::default();
+    let mut writer = CodecWriter::default();
     writer.bundle(bundle).unwrap();
     writer.into_bytes()
 }
 
-fn read(bytes: &[u8]) -> Result<Bundle, Malformed> {
-    let mut reader = Reader::new(bytes);
+fn read(bytes: &[u8]) -> Result<Bundle, CodecError> {
+    let mut reader = CodecReader::new(bytes);
     let bundle = reader.bundle()?;
     reader.end()?;
     Ok(bundle)
@@ -22,9 +22,9 @@ fn the_bytes_are_those_that_java_writes() {
     let bundle = Bundle::new()
         .with("data", "ä")
         .with("int", 258)
-        .with("list", Value::Texts(vec!["x".to_owned()]))
-        .with("map", Value::Map(vec![("k".to_owned(), "v".to_owned())]))
-        .with("null", Value::Null)
+        .with("list", BundleValue::Texts(vec!["x".to_owned()]))
+        .with("map", BundleValue::Map(vec![("k".to_owned(), "v".to_owned())]))
+        .with("null", BundleValue::Null)
         .with("success", true);
     let expected: &[u8] = &[
         &[0, 0, 0, 6][..],
@@ -42,16 +42,16 @@ fn the_bytes_are_those_that_java_writes() {
 
 #[test]
 fn what_is_cut_too_long_or_unknown_is_refused() {
-    let whole = written(&Bundle::new().with("a", "b").with("c", Value::Double(1.5)));
+    let whole = written(&Bundle::new().with("a", "b").with("c", BundleValue::Double(1.5)));
     for end in 0..whole.len() {
         assert!(read(&whole[..end]).is_err(), "{end} bytes were taken for all {}", whole.len());
     }
-    assert_eq!(read(&[&whole[..], &[0]].concat()), Err(Malformed::Rest));
-    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff]), Err(Malformed::Length));
-    assert_eq!(read(&[0x7f, 0xff, 0xff, 0xff, 0]), Err(Malformed::Length));
-    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 99]), Err(Malformed::Kind(99)));
-    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 1, 2]), Err(Malformed::Kind(2)));
-    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, 0xff, 0]), Err(Malformed::Text));
+    assert_eq!(read(&[&whole[..], &[0]].concat()), Err(CodecError::TrailingBytes));
+    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff]), Err(CodecError::InvalidLength));
+    assert_eq!(read(&[0x7f, 0xff, 0xff, 0xff, 0]), Err(CodecError::InvalidLength));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 99]), Err(CodecError::UnknownKind(99)));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 1, 2]), Err(CodecError::UnknownKind(2)));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, 0xff, 0]), Err(CodecError::InvalidUtf8));
 }
 
 #[test]
@@ -59,35 +59,36 @@ fn bundles_within_bundles_have_a_bound_both_ways() {
     let nested = |depth: usize| {
         (1..depth).fold(Bundle::new().with("end", 1), |inner, _| Bundle::new().with("inner", inner))
     };
-    let deepest = nested(MOST_NESTED);
+    let deepest = nested(MAX_NESTED);
     assert_eq!(read(&written(&deepest)), Ok(deepest));
-    assert_eq!(Writer::default().bundle(&nested(MOST_NESTED + 1)), Err(Malformed::Nested));
+    assert_eq!(CodecWriter::default().bundle(&nested(MAX_NESTED + 1)), Err(CodecError::TooDeep));
     let opening = [0, 0, 0, 1, 0, 0, 0, 1, b'a', 9];
-    assert_eq!(read(&opening.repeat(MOST_NESTED + 1)), Err(Malformed::Nested));
+    assert_eq!(read(&opening.repeat(MAX_NESTED + 1)), Err(CodecError::TooDeep));
 }
 
 #[test]
 fn a_value_known_only_by_its_class_is_read_and_not_sent() {
-    let bundle = Bundle::new().with("a", Value::Other("java.util.Date".to_owned()));
-    assert_eq!(Writer::default().bundle(&bundle), Err(Malformed::Unsendable));
-    let expected: Bundle = [("a".to_owned(), Value::Other("X".to_owned()))].into_iter().collect();
+    let bundle = Bundle::new().with("a", BundleValue::Other("java.util.Date".to_owned()));
+    assert_eq!(CodecWriter::default().bundle(&bundle), Err(CodecError::Unsendable));
+    let expected: Bundle = [("a".to_owned(), BundleValue::Other("X".to_owned()))].into_iter().collect();
     assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 10, 0, 0, 0, 1, b'X']), Ok(expected));
 }
 
-fn values() -> impl Strategy<Value = Value> {
+fn values() -> impl Strategy<Value = BundleValue> {
     let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::Boolean),
-        any::<i32>().prop_map(Value::Int),
-        any::<i64>().prop_map(Value::Long),
-        any::<i16>().prop_map(|it| Value::Float(f32::from(it))),
-        any::<i32>().prop_map(|it| Value::Double(f64::from(it))),
-        ".*".prop_map(Value::Text),
-        prop::collection::vec(".*", 0..4).prop_map(Value::Texts),
-        prop::collection::vec((".*", ".*"), 0..4).prop_map(Value::Map),
+        Just(BundleValue::Null),
+        any::<bool>().prop_map(BundleValue::Boolean),
+        any::<i32>().prop_map(BundleValue::Int),
+        any::<i64>().prop_map(BundleValue::Long),
+        any::<i16>().prop_map(|it| BundleValue::Float(f32::from(it))),
+        any::<i32>().prop_map(|it| BundleValue::Double(f64::from(it))),
+        ".*".prop_map(BundleValue::Text),
+        prop::collection::vec(".*", 0..4).prop_map(BundleValue::Texts),
+        prop::collection::vec((".*", ".*"), 0..4).prop_map(BundleValue::Map),
     ];
     leaf.prop_recursive(4, 32, 4, |inner| {
-        prop::collection::vec((".*", inner), 0..4).prop_map(|it| Value::Bundle(it.into_iter().collect()))
+        prop::collection::vec((".*", inner), 0..4)
+            .prop_map(|it| BundleValue::Bundle(it.into_iter().collect()))
     })
 }
 

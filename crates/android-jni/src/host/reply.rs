@@ -3,10 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use toolway_android::Value;
-use toolway_android::host::{AuthorityOwner, CallFailure, Declaration, Entry, MetaData};
+use toolway_android::BundleValue;
+use toolway_android::host::{
+    AuthorityOwner, CallFailure, DeclarationEntry, ManifestMetaData, ProviderDeclaration,
+};
 
-use crate::codec::{Malformed, Reader};
+use crate::codec::{CodecError, CodecReader};
 
 /// How an answer begins.
 mod outcome {
@@ -21,9 +23,9 @@ mod outcome {
 /// An answer: what the system failed with, or what `read` reads of the rest.
 pub(super) fn read<T>(
     answer: &[u8],
-    read: impl FnOnce(&mut Reader<'_>) -> Result<T, Malformed>,
-) -> Result<Result<T, CallFailure>, Malformed> {
-    let mut reader = Reader::new(answer);
+    read: impl FnOnce(&mut CodecReader<'_>) -> Result<T, CodecError>,
+) -> Result<Result<T, CallFailure>, CodecError> {
+    let mut reader = CodecReader::new(answer);
     let outcome = match reader.byte()? {
         outcome::DONE => Ok(read(&mut reader)?),
         outcome::SECURITY => Err(CallFailure::Security(reader.text()?)),
@@ -31,14 +33,14 @@ pub(super) fn read<T>(
         outcome::DIED => Err(CallFailure::Died(reader.text()?)),
         outcome::TOO_LARGE => Err(CallFailure::TooLarge(reader.text()?)),
         outcome::THREW => Err(CallFailure::Threw { class: reader.text()?, message: reader.text()? }),
-        other => return Err(Malformed::Kind(other)),
+        other => return Err(CodecError::UnknownKind(other)),
     };
     reader.end()?;
     Ok(outcome)
 }
 
 /// Who serves an authority, if anybody does.
-pub(super) fn owner(from: &mut Reader<'_>) -> Result<Option<AuthorityOwner>, Malformed> {
+pub(super) fn owner(from: &mut CodecReader<'_>) -> Result<Option<AuthorityOwner>, CodecError> {
     if !from.flag()? {
         return Ok(None);
     }
@@ -52,8 +54,8 @@ pub(super) fn owner(from: &mut Reader<'_>) -> Result<Option<AuthorityOwner>, Mal
 }
 
 /// One entry of a manifest.
-pub(super) fn declaration(from: &mut Reader<'_>) -> Result<Declaration, Malformed> {
-    Ok(Declaration {
+pub(super) fn declaration(from: &mut CodecReader<'_>) -> Result<ProviderDeclaration, CodecError> {
+    Ok(ProviderDeclaration {
         package: from.text()?,
         label: from.text_or_none()?,
         certificate: from.text_or_none()?,
@@ -63,22 +65,22 @@ pub(super) fn declaration(from: &mut Reader<'_>) -> Result<Declaration, Malforme
     })
 }
 
-fn entry(from: &mut Reader<'_>) -> Result<Entry, Malformed> {
+fn entry(from: &mut CodecReader<'_>) -> Result<DeclarationEntry, CodecError> {
     Ok(match from.byte()? {
-        0 => Entry::CetpService { authority: meta_data(from)?, version: meta_data(from)? },
-        1 => Entry::McpMimeType { authorities: from.text()? },
-        2 => Entry::McpAction { authorities: from.text()? },
-        other => return Err(Malformed::Kind(other)),
+        0 => DeclarationEntry::CetpService { authority: meta_data(from)?, version: meta_data(from)? },
+        1 => DeclarationEntry::McpMimeType { authorities: from.text()? },
+        2 => DeclarationEntry::McpAction { authorities: from.text()? },
+        other => return Err(CodecError::UnknownKind(other)),
     })
 }
 
-fn meta_data(from: &mut Reader<'_>) -> Result<Option<MetaData>, Malformed> {
+fn meta_data(from: &mut CodecReader<'_>) -> Result<Option<ManifestMetaData>, CodecError> {
     Ok(Some(match from.plain_value()? {
-        Value::Null => return Ok(None),
-        Value::Text(it) => MetaData::Text(it),
-        Value::Int(it) => MetaData::Int(it),
-        Value::Float(it) => MetaData::Float(it),
-        Value::Boolean(it) => MetaData::Boolean(it),
-        other => MetaData::Other(other.type_name().to_owned()),
+        BundleValue::Null => return Ok(None),
+        BundleValue::Text(it) => ManifestMetaData::Text(it),
+        BundleValue::Int(it) => ManifestMetaData::Int(it),
+        BundleValue::Float(it) => ManifestMetaData::Float(it),
+        BundleValue::Boolean(it) => ManifestMetaData::Boolean(it),
+        other => ManifestMetaData::Other(other.type_name().to_owned()),
     }))
 }

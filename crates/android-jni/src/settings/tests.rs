@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
-use toolway_android::{Bundle, Names, Options, Value};
-use toolway_device::Trust;
+use toolway_android::{BridgeOptions, Bundle, BundleValue, ProviderNames};
+use toolway_device::GatewayTrust;
 
-use super::{BadSettings, Settings};
+use super::{BadBridgeSettings, BridgeSettings};
 
 fn least() -> Bundle {
     Bundle::new().with("url", "http://127.0.0.1:7717").with("token", "tw_device_1").with("name", "Phone")
@@ -12,13 +12,13 @@ fn least() -> Bundle {
 
 #[test]
 fn what_is_not_said_keeps_its_default() {
-    let settings = Settings::of(&least()).unwrap();
+    let settings = BridgeSettings::from_bundle(&least()).unwrap();
     assert_eq!(settings.url, "http://127.0.0.1:7717");
     assert_eq!(settings.token.expose_secret(), "tw_device_1");
     assert_eq!(settings.name, "Phone");
-    assert_eq!(settings.trust, Trust::default());
-    assert_eq!(settings.names, Names::default());
-    assert_eq!(settings.options, Options::default());
+    assert_eq!(settings.trust, GatewayTrust::default());
+    assert_eq!(settings.names, ProviderNames::default());
+    assert_eq!(settings.options, BridgeOptions::default());
     assert!(!settings.insecure);
 }
 
@@ -28,23 +28,23 @@ fn what_is_said_counts() {
     let said = least()
         .with("key", pin.as_str())
         .with("names", r#"{"finance":{"package":"com.example.finance","authority":"a","certificate":"c"}}"#)
-        .with("settle_ms", Value::Long(20))
+        .with("settle_ms", BundleValue::Long(20))
         .with("launch_apps", true);
-    let settings = Settings::of(&said).unwrap();
-    assert_eq!(settings.trust, Trust::Key(pin.parse().unwrap()));
-    assert_ne!(settings.names, Names::default());
+    let settings = BridgeSettings::from_bundle(&said).unwrap();
+    assert_eq!(settings.trust, GatewayTrust::Key(pin.parse().unwrap()));
+    assert_ne!(settings.names, ProviderNames::default());
     assert_eq!(settings.options.settle, Duration::from_millis(20));
     assert!(settings.options.launch_apps);
 }
 
 #[test]
 fn what_can_not_be_used_is_named() {
-    let refused = |said: Bundle| Settings::of(&said).unwrap_err().to_string();
-    assert_eq!(Settings::of(&Bundle::new()).unwrap_err(), BadSettings::Missing("url"));
+    let refused = |said: Bundle| BridgeSettings::from_bundle(&said).unwrap_err().to_string();
+    assert_eq!(BridgeSettings::from_bundle(&Bundle::new()).unwrap_err(), BadBridgeSettings::Missing("url"));
     assert_eq!(refused(least().with("name", 5)), "name is an int, and should be a string");
     assert_eq!(refused(least().with("insecure", "yes")), "insecure is a string, and should be a boolean");
     assert_eq!(
-        refused(least().with("settle_ms", Value::Long(-1))),
+        refused(least().with("settle_ms", BundleValue::Long(-1))),
         "settle_ms is a long, and should be a long of 0 or more"
     );
     assert!(refused(least().with("key", "sha256:00")).starts_with("the gateway's key can't be read: "));
@@ -53,5 +53,5 @@ fn what_can_not_be_used_is_named() {
 
 #[test]
 fn the_token_is_not_printed() {
-    assert!(!format!("{:?}", Settings::of(&least()).unwrap()).contains("tw_device_1"));
+    assert!(!format!("{:?}", BridgeSettings::from_bundle(&least()).unwrap()).contains("tw_device_1"));
 }

@@ -15,12 +15,12 @@ pub struct ProviderInfo {
     /// What its data are.
     pub description: Option<String>,
     /// What a user can allow.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<ProviderScope>,
 }
 
 /// One thing that a user can allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct ProviderScope {
     /// Its name.
     pub name: String,
     /// What it covers.
@@ -28,7 +28,7 @@ pub struct Scope {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawProviderInfo {
     provider_name: Option<Value>,
     description: Option<Value>,
     scopes: Option<Value>,
@@ -39,14 +39,14 @@ struct Raw {
 #[must_use]
 pub fn read_info(bundle: Option<&Bundle>) -> Option<ProviderInfo> {
     let data = read_reply(bundle).ok()?;
-    let raw: Raw = serde_json::from_str(data).ok()?;
+    let raw: RawProviderInfo = serde_json::from_str(data).ok()?;
     let text = |value: &Value| value.as_str().map(|text| cut(text, bounds::TEXT));
     let scopes = match &raw.scopes {
         Some(Value::Array(scopes)) => scopes
             .iter()
             .filter_map(|scope| {
                 let name = scope.get("name").and_then(text)?;
-                Some(Scope { name, description: scope.get("description").and_then(text) })
+                Some(ProviderScope { name, description: scope.get("description").and_then(text) })
             })
             .take(bounds::SCOPES)
             .collect(),

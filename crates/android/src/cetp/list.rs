@@ -7,38 +7,38 @@ use super::read_reply;
 use crate::bounds;
 use crate::bundle::Bundle;
 use crate::failure::{ProviderFailure, malformed};
-use crate::listed::{Described, Listed};
-use crate::note::Notes;
-use crate::ordered::Members;
+use crate::note::ProviderNotes;
+use crate::ordered_json::ObjectMembers;
+use crate::provider_tool_list::{ProviderToolDescription, ProviderToolList};
 use toolway_types::json::nests_deeper_than;
 
 #[derive(Deserialize)]
-struct Data<'a> {
+struct ToolListData<'a> {
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
 }
 
 /// The tools of an answer to `list_tools`. What is wrong with one of them keeps no other from standing; fields
-/// that nobody knows are ignored (section 2.5).
+/// that nobody knows are ignored (CETP, section 2.5).
 ///
 /// # Errors
 /// [`ProviderFailure`]: what the answer says, or that it is no list.
-pub fn read_list(bundle: Option<&Bundle>) -> Result<Listed, ProviderFailure> {
+pub fn read_list(bundle: Option<&Bundle>) -> Result<ProviderToolList, ProviderFailure> {
     let data = read_reply(bundle)?;
     if nests_deeper_than(data, bounds::DEPTH) {
         return Err(malformed(format!("its list nests deeper than {} levels", bounds::DEPTH)));
     }
-    let data: Data<'_> =
+    let data: ToolListData<'_> =
         serde_json::from_str(data).map_err(|error| malformed(format!("its list of tools: {error}")))?;
-    let mut notes = Notes::default();
+    let mut notes = ProviderNotes::default();
     let described =
         data.tools.iter().enumerate().filter_map(|(at, tool)| describe(at, tool, &mut notes)).collect();
-    Ok(Listed::new(described, notes))
+    Ok(ProviderToolList::new(described, notes))
 }
 
-fn describe(at: usize, tool: &RawValue, notes: &mut Notes) -> Option<Described> {
+fn describe(at: usize, tool: &RawValue, notes: &mut ProviderNotes) -> Option<ProviderToolDescription> {
     let place = || format!("the tool at place {} of the list", at + 1);
-    let Some(fields) = Members::of(tool) else {
+    let Some(fields) = ObjectMembers::of(tool) else {
         notes.refuse(None, format!("{} is not an object", place()));
         return None;
     };
@@ -65,5 +65,5 @@ fn describe(at: usize, tool: &RawValue, notes: &mut Notes) -> Option<Described> 
         None => None,
     };
     let parameters = fields.get("parameters").map(|value| value.get().to_owned());
-    Some(Described { name, description, parameters })
+    Some(ProviderToolDescription { name, description, parameters })
 }

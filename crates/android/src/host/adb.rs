@@ -5,19 +5,19 @@
 //! emulators come with it.
 //!
 //! What adb can't do is said and not worked around. Its shell holds no app's permission, so a provider that is
-//! guarded by one (every provider that follows the tutorial) can be found and explained but not called, except on a
+//! guarded by one (every provider built from ClawSeed's CETP provider tutorial) can be found and explained but not called, except on a
 //! phone whose shell is root's. Maps can't be passed, so tools of the MCP dialects can be listed but not called. The
 //! extras of a call are never `null` but an empty bundle. The phone's own program `content` makes the calls.
 
+mod adb_process;
 mod content;
+mod package_watch;
 mod packages;
 mod phone;
 mod phones;
-mod printed;
+mod printed_bundle;
 mod quoting;
-mod remote;
-mod run;
-mod watch;
+mod remote_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,49 +29,49 @@ use tokio::time::Instant;
 use crate::bundle::Bundle;
 use crate::cetp;
 use crate::host::{
-    AuthorityOwner, CallFailure, Declaration, Entry, HostCall, HostError, MetaData, PackageChanges,
-    ProviderHost,
+    AuthorityOwner, CallFailure, DeclarationEntry, HostCall, HostError, ManifestMetaData, PackageChanges,
+    ProviderDeclaration, ProviderHost,
 };
-use crate::manifest::{Apk, ApkError, Component, ProviderElement};
+use crate::manifest::{Apk, ApkError, AppComponent, ProviderElement};
 use crate::mcp;
-use packages::{ComponentName, Installed};
-use phone::{Facts, Phone, PhoneFile, ShellError};
-use quoting::{Escaping, word};
-use remote::Remote;
+use packages::{ComponentName, InstalledApp};
+use phone::{AdbDevice, PhoneFile, PhoneProperties, ShellError};
+use quoting::{ExtraEscaping, quote_word};
+use remote_file::RemoteFile;
 
+pub use adb_process::AdbProgram;
 pub use packages::PermissionOwner;
-pub use run::AdbProgram;
 
 /// Most that is taken of an answer: a bundle of one megabyte, which is the most that Android passes.
-const MOST_RESULT: usize = 4 << 20;
+const MAX_RESULT: usize = 4 << 20;
 /// Apps whose manifest is remembered.
-const MOST_MANIFESTS: usize = 1_024;
+const MAX_MANIFESTS: usize = 1_024;
 /// How long an authority that nobody serves is not asked for again: who serves which is one question about all.
-const FRESH: Duration = Duration::from_secs(2);
+const CACHE_TTL: Duration = Duration::from_secs(2);
 /// APKs that are read at the same time.
-const READERS: usize = 4;
+const MAX_READERS: usize = 4;
 
 /// A phone that `adb` reaches. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AdbHost {
-    inner: Arc<Inner>,
+    inner: Arc<AdbHostState>,
     is_for_calls: bool,
 }
 
 #[derive(Debug)]
-struct Inner {
-    phone: Phone,
-    known: Mutex<Known>,
+struct AdbHostState {
+    phone: AdbDevice,
+    known: Mutex<PackageCache>,
 }
 
 /// What was read last.
 #[derive(Debug, Default)]
-struct Known {
+struct PackageCache {
     /// By path and version, which are new with each installation.
     apks: BTreeMap<(String, String), Arc<Result<Apk, String>>>,
-    installed: BTreeMap<String, Installed>,
+    installed: BTreeMap<String, InstalledApp>,
     authorities: BTreeMap<String, ComponentName>,
-    looked: Option<Instant>,
+    refreshed_at: Option<Instant>,
 }
 
 /// What a phone is.
@@ -91,7 +91,7 @@ impl AdbHost {
     /// The phone with this serial number, or the only one there is. Nothing is run yet.
     #[must_use]
     pub fn new(program: AdbProgram, serial: Option<String>) -> Self {
-        let inner = Inner { phone: Phone::new(program, serial), known: Mutex::default() };
+        let inner = AdbHostState { phone: AdbDevice::new(program, serial), known: Mutex::default() };
         Self { inner: Arc::new(inner), is_for_calls: false }
     }
 
@@ -106,7 +106,7 @@ impl AdbHost {
     /// # Errors
     /// [`HostError`] where there is none, or several, or it can't be used.
     pub fn info(&self) -> Result<PhoneInfo, HostError> {
-        let Facts { api_level, is_root, model, .. } = self.inner.phone.facts()?;
+        let PhoneProperties { api_level, is_root, model, .. } = self.inner.phone.facts()?;
         Ok(PhoneInfo { serial: self.inner.phone.serial()?, model, api_level, is_root })
     }
 
@@ -115,7 +115,10 @@ impl AdbHost {
     /// # Errors
     /// [`HostError`] where the phone could not be asked.
     pub fn permission(&self, name: &str) -> Result<Option<PermissionOwner>, HostError> {
-        let said = self.inner.phone.ask(&format!("dumpsys package permission {}", word(name)))?;
+        let said = self
+            .inner
+            .phone
+            .run_system_command(&format!("dumpsys package permission {}", quote_word(name)))?;
         Ok(packages::permission(&said, name))
     }
 
@@ -134,9 +137,9 @@ impl AdbHost {
 
     /// The apps whose manifest could not be read, and why.
     #[must_use]
-    pub fn unread(&self) -> Vec<(String, String)> {
+    pub fn unreadable_apps(&self) -> Vec<(String, String)> {
         let known = self.inner.known.lock();
-        let why = |installed: &Installed| {
+        let why = |installed: &InstalledApp| {
             let read = known.apks.get(&(installed.path.clone(), installed.version.clone()))?;
             read.as_ref().as_ref().err().cloned()
         };
@@ -144,24 +147,24 @@ impl AdbHost {
     }
 }
 
-impl Inner {
-    fn installed(&self) -> Result<BTreeMap<String, Installed>, HostError> {
+impl AdbHostState {
+    fn installed(&self) -> Result<BTreeMap<String, InstalledApp>, HostError> {
         let user = self.phone.facts()?.user;
-        Ok(packages::installed(&self.phone.ask(&list_packages(user))?))
+        Ok(packages::installed(&self.phone.run_system_command(&list_packages(user))?))
     }
 
     /// An app's manifest, from the phone or from memory; what is wrong with it otherwise.
-    fn apk(&self, installed: &Installed) -> Result<Arc<Result<Apk, String>>, HostError> {
+    fn apk(&self, installed: &InstalledApp) -> Result<Arc<Result<Apk, String>>, HostError> {
         let key = (installed.path.clone(), installed.version.clone());
         if let Some(apk) = self.known.lock().apks.get(&key) {
             return Ok(Arc::clone(apk));
         }
-        let said = self.phone.ask(&format!("stat -c %s {}", word(&installed.path)))?;
+        let said = self.phone.run_system_command(&format!("stat -c %s {}", quote_word(&installed.path)))?;
         let Ok(length) = said.trim().parse() else {
             return Ok(Arc::new(Err("adb's shell may not read its APK".to_owned())));
         };
         let file = PhoneFile { phone: &self.phone, path: &installed.path };
-        let read = Apk::read(Remote::new(file, length), self.phone.facts()?.api_level);
+        let read = Apk::read(RemoteFile::new(file, length), self.phone.facts()?.api_level);
         // Where reading broke off, it may be for the cable; that is not remembered.
         let is_final = !matches!(read, Err(ApkError::Io(_)));
         let apk = Arc::new(read.map_err(|error| error.to_string()));
@@ -169,7 +172,7 @@ impl Inner {
             return Ok(apk);
         }
         let mut known = self.known.lock();
-        if known.apks.len() >= MOST_MANIFESTS {
+        if known.apks.len() >= MAX_MANIFESTS {
             known.apks.clear();
         }
         known.apks.insert(key, Arc::clone(&apk));
@@ -177,10 +180,10 @@ impl Inner {
     }
 
     /// Asks for packages, services, providers and authorities, in one go.
-    fn look(&self) -> Result<(BTreeSet<ComponentName>, BTreeSet<ComponentName>), HostError> {
+    fn query_components(&self) -> Result<(BTreeSet<ComponentName>, BTreeSet<ComponentName>), HostError> {
         let user = self.phone.facts()?.user;
         // Apps' own words are printed in between, so they must not know it.
-        let next = phone::mark();
+        let next = phone::random_marker();
         let line = [
             list_packages(user),
             format!("cmd package query-services --components --user {user} -a {}", cetp::ACTION),
@@ -188,7 +191,7 @@ impl Inner {
             "dumpsys package providers".to_owned(),
         ]
         .join(&format!("; echo {next}; "));
-        let said = self.phone.ask(&line)?;
+        let said = self.phone.run_system_command(&line)?;
         let parts: Vec<&str> = said.split(&next).collect();
         let [installed, services, providers, authorities] = parts.as_slice() else {
             return Err(HostError::new("the phone's lists of apps can't be told apart"));
@@ -200,7 +203,7 @@ impl Inner {
         let mut known = self.known.lock();
         known.installed = installed;
         known.authorities = authorities;
-        known.looked = Some(Instant::now());
+        known.refreshed_at = Some(Instant::now());
         Ok((services, providers))
     }
 
@@ -209,16 +212,16 @@ impl Inner {
         services: &BTreeSet<ComponentName>,
         providers: &BTreeSet<ComponentName>,
         packages: Option<&[String]>,
-    ) -> Result<Vec<Declaration>, HostError> {
+    ) -> Result<Vec<ProviderDeclaration>, HostError> {
         let named: BTreeSet<&String> = services.iter().chain(providers).map(|it| &it.package).collect();
         let wanted = named.into_iter().filter(|it| packages.is_none_or(|wanted| wanted.contains(it)));
-        let installed: Vec<(&String, Installed)> = {
+        let installed: Vec<(&String, InstalledApp)> = {
             let known = self.known.lock();
             wanted.filter_map(|package| Some((package, known.installed.get(package)?.clone()))).collect()
         };
         // Each takes some round trips; what comes of them is remembered, and looked at below.
         std::thread::scope(|scope| {
-            for some in installed.chunks(installed.len().div_ceil(READERS).max(1)) {
+            for some in installed.chunks(installed.len().div_ceil(MAX_READERS).max(1)) {
                 let read = move || some.iter().try_for_each(|(_, installed)| self.apk(installed).map(drop));
                 // Without a thread they are read below.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, read);
@@ -244,8 +247,8 @@ fn list_packages(user: u32) -> String {
     format!("pm list packages -f --show-versioncode --user {user}")
 }
 
-fn declaration(apk: &Apk, component: &Component, entry: Entry) -> Declaration {
-    Declaration {
+fn declaration(apk: &Apk, component: &AppComponent, entry: DeclarationEntry) -> ProviderDeclaration {
+    ProviderDeclaration {
         package: apk.manifest.package.clone(),
         label: apk.manifest.label.clone(),
         certificate: apk.certificate.clone(),
@@ -257,9 +260,9 @@ fn declaration(apk: &Apk, component: &Component, entry: Entry) -> Declaration {
 
 /// A service by which CETP's tools are found. One that the system named is there even where it is switched off in
 /// the manifest: the app has switched it on.
-fn service(apk: &Apk, class: &str) -> Option<Declaration> {
+fn service(apk: &Apk, class: &str) -> Option<ProviderDeclaration> {
     let service = apk.manifest.services.iter().find(|service| service.class == class)?;
-    let entry = Entry::CetpService {
+    let entry = DeclarationEntry::CetpService {
         authority: service.meta(cetp::AUTHORITY).cloned(),
         version: service.meta(cetp::VERSION).cloned(),
     };
@@ -267,44 +270,44 @@ fn service(apk: &Apk, class: &str) -> Option<Declaration> {
 }
 
 /// A provider of the MCP dialects, once for each way in which it is found.
-fn provider(apk: &Apk, class: &str) -> Vec<Declaration> {
+fn provider(apk: &Apk, class: &str) -> Vec<ProviderDeclaration> {
     let found = apk.manifest.providers.iter().find(|it| it.component.class == class && it.component.enabled);
     let Some(provider @ ProviderElement { component, authorities, .. }) = found else { return Vec::new() };
     let mut entries = Vec::new();
     if provider.is_mcp_type() {
-        entries.push(Entry::McpMimeType { authorities: authorities.clone() });
+        entries.push(DeclarationEntry::McpMimeType { authorities: authorities.clone() });
     }
-    if component.answers_to(mcp::ACTION) {
-        entries.push(Entry::McpAction { authorities: authorities.clone() });
+    if component.has_action(mcp::ACTION) {
+        entries.push(DeclarationEntry::McpAction { authorities: authorities.clone() });
     }
     entries.into_iter().map(|entry| declaration(apk, component, entry)).collect()
 }
 
 /// What the system named in an app whose manifest can't be read.
-fn unreadable(component: &ComponentName, why: &str) -> Declaration {
-    let reason = MetaData::Other(format!("the app's manifest can't be read: {why}"));
-    Declaration {
+fn unreadable(component: &ComponentName, why: &str) -> ProviderDeclaration {
+    let reason = ManifestMetaData::Other(format!("the app's manifest can't be read: {why}"));
+    ProviderDeclaration {
         package: component.package.clone(),
         label: None,
         certificate: None,
         component: component.class.clone(),
         exported: true,
-        entry: Entry::CetpService { authority: Some(reason), version: None },
+        entry: DeclarationEntry::CetpService { authority: Some(reason), version: None },
     }
 }
 
 impl ProviderHost for AdbHost {
-    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
-        let (services, providers) = self.inner.look()?;
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<ProviderDeclaration>, HostError> {
+        let (services, providers) = self.inner.query_components()?;
         self.inner.declarations(&services, &providers, packages)
     }
 
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
-        let named = |known: &Known| known.authorities.get(authority).cloned();
+        let named = |known: &PackageCache| known.authorities.get(authority).cloned();
         let mut component = named(&self.inner.known.lock());
-        let is_fresh = self.inner.known.lock().looked.is_some_and(|at| at.elapsed() < FRESH);
+        let is_fresh = self.inner.known.lock().refreshed_at.is_some_and(|at| at.elapsed() < CACHE_TTL);
         if component.is_none() && !is_fresh {
-            self.inner.look()?;
+            self.inner.query_components()?;
             component = named(&self.inner.known.lock());
         }
         let Some(ComponentName { package, class }) = component else { return Ok(None) };
@@ -329,21 +332,22 @@ impl ProviderHost for AdbHost {
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
         let phone = &self.inner.phone;
         // What can't be passed is refused before anything is asked of the phone.
-        content::command(call, 0, Escaping::Backslash)?;
+        content::command(call, 0, ExtraEscaping::Backslash)?;
         if self.is_for_calls && call.method == mcp::GET_TOOL_INFO {
             return Err(CallFailure::Unsupported(content::NO_MAPS.to_owned()));
         }
-        let Facts { user, is_root, .. } = phone.facts()?;
-        let escaping = if content::needs_escaping(call) { phone.escaping()? } else { Escaping::Backslash };
+        let PhoneProperties { user, is_root, .. } = phone.facts()?;
+        let escaping =
+            if content::needs_escaping(call) { phone.escaping()? } else { ExtraEscaping::Backslash };
         let command = content::command(call, user, escaping)?;
-        let said = phone.shell(&command, call.patience, MOST_RESULT).map_err(|error| match error {
+        let said = phone.shell(&command, call.timeout, MAX_RESULT).map_err(|error| match error {
             ShellError::Host(error) => CallFailure::Host(error),
-            ShellError::Overdue => CallFailure::Overdue,
-            ShellError::TooMuch(most) => {
+            ShellError::TimedOut => CallFailure::TimedOut,
+            ShellError::OutputTooLarge(most) => {
                 CallFailure::TooLarge(format!("the answer has more than {most} bytes"))
             }
         })?;
-        content::answer(&said.stdout, &said.stderr, &call.method).map_err(|failure| match failure {
+        content::parse_output(&said.stdout, &said.stderr, &call.method).map_err(|failure| match failure {
             CallFailure::Security(said) if !is_root => {
                 CallFailure::Security(format!("{said}. adb's shell holds no permission of apps"))
             }
@@ -357,14 +361,18 @@ impl ProviderHost for AdbHost {
     }
 
     fn launch(&self, package: &str) -> Result<bool, HostError> {
-        self.inner.start("android.intent.action.MAIN", Some("android.intent.category.LAUNCHER"), package)
+        self.inner.start_activity(
+            "android.intent.action.MAIN",
+            Some("android.intent.category.LAUNCHER"),
+            package,
+        )
     }
 
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
-        self.inner.start(action, None, package)
+        self.inner.start_activity(action, None, package)
     }
 
-    fn way_out(&self) -> &'static str {
+    fn permission_hint(&self) -> &'static str {
         "call it from the bridge app on the phone; or use an emulator whose shell is root's (adb root)"
     }
 
@@ -374,28 +382,30 @@ impl ProviderHost for AdbHost {
         let known = inner.installed().ok();
         std::thread::Builder::new()
             .name("adb packages".to_owned())
-            .spawn(move || watch::watch(&inner, known, &changes))
+            .spawn(move || package_watch::watch(&inner, known, &changes))
             .map(|_| ())
             .map_err(|error| HostError::new(format!("no thread could be started: {error}")))
     }
 }
 
-impl Inner {
+impl AdbHostState {
     /// Opens the activity of this very app that takes an action.
-    fn start(&self, action: &str, category: Option<&str>, package: &str) -> Result<bool, HostError> {
+    fn start_activity(&self, action: &str, category: Option<&str>, package: &str) -> Result<bool, HostError> {
         let user = self.phone.facts()?.user;
         let category = category.map(|category| format!(" -c {category}")).unwrap_or_default();
-        let intent = format!("--user {user} -a {}{category}", word(action));
-        let resolved =
-            self.phone.ask(&format!("cmd package resolve-activity --brief {intent} -p {}", word(package)))?;
+        let intent = format!("--user {user} -a {}{category}", quote_word(action));
+        let resolved = self.phone.run_system_command(&format!(
+            "cmd package resolve-activity --brief {intent} -p {}",
+            quote_word(package)
+        ))?;
         // The system's chooser for several apps is a component as well, of the system.
         let Some(activity) = packages::activity(&resolved).filter(|it| it.package == package) else {
             return Ok(false);
         };
-        let name = word(&format!("{}/{}", activity.package, activity.class));
+        let name = quote_word(&format!("{}/{}", activity.package, activity.class));
         let said = self
             .phone
-            .shell(&format!("am start {intent} -n {name}"), phone::SYSTEM, phone::MOST_ANSWER)
+            .shell(&format!("am start {intent} -n {name}"), phone::SYSTEM_TIMEOUT, phone::MAX_ANSWER)
             .map_err(ShellError::into_host)?;
         let failed =
             |text: &str| text.lines().any(|line| line.starts_with("Error") || line.contains("Exception"));
@@ -408,5 +418,5 @@ impl Inner {
 /// # Errors
 /// [`CallFailure`] says what the output says was thrown.
 pub fn read_answer(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
-    content::answer(stdout, stderr, method)
+    content::parse_output(stdout, stderr, method)
 }

@@ -6,32 +6,32 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{
-    AuthorityOwner, CallFailure, Declaration, Entry, HostCall, HostError, MetaData, PackageChanges,
-    ProviderHost,
+    AuthorityOwner, CallFailure, DeclarationEntry, HostCall, HostError, ManifestMetaData, PackageChanges,
+    ProviderDeclaration, ProviderHost,
 };
 use crate::bundle::Bundle;
 
 /// What a provider answers.
-pub type Answer = dyn Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync;
+pub type MemoryAppHandler = dyn Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync;
 
 /// An installed app.
 #[derive(Clone)]
-pub struct App {
-    declaration: Declaration,
+pub struct MemoryApp {
+    declaration: ProviderDeclaration,
     owners: Vec<(String, AuthorityOwner)>,
-    answer: Arc<Answer>,
+    answer: Arc<MemoryAppHandler>,
 }
 
-impl App {
+impl MemoryApp {
     /// An app with a CETP provider of version 1, whose label is the last part of its package.
     pub fn cetp(
         package: &str,
         answer: impl Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
     ) -> Self {
         let authority = format!("{package}.clawseed.tools");
-        let entry = Entry::CetpService {
-            authority: Some(MetaData::Text(authority.clone())),
-            version: Some(MetaData::Int(1)),
+        let entry = DeclarationEntry::CetpService {
+            authority: Some(ManifestMetaData::Text(authority.clone())),
+            version: Some(ManifestMetaData::Int(1)),
         };
         Self::new(package, &authority, entry, answer)
     }
@@ -40,7 +40,7 @@ impl App {
     pub fn new(
         package: &str,
         authority: &str,
-        entry: Entry,
+        entry: DeclarationEntry,
         answer: impl Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
     ) -> Self {
         let owner = AuthorityOwner {
@@ -51,7 +51,7 @@ impl App {
             write_permission: None,
         };
         Self {
-            declaration: Declaration {
+            declaration: ProviderDeclaration {
                 package: package.to_owned(),
                 label: None,
                 certificate: Some(format!("certificate of {package}")),
@@ -80,7 +80,7 @@ impl App {
 
     /// Declared in another way.
     #[must_use]
-    pub fn entry(mut self, entry: Entry) -> Self {
+    pub fn entry(mut self, entry: DeclarationEntry) -> Self {
         self.declaration.entry = entry;
         self
     }
@@ -93,21 +93,21 @@ impl App {
     }
 }
 
-type Woken = dyn Fn(&str) -> bool + Send + Sync;
-type Opened = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
+type WakeCallback = dyn Fn(&str) -> bool + Send + Sync;
+type OpenCallback = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
 
 #[derive(Default)]
-struct Inside {
-    apps: BTreeMap<String, App>,
+struct MemoryHostState {
+    apps: BTreeMap<String, MemoryApp>,
     watchers: Vec<PackageChanges>,
     fault: Option<HostError>,
-    wake: Option<Arc<Woken>>,
-    open: Option<Arc<Opened>>,
+    on_wake: Option<Arc<WakeCallback>>,
+    on_open: Option<Arc<OpenCallback>>,
 }
 
 /// A phone in memory. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct MemoryHost(Arc<Mutex<Inside>>);
+pub struct MemoryHost(Arc<Mutex<MemoryHostState>>);
 
 impl std::fmt::Debug for MemoryHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -123,16 +123,16 @@ impl MemoryHost {
     }
 
     /// Installs an app, or another version of it, and says so to who watches.
-    pub fn install(&self, app: App) {
+    pub fn install(&self, app: MemoryApp) {
         let package = app.declaration.package.clone();
         self.0.lock().apps.insert(package.clone(), app);
-        self.tell(&package);
+        self.notify_watchers(&package);
     }
 
     /// Removes an app, and says so to who watches.
     pub fn remove(&self, package: &str) {
         self.0.lock().apps.remove(package);
-        self.tell(package);
+        self.notify_watchers(package);
     }
 
     /// From now on the phone can't be asked, or can be again.
@@ -142,49 +142,49 @@ impl MemoryHost {
 
     /// What happens when an authority's process is to be started.
     pub fn on_wake(&self, wake: impl Fn(&str) -> bool + Send + Sync + 'static) {
-        self.0.lock().wake = Some(Arc::new(wake));
+        self.0.lock().on_wake = Some(Arc::new(wake));
     }
 
     /// What happens when an app is opened, by package and by the action of its screen; nothing for its icon.
     pub fn on_open(&self, open: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static) {
-        self.0.lock().open = Some(Arc::new(open));
+        self.0.lock().on_open = Some(Arc::new(open));
     }
 
-    fn tell(&self, package: &str) {
+    fn notify_watchers(&self, package: &str) {
         let mut inside = self.0.lock();
-        inside.watchers.retain(|watcher| !watcher.is_over());
+        inside.watchers.retain(|watcher| !watcher.is_closed());
         for watcher in &inside.watchers {
-            watcher.package(package);
+            watcher.add_package(package);
         }
     }
 
-    fn reachable(&self) -> Result<(), HostError> {
+    fn check_reachable(&self) -> Result<(), HostError> {
         self.0.lock().fault.clone().map_or(Ok(()), Err)
     }
 
     fn open(&self, package: &str, action: Option<&str>) -> bool {
-        let open = self.0.lock().open.clone();
+        let open = self.0.lock().on_open.clone();
         open.is_some_and(|open| open(package, action))
     }
 }
 
 impl ProviderHost for MemoryHost {
-    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
-        self.reachable()?;
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<ProviderDeclaration>, HostError> {
+        self.check_reachable()?;
         let inside = self.0.lock();
-        let wanted = |app: &&App| packages.is_none_or(|all| all.contains(&app.declaration.package));
+        let wanted = |app: &&MemoryApp| packages.is_none_or(|all| all.contains(&app.declaration.package));
         Ok(inside.apps.values().filter(wanted).map(|app| app.declaration.clone()).collect())
     }
 
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
-        self.reachable()?;
+        self.check_reachable()?;
         let inside = self.0.lock();
         let mut owners = inside.apps.values().flat_map(|app| &app.owners);
         Ok(owners.find(|(known, _)| known == authority).map(|(_, owner)| owner.clone()))
     }
 
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
-        self.reachable()?;
+        self.check_reachable()?;
         let answer = {
             let inside = self.0.lock();
             let app = inside
@@ -200,23 +200,23 @@ impl ProviderHost for MemoryHost {
     }
 
     fn wake(&self, authority: &str) -> Result<bool, HostError> {
-        self.reachable()?;
-        let wake = self.0.lock().wake.clone();
+        self.check_reachable()?;
+        let wake = self.0.lock().on_wake.clone();
         Ok(wake.is_some_and(|wake| wake(authority)))
     }
 
     fn launch(&self, package: &str) -> Result<bool, HostError> {
-        self.reachable()?;
+        self.check_reachable()?;
         Ok(self.open(package, None))
     }
 
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
-        self.reachable()?;
+        self.check_reachable()?;
         Ok(self.open(package, Some(action)))
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
-        self.reachable()?;
+        self.check_reachable()?;
         self.0.lock().watchers.push(changes);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How a provider that speaks CETP takes calls: its tools only read (section 1 of the protocol), so they may be
+//! How a provider that speaks CETP takes calls: its tools only read (CETP, section 1), so they may be
 //! called to see. Tools of the MCP dialects may act and are called only where that was asked for.
 
 use std::time::Duration;
@@ -6,26 +6,26 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolway_types::{JsonObject, RawJson, SpecDocument};
 
-use super::{Finding, Findings};
+use super::{LintFinding, LintFindings};
 use crate::bundle::Bundle;
 use crate::cetp;
-use crate::dialect::Dialect;
-use crate::execute::run_once;
+use crate::dialect::ProviderDialect;
+use crate::execution::run_once;
 use crate::failure::ProviderFailure;
-use crate::provider::Provider;
-use crate::reach::{Effort, Reach};
+use crate::provider::ToolProvider;
+use crate::provider_client::{ProviderCallOptions, ProviderClient};
 
 /// Tools of one provider that are called.
-const MOST_TOOLS: usize = 32;
+const MAX_TOOLS: usize = 32;
 /// Known to nobody.
-const NOBODY: &str = "toolway_check_no_such_tool";
-const REQUEST: &str = "toolway-check";
+const UNKNOWN_NAME: &str = "toolway_check_no_such_tool";
+const REQUEST_ID: &str = "toolway-check";
 
 /// What came of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Probed {
+pub struct ProbeReport {
     /// Findings, the worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LintFinding>,
     /// What was not done, and why.
     pub skipped: Vec<String>,
     /// How many calls were made.
@@ -33,95 +33,106 @@ pub struct Probed {
 }
 
 /// How a call was taken.
-type Taken = Result<RawJson, Fault>;
+type ProbeResult = Result<RawJson, ProbeError>;
 
-enum Fault {
-    Said(ProviderFailure),
-    Lost(String),
+enum ProbeError {
+    Provider(ProviderFailure),
+    NoAnswer(String),
 }
 
-struct Probe<'a> {
-    reach: &'a Reach,
-    provider: &'a Provider,
-    patience: Duration,
-    findings: Findings,
+struct ProviderProbe<'a> {
+    client: &'a ProviderClient,
+    provider: &'a ToolProvider,
+    timeout: Duration,
+    findings: LintFindings,
     calls: usize,
 }
 
 /// Calls a provider's tools with no arguments and with wrong ones, and methods and tools that do not exist. `act`
 /// says whether tools that may act are called as well.
-pub async fn probe(reach: &Reach, provider: &Provider, patience: Duration, act: bool) -> Probed {
+pub async fn probe(
+    reach: &ProviderClient,
+    provider: &ToolProvider,
+    timeout: Duration,
+    act: bool,
+) -> ProbeReport {
     let mut skipped = Vec::new();
-    let mut probe = Probe { reach, provider, patience, findings: Findings::default(), calls: 0 };
+    let mut probe = ProviderProbe {
+        client: reach,
+        provider,
+        timeout: timeout,
+        findings: LintFindings::default(),
+        calls: 0,
+    };
     match provider.dialect {
-        Dialect::Cetp => {
-            probe.protocol().await;
-            for tool in provider.tools.iter().take(MOST_TOOLS) {
-                probe.tool(tool).await;
+        ProviderDialect::Cetp => {
+            probe.probe_protocol().await;
+            for tool in provider.tools.iter().take(MAX_TOOLS) {
+                probe.probe_tool(tool).await;
             }
-            if let Some(rest @ 1..) = provider.tools.len().checked_sub(MOST_TOOLS) {
-                skipped.push(format!("{rest} tools were not called: {MOST_TOOLS} of a provider are"));
+            if let Some(rest @ 1..) = provider.tools.len().checked_sub(MAX_TOOLS) {
+                skipped.push(format!("{rest} tools were not called: {MAX_TOOLS} of a provider are"));
             }
         }
-        _ if act => probe.acting(&mut skipped).await,
+        _ if act => probe.probe_acting_tools(&mut skipped).await,
         dialect => skipped.push(format!(
             "no tool was called: those of the dialect {dialect} may act; --execute calls them"
         )),
     }
-    Probed { findings: probe.findings.sorted(), skipped, calls: probe.calls }
+    ProbeReport { findings: probe.findings.sorted(), skipped, calls: probe.calls }
 }
 
-impl Probe<'_> {
-    async fn ask(&mut self, method: &str, extras: Option<Bundle>) -> Taken {
+impl ProviderProbe<'_> {
+    async fn ask(&mut self, method: &str, extras: Option<Bundle>) -> ProbeResult {
         self.calls += 1;
-        let effort = Effort { repeatable: true, launch: false, optional: false };
-        match self.reach.call(self.provider, method, extras, self.patience, effort).await {
-            Ok(answer) => cetp::read_result(answer.as_ref()).map_err(Fault::Said),
-            Err(unreached) => Err(Fault::Lost(unreached.to_string())),
+        let effort = ProviderCallOptions { repeatable: true, launch: false, optional: false };
+        match self.client.call(self.provider, method, extras, self.timeout, effort).await {
+            Ok(answer) => cetp::read_result(answer.as_ref()).map_err(ProbeError::Provider),
+            Err(unreached) => Err(ProbeError::NoAnswer(unreached.to_string())),
         }
     }
 
-    async fn execute(&mut self, tool: &str, args: &Value) -> Taken {
-        self.ask(cetp::EXECUTE_TOOL, Some(cetp::execute_extras(tool, &args.to_string(), REQUEST))).await
+    async fn execute(&mut self, tool: &str, args: &Value) -> ProbeResult {
+        self.ask(cetp::EXECUTE_TOOL, Some(cetp::execute_extras(tool, &args.to_string(), REQUEST_ID))).await
     }
 
-    /// What the protocol says of methods, tools and arguments that are not there (sections 2.4 and 2.5).
-    async fn protocol(&mut self) {
+    /// Checks the answers to unknown methods, unknown tools and missing arguments (CETP, sections 2.4 and 2.5).
+    async fn probe_protocol(&mut self) {
         let taken = self.ask("toolway_check_no_such_method", None).await;
         self.expect_not_found("an unknown method", taken);
-        let taken = self.execute(NOBODY, &json!({})).await;
+        let taken = self.execute(UNKNOWN_NAME, &json!({})).await;
         self.expect_not_found("an unknown tool", taken);
         let taken = self.ask(cetp::EXECUTE_TOOL, Some(Bundle::new().with("args", "{}"))).await;
         match taken {
-            Err(Fault::Said(
+            Err(ProbeError::Provider(
                 ProviderFailure::InvalidArguments(_)
                 | ProviderFailure::AuthorizationRequired(_)
                 | ProviderFailure::Denied(_),
             )) => {}
             other => self.findings.warning(
                 cetp::EXECUTE_TOOL,
-                format!("a call without tool_name ends in {}", in_words(&other)),
+                format!("a call without tool_name ends in {}", describe_result(&other)),
                 "answer INVALID_ARGS",
             ),
         }
     }
 
-    fn expect_not_found(&mut self, what: &str, taken: Taken) {
+    fn expect_not_found(&mut self, what: &str, taken: ProbeResult) {
         match taken {
-            Err(Fault::Said(
+            Err(ProbeError::Provider(
                 ProviderFailure::NotFound(_)
                 | ProviderFailure::AuthorizationRequired(_)
                 | ProviderFailure::Denied(_),
             )) => {}
             other => self.findings.warning(
                 &self.provider.authority,
-                format!("{what} ends in {}", in_words(&other)),
+                format!("{what} ends in {}", describe_result(&other)),
                 "answer TOOL_NOT_FOUND",
             ),
         }
     }
 
-    async fn tool(&mut self, tool: &SpecDocument) {
+    async fn probe_tool(&mut self, tool: &SpecDocument) {
         let place = format!("tool {}", tool.name);
         let schema = tool.parameters.as_ref().map_or(Value::Null, RawJson::to_value);
         let requires = schema.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
@@ -132,13 +143,13 @@ impl Probe<'_> {
                 "it runs without the arguments that it requires",
                 "answer INVALID_ARGS, and say which are missing",
             ),
-            Err(Fault::Said(ProviderFailure::InvalidArguments(_))) if requires => {}
-            Err(Fault::Said(ProviderFailure::InvalidArguments(message))) => self.findings.error(
+            Err(ProbeError::Provider(ProviderFailure::InvalidArguments(_))) if requires => {}
+            Err(ProbeError::Provider(ProviderFailure::InvalidArguments(message))) => self.findings.error(
                 &place,
                 format!("it requires nothing by its schema, and without arguments it answers: {message}"),
                 "say in the schema what it requires",
             ),
-            other => self.wrong(&place, "without arguments", other),
+            other => self.report_wrong_answer(&place, "without arguments", other),
         }
         let Some(wrong) = wrong_arguments(&schema) else { return };
         let taken = self.execute(&tool.name, &wrong).await;
@@ -148,35 +159,35 @@ impl Probe<'_> {
                 format!("it runs with arguments that contradict its schema: {wrong}"),
                 "check arguments against the schema and answer INVALID_ARGS",
             ),
-            Err(Fault::Said(ProviderFailure::InvalidArguments(_))) => {}
-            other => self.wrong(&place, "with wrong arguments", other),
+            Err(ProbeError::Provider(ProviderFailure::InvalidArguments(_))) => {}
+            other => self.report_wrong_answer(&place, "with wrong arguments", other),
         }
     }
 
     /// What no arguments are an excuse for.
-    fn wrong(&mut self, place: &str, how: &str, taken: &Taken) {
-        let said = || format!("called {how} it ends in {}", in_words(taken));
+    fn report_wrong_answer(&mut self, place: &str, how: &str, taken: &ProbeResult) {
+        let said = || format!("called {how} it ends in {}", describe_result(taken));
         match taken {
-            Err(Fault::Said(ProviderFailure::Malformed(_))) => self.findings.error(
+            Err(ProbeError::Provider(ProviderFailure::Malformed(_))) => self.findings.error(
                 place,
                 said(),
                 "answer with status and data, or with status, error_code and error_message",
             ),
-            Err(Fault::Said(ProviderFailure::Failed(_)) | Fault::Lost(_)) => {
+            Err(ProbeError::Provider(ProviderFailure::Failed(_)) | ProbeError::NoAnswer(_)) => {
                 self.findings.error(
                     place,
                     said(),
                     "catch what goes wrong, and answer with the code that fits",
                 );
             }
-            Err(Fault::Said(ProviderFailure::NotFound(_))) => {
+            Err(ProbeError::Provider(ProviderFailure::NotFound(_))) => {
                 self.findings.error(place, said(), "list only tools that it knows");
             }
-            Err(Fault::Said(ProviderFailure::RateLimited(_))) => {
+            Err(ProbeError::Provider(ProviderFailure::RateLimited(_))) => {
                 self.findings.note(place, said(), "check again later");
             }
             Ok(_)
-            | Err(Fault::Said(
+            | Err(ProbeError::Provider(
                 ProviderFailure::AuthorizationRequired(_)
                 | ProviderFailure::Denied(_)
                 | ProviderFailure::InvalidArguments(_),
@@ -185,12 +196,12 @@ impl Probe<'_> {
     }
 
     /// Tools that may act, once each, without arguments.
-    async fn acting(&mut self, skipped: &mut Vec<String>) {
-        for tool in self.provider.tools.iter().take(MOST_TOOLS) {
+    async fn probe_acting_tools(&mut self, skipped: &mut Vec<String>) {
+        for tool in self.provider.tools.iter().take(MAX_TOOLS) {
             let place = format!("tool {}", tool.name);
             self.calls += 1;
             let none = JsonObject::new();
-            match run_once(self.reach, self.provider, &tool.name, &none, REQUEST, self.patience).await {
+            match run_once(self.client, self.provider, &tool.name, &none, REQUEST_ID, self.timeout).await {
                 Ok(_) => {}
                 // Nothing was sent: there is no way to pass it from here, say.
                 Err(error) if !error.dispatched => {
@@ -209,10 +220,10 @@ impl Probe<'_> {
     }
 }
 
-fn in_words(taken: &Taken) -> String {
+fn describe_result(taken: &ProbeResult) -> String {
     match taken {
         Ok(_) => "success".to_owned(),
-        Err(Fault::Said(failure)) => {
+        Err(ProbeError::Provider(failure)) => {
             let code = match failure {
                 ProviderFailure::AuthorizationRequired(_) => "AUTH_REQUIRED",
                 ProviderFailure::Denied(_) => "PERMISSION_DENIED",
@@ -224,7 +235,7 @@ fn in_words(taken: &Taken) -> String {
             };
             format!("{code} ({failure})")
         }
-        Err(Fault::Lost(why)) => why.clone(),
+        Err(ProbeError::NoAnswer(why)) => why.clone(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! What an app's manifest shows, without the phone.
 
-use super::{Finding, Findings};
-use crate::host::MetaData;
-use crate::manifest::{Component, IntentFilter, Manifest, ProviderElement};
-use crate::note::{NoteKind, Notes};
+use super::{LintFinding, LintFindings};
+use crate::host::ManifestMetaData;
+use crate::manifest::{AppComponent, AppManifest, IntentFilter, ProviderElement};
+use crate::note::{ProviderNoteKind, ProviderNotes};
 use crate::{cetp, mcp, naming, version};
 
 const BOOT: &str = "android.intent.action.BOOT_COMPLETED";
@@ -16,21 +16,21 @@ const EXPORTED_SINCE: u32 = 31;
 
 /// Findings on an app that offers tools, or looks for those of others, the worst first.
 #[must_use]
-pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    let services: Vec<&Component> =
-        manifest.services.iter().filter(|service| service.answers_to(cetp::ACTION)).collect();
+pub fn lint_manifest(manifest: &AppManifest) -> Vec<LintFinding> {
+    let mut findings = LintFindings::default();
+    let services: Vec<&AppComponent> =
+        manifest.services.iter().filter(|service| service.has_action(cetp::ACTION)).collect();
     let mcp_providers: Vec<&ProviderElement> = manifest.providers.iter().filter(|it| is_mcp(it)).collect();
     let offers = !services.is_empty() || !mcp_providers.is_empty();
     let asks = |permission: &str| manifest.uses_permissions.iter().any(|it| it == permission);
     let looks = asks(cetp::PERMISSION) || asks(mcp::PERMISSION);
     for service in &services {
-        of_service(service, manifest, &mut findings);
+        lint_service(service, manifest, &mut findings);
     }
     for provider in &mcp_providers {
-        of_mcp_provider(provider, manifest, &mut findings);
+        lint_mcp_provider(provider, manifest, &mut findings);
     }
-    half_entries(manifest, &mut findings);
+    lint_incomplete_entries(manifest, &mut findings);
     if !offers && !looks && findings.0.is_empty() {
         findings.error(
             "<application>",
@@ -39,28 +39,28 @@ pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
         );
     }
     if offers {
-        of_boot(manifest, &mut findings);
-        of_label(manifest, &mut findings);
+        lint_boot(manifest, &mut findings);
+        lint_label(manifest, &mut findings);
     }
-    of_permissions(manifest, offers, looks, &mut findings);
+    lint_permissions(manifest, offers, looks, &mut findings);
     if looks {
-        of_queries(manifest, &mut findings);
+        lint_queries(manifest, &mut findings);
     }
     findings.sorted()
 }
 
 fn is_mcp(provider: &ProviderElement) -> bool {
-    provider.component.answers_to(mcp::ACTION) || provider.is_mcp_type()
+    provider.component.has_action(mcp::ACTION) || provider.is_mcp_type()
 }
 
-fn short(manifest: &Manifest, class: &str) -> String {
+fn short(manifest: &AppManifest, class: &str) -> String {
     class.strip_prefix(&manifest.package).filter(|rest| rest.starts_with('.')).unwrap_or(class).to_owned()
 }
 
-/// The service by which CETP's tools are found, and the provider that it leads to (section 2.2).
-fn of_service(service: &Component, manifest: &Manifest, findings: &mut Findings) {
+/// Checks the discovery service of CETP and its provider (CETP, section 2.2).
+fn lint_service(service: &AppComponent, manifest: &AppManifest, findings: &mut LintFindings) {
     let place = format!("<service {}>", short(manifest, &service.class));
-    exported(service, &place, manifest, findings);
+    lint_exported(service, &place, manifest, findings);
     if !service.enabled {
         findings.error(
             &place,
@@ -68,8 +68,8 @@ fn of_service(service: &Component, manifest: &Manifest, findings: &mut Findings)
             "remove android:enabled=\"false\"",
         );
     }
-    of_version(service, &place, findings);
-    let Some(authority) = of_authority(service, &place, findings) else { return };
+    lint_version(service, &place, findings);
+    let Some(authority) = lint_authority(service, &place, findings) else { return };
     let serves = |provider: &&ProviderElement| provider.each_authority().any(|it| it == authority);
     let Some(provider) = manifest.providers.iter().find(serves) else {
         findings.error(
@@ -81,10 +81,10 @@ fn of_service(service: &Component, manifest: &Manifest, findings: &mut Findings)
         );
         return;
     };
-    of_cetp_provider(provider, manifest, findings);
+    lint_cetp_provider(provider, manifest, findings);
 }
 
-fn exported(component: &Component, place: &str, manifest: &Manifest, findings: &mut Findings) {
+fn lint_exported(component: &AppComponent, place: &str, manifest: &AppManifest, findings: &mut LintFindings) {
     match component.exported_as_written {
         Some(true) => {}
         Some(false) => {
@@ -115,17 +115,17 @@ fn exported(component: &Component, place: &str, manifest: &Manifest, findings: &
 }
 
 /// The authority that the meta-data name.
-fn of_authority(service: &Component, place: &str, findings: &mut Findings) -> Option<String> {
+fn lint_authority(service: &AppComponent, place: &str, findings: &mut LintFindings) -> Option<String> {
     let remedy = format!("<meta-data android:name=\"{}\" android:value=\"…\" />", cetp::AUTHORITY);
     match service.meta(cetp::AUTHORITY) {
-        Some(MetaData::Text(text)) if !text.trim().is_empty() => {
+        Some(ManifestMetaData::Text(text)) if !text.trim().is_empty() => {
             if text.trim() != text {
                 findings.warning(place, "its authority has spaces around it", "remove them");
             }
             return Some(text.trim().to_owned());
         }
         None => findings.error(place, "it does not say its authority", &remedy),
-        Some(MetaData::Other(what)) => {
+        Some(ManifestMetaData::Other(what)) => {
             findings.error(
                 place,
                 format!("its authority is {what}"),
@@ -137,10 +137,10 @@ fn of_authority(service: &Component, place: &str, findings: &mut Findings) -> Op
     None
 }
 
-fn of_version(service: &Component, place: &str, findings: &mut Findings) {
+fn lint_version(service: &AppComponent, place: &str, findings: &mut LintFindings) {
     const REMEDY: &str = "<meta-data android:name=\"com.clawseed.tools.version\" android:value=\"1\" />";
     let value = service.meta(cetp::VERSION);
-    let mut notes = Notes::default();
+    let mut notes = ProviderNotes::default();
     if let Err(reason) = version::read(value, &mut notes) {
         findings.error(place, reason, REMEDY);
         return;
@@ -149,22 +149,22 @@ fn of_version(service: &Component, place: &str, findings: &mut Findings) {
         findings.warning(place, note.reason, REMEDY);
     }
     match value {
-        Some(MetaData::Float(_)) => findings.warning(
+        Some(ManifestMetaData::Float(_)) => findings.warning(
             place,
             "the compiler made a float of its version; consumers that read an int or a string get nothing",
             REMEDY,
         ),
-        Some(MetaData::Text(_)) => {
+        Some(ManifestMetaData::Text(_)) => {
             findings.note(place, "its version is a string; consumers that read an int get nothing", REMEDY)
         }
         _ => {}
     }
 }
 
-fn of_cetp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &mut Findings) {
+fn lint_cetp_provider(provider: &ProviderElement, manifest: &AppManifest, findings: &mut LintFindings) {
     let place = format!("<provider {}>", short(manifest, &provider.component.class));
-    can_be_called(provider, &place, manifest, findings);
-    guarded_by(provider, cetp::PERMISSION, &place, findings);
+    lint_callable(provider, &place, manifest, findings);
+    lint_permission(provider, cetp::PERMISSION, &place, findings);
     if provider.init_order < 100 {
         findings.warning(
             &place,
@@ -175,7 +175,12 @@ fn of_cetp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &
 }
 
 /// Whether other apps can call a provider, and its authorities are the app's own.
-fn can_be_called(provider: &ProviderElement, place: &str, manifest: &Manifest, findings: &mut Findings) {
+fn lint_callable(
+    provider: &ProviderElement,
+    place: &str,
+    manifest: &AppManifest,
+    findings: &mut LintFindings,
+) {
     if provider.component.exported_as_written != Some(true) {
         findings.error(
             place,
@@ -196,7 +201,7 @@ fn can_be_called(provider: &ProviderElement, place: &str, manifest: &Manifest, f
 }
 
 /// Whether a provider is guarded by what consumers have.
-fn guarded_by(provider: &ProviderElement, wanted: &str, place: &str, findings: &mut Findings) {
+fn lint_permission(provider: &ProviderElement, wanted: &str, place: &str, findings: &mut LintFindings) {
     let remedy = format!("android:permission=\"{wanted}\"");
     match (provider.read_permission.as_deref(), provider.write_permission.as_deref()) {
         (Some(read), Some(write)) if read == wanted && write == wanted => {}
@@ -219,14 +224,14 @@ fn guarded_by(provider: &ProviderElement, wanted: &str, place: &str, findings: &
     }
 }
 
-fn of_mcp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &mut Findings) {
+fn lint_mcp_provider(provider: &ProviderElement, manifest: &AppManifest, findings: &mut LintFindings) {
     let place = format!("<provider {}>", short(manifest, &provider.component.class));
-    can_be_called(provider, &place, manifest, findings);
+    lint_callable(provider, &place, manifest, findings);
     if provider.each_authority().next().is_none() {
         findings.error(&place, "it has no authority", "android:authorities=\"…\"");
     }
-    if provider.component.answers_to(mcp::ACTION) {
-        guarded_by(provider, mcp::PERMISSION, &place, findings);
+    if provider.component.has_action(mcp::ACTION) {
+        lint_permission(provider, mcp::PERMISSION, &place, findings);
     } else if provider.read_permission.is_some() || provider.write_permission.is_some() {
         findings.warning(
             &place,
@@ -243,13 +248,13 @@ fn of_mcp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &m
 }
 
 /// Providers that look like ones of tools, and are not found.
-fn half_entries(manifest: &Manifest, findings: &mut Findings) {
+fn lint_incomplete_entries(manifest: &AppManifest, findings: &mut LintFindings) {
     let named: Vec<String> = manifest
         .services
         .iter()
-        .filter(|service| service.answers_to(cetp::ACTION))
+        .filter(|service| service.has_action(cetp::ACTION))
         .filter_map(|service| match service.meta(cetp::AUTHORITY) {
-            Some(MetaData::Text(authority)) => Some(authority.trim().to_owned()),
+            Some(ManifestMetaData::Text(authority)) => Some(authority.trim().to_owned()),
             _ => None,
         })
         .collect();
@@ -262,7 +267,7 @@ fn half_entries(manifest: &Manifest, findings: &mut Findings) {
                 "there is no service by which it is found",
                 "add an exported <service> with the action com.clawseed.action.TOOL_PROVIDER and its meta-data",
             );
-        } else if provider.component.answers_to(mcp::ACTION_VIEW) && !is_mcp(provider) && !is_named {
+        } else if provider.component.has_action(mcp::ACTION_VIEW) && !is_mcp(provider) && !is_named {
             findings.error(
                 &place,
                 "its filter has the action VIEW but not the type by which tools are found",
@@ -272,8 +277,8 @@ fn half_entries(manifest: &Manifest, findings: &mut Findings) {
     }
 }
 
-fn of_boot(manifest: &Manifest, findings: &mut Findings) {
-    let receiver = manifest.receivers.iter().find(|receiver| receiver.answers_to(BOOT));
+fn lint_boot(manifest: &AppManifest, findings: &mut LintFindings) {
+    let receiver = manifest.receivers.iter().find(|receiver| receiver.has_action(BOOT));
     let may = manifest.uses_permissions.iter().any(|it| it == BOOT_PERMISSION);
     match receiver {
         Some(receiver) if !may => findings.error(
@@ -290,7 +295,7 @@ fn of_boot(manifest: &Manifest, findings: &mut Findings) {
     }
 }
 
-fn of_label(manifest: &Manifest, findings: &mut Findings) {
+fn lint_label(manifest: &AppManifest, findings: &mut LintFindings) {
     let name = naming::plain(manifest.label.as_deref(), &manifest.package);
     match &manifest.label {
         Some(_) => findings.note(
@@ -306,7 +311,7 @@ fn of_label(manifest: &Manifest, findings: &mut Findings) {
     }
 }
 
-fn of_permissions(manifest: &Manifest, offers: bool, looks: bool, findings: &mut Findings) {
+fn lint_permissions(manifest: &AppManifest, offers: bool, looks: bool, findings: &mut LintFindings) {
     let defined = manifest.permissions.iter().find(|it| it.name == cetp::PERMISSION);
     let Some(defined) = defined else { return };
     let place = "<permission com.clawseed.permission.ACCESS_TOOLS>";
@@ -337,7 +342,7 @@ fn of_permissions(manifest: &Manifest, offers: bool, looks: bool, findings: &mut
 }
 
 /// A consumer that may not see the apps which it looks for.
-fn of_queries(manifest: &Manifest, findings: &mut Findings) {
+fn lint_queries(manifest: &AppManifest, findings: &mut LintFindings) {
     if manifest.target_sdk < VISIBILITY_SINCE || manifest.uses_permissions.iter().any(|it| it == SEES_ALL) {
         return;
     }
@@ -373,9 +378,9 @@ fn of_queries(manifest: &Manifest, findings: &mut Findings) {
 }
 
 /// How a note of a scan weighs here.
-pub(super) fn weight(kind: NoteKind) -> super::Level {
+pub(super) fn level_of_note(kind: ProviderNoteKind) -> super::LintLevel {
     match kind {
-        NoteKind::Refused => super::Level::Error,
-        NoteKind::Flagged => super::Level::Warning,
+        ProviderNoteKind::Refused => super::LintLevel::Error,
+        ProviderNoteKind::Flagged => super::LintLevel::Warning,
     }
 }

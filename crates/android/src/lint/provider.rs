@@ -3,29 +3,32 @@
 use serde_json::Value;
 use toolway_types::SpecDocument;
 
-use super::manifest::weight;
-use super::{Finding, Findings};
-use crate::dialect::Dialect;
-use crate::provider::{Provider, State};
+use super::manifest::level_of_note;
+use super::{LintFinding, LintFindings};
+use crate::dialect::ProviderDialect;
+use crate::provider::{ProviderState, ToolProvider};
 
 /// Longest name that the APIs of models take. A tool's is `device__app__tool` there.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// A device's name is taken to be as long as this; `phone` has five characters.
-const DEVICE: usize = 16;
+const DEVICE_NAME_LENGTH: usize = 16;
 
 /// Findings on a provider that was asked for its tools, the worst first.
 #[must_use]
-pub fn of_provider(provider: &Provider) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    of_state(provider, &mut findings);
+pub fn lint_provider(provider: &ToolProvider) -> Vec<LintFinding> {
+    let mut findings = LintFindings::default();
+    lint_state(provider, &mut findings);
     for note in provider.notes.to_vec() {
-        let place = note.tool.map_or_else(|| provider.authority.clone(), |tool| place(&tool));
-        findings.add(weight(note.kind), &place, note.reason, "");
+        let place = note.tool.map_or_else(|| provider.authority.clone(), |tool| tool_place(&tool));
+        findings.add(level_of_note(note.kind), &place, note.reason, "");
     }
     for tool in &provider.tools {
-        of_tool(provider, tool, &mut findings);
+        lint_tool(provider, tool, &mut findings);
     }
-    if provider.dialect == Dialect::Cetp && provider.state == State::Ready && provider.info.is_none() {
+    if provider.dialect == ProviderDialect::Cetp
+        && provider.state == ProviderState::Ready
+        && provider.info.is_none()
+    {
         findings.note(
             &provider.authority,
             "it says nothing about itself",
@@ -35,19 +38,19 @@ pub fn of_provider(provider: &Provider) -> Vec<Finding> {
     findings.sorted()
 }
 
-fn place(tool: &str) -> String {
+fn tool_place(tool: &str) -> String {
     format!("tool {tool}")
 }
 
-fn of_state(provider: &Provider, findings: &mut Findings) {
+fn lint_state(provider: &ToolProvider, findings: &mut LintFindings) {
     let place = &provider.authority;
     match &provider.state {
-        State::Ready => {}
-        State::Refused { reason, hint, .. } => {
+        ProviderState::Ready => {}
+        ProviderState::Refused { reason, hint, .. } => {
             findings.error(place, reason.clone(), hint.as_deref().unwrap_or_default());
         }
-        State::Unavailable { reason } => findings.error(place, reason.clone(), ""),
-        State::AuthorizationRequired { message, hint, intent } => {
+        ProviderState::Unavailable { reason } => findings.error(place, reason.clone(), ""),
+        ProviderState::AuthorizationRequired { message, hint, intent } => {
             findings.note(place, format!("it wants to be allowed first: {message}"), "");
             if hint.is_none() {
                 findings.warning(place, "it does not say what the person is to do", "resolution_hint");
@@ -69,10 +72,10 @@ fn of_state(provider: &Provider, findings: &mut Findings) {
     }
 }
 
-fn of_tool(provider: &Provider, tool: &SpecDocument, findings: &mut Findings) {
-    let at = place(&tool.name);
-    if let Some(exposed) = provider.exposed(&tool.name)
-        && exposed.len() + "__".len() + DEVICE > LONGEST_NAME
+fn lint_tool(provider: &ToolProvider, tool: &SpecDocument, findings: &mut LintFindings) {
+    let at = tool_place(&tool.name);
+    if let Some(exposed) = provider.exposed_name(&tool.name)
+        && exposed.len() + "__".len() + DEVICE_NAME_LENGTH > MAX_NAME
     {
         findings.warning(
             &at,
@@ -103,7 +106,7 @@ fn of_tool(provider: &Provider, tool: &SpecDocument, findings: &mut Findings) {
             findings.note(&at, format!("{name} has no description"), "say what it is for, and in which form");
         }
         let is_number = property.get("type").and_then(Value::as_str) == Some("number");
-        if is_number && provider.dialect != Dialect::Cetp {
+        if is_number && provider.dialect != ProviderDialect::Cetp {
             findings.note(
                 &at,
                 format!("{name} is a number and arrives as a string: 3 as \"3\", 2.5 as \"2.5\""),

@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Finding, Level, of_manifest, of_provider, probe};
+use super::{LintFinding, LintLevel, lint_manifest, lint_provider, probe};
 use crate::bundle::{self, Bundle};
-use crate::dialect::Dialect;
-use crate::host::memory::{App, MemoryHost};
+use crate::dialect::ProviderDialect;
+use crate::host::memory::{MemoryApp, MemoryHost};
 use crate::host::{CallFailure, HostCall};
 use crate::manifest::Apk;
-use crate::provider::{Provider, State};
-use crate::reach::Reach;
+use crate::provider::{ProviderState, ToolProvider};
+use crate::provider_client::ProviderClient;
 use crate::scan::scan;
 
 const SECOND: Duration = Duration::from_secs(5);
 
-fn manifest_of(apk: &[u8]) -> Vec<Finding> {
-    of_manifest(&Apk::read(Cursor::new(apk), None).unwrap().manifest)
+fn manifest_of(apk: &[u8]) -> Vec<LintFinding> {
+    lint_manifest(&Apk::read(Cursor::new(apk), None).unwrap().manifest)
 }
 
 /// `level place: what`, one a line.
-fn lines(findings: &[Finding]) -> Vec<String> {
+fn lines(findings: &[LintFinding]) -> Vec<String> {
     findings.iter().map(|it| format!("{:?} {}: {}", it.level, it.place, it.what)).collect()
 }
 
 #[track_caller]
-fn has(findings: &[Finding], level: Level, place: &str, what: &str) {
+fn has(findings: &[LintFinding], level: LintLevel, place: &str, what: &str) {
     let found = findings.iter().any(|it| it.level == level && it.place == place && it.what.contains(what));
     assert!(found, "{level:?} {place}: {what}\n{:#?}", lines(findings));
 }
@@ -34,17 +34,17 @@ fn has(findings: &[Finding], level: Level, place: &str, what: &str) {
 #[test]
 fn the_tutorial_s_own_manifest_has_its_two_faults() {
     let findings = manifest_of(include_bytes!("../../fixtures/tutorial/tutorial.apk"));
-    let errors: Vec<_> = findings.iter().filter(|it| it.level == Level::Error).cloned().collect();
+    let errors: Vec<_> = findings.iter().filter(|it| it.level == LintLevel::Error).cloned().collect();
     assert_eq!(errors.len(), 2, "{:#?}", lines(&errors));
-    has(&errors, Level::Error, "<receiver .cetp.BootReceiver>", "it waits for the phone's start");
+    has(&errors, LintLevel::Error, "<receiver .cetp.BootReceiver>", "it waits for the phone's start");
     has(
         &errors,
-        Level::Error,
+        LintLevel::Error,
         "<permission com.clawseed.permission.ACCESS_TOOLS>",
         "no two apps that define the same permission",
     );
-    assert!(findings.iter().all(|it| it.level != Level::Warning), "{:#?}", lines(&findings));
-    has(&findings, Level::Note, "<application>", "its tools are called finance__…");
+    assert!(findings.iter().all(|it| it.level != LintLevel::Warning), "{:#?}", lines(&findings));
+    has(&findings, LintLevel::Note, "<application>", "its tools are called finance__…");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn an_open_provider_is_warned_of() {
 }
 
 #[test]
-fn a7_a_consumer_without_queries_sees_nobody() {
+fn a_consumer_manifest_without_queries_is_reported_a7() {
     let findings = manifest_of(include_bytes!("../../fixtures/consumer/consumer.apk"));
     assert_eq!(
         lines(&findings),
@@ -81,50 +81,50 @@ fn a7_a_consumer_without_queries_sees_nobody() {
 #[test]
 fn every_fault_of_a_manifest_is_found() {
     let findings = manifest_of(include_bytes!("../../fixtures/broken/broken.apk"));
-    let error = |place: &str, what: &str| has(&findings, Level::Error, place, what);
+    let error = |place: &str, what: &str| has(&findings, LintLevel::Error, place, what);
     error("<service .NotExported>", "it is not exported");
-    has(&findings, Level::Warning, "<service .NotExported>", "the compiler made a float of its version");
+    has(&findings, LintLevel::Warning, "<service .NotExported>", "the compiler made a float of its version");
     error("<provider .Private>", "it is not exported");
-    has(&findings, Level::Warning, "<provider .Private>", "it is not started early");
+    has(&findings, LintLevel::Warning, "<provider .Private>", "it is not started early");
     error("<service .Foreign>", "it does not say whether it is exported: Android 12");
     error("<service .Foreign>", "its authority com.example.other.tools is served by no provider of this app");
     error("<service .Foreign>", "\"one\", is not a number");
     error("<service .Silent>", "it does not say its authority");
-    has(&findings, Level::Warning, "<service .Silent>", "it does not say its version");
-    has(&findings, Level::Warning, "<provider .Guarded>", "only reading or only writing is guarded");
-    has(&findings, Level::Warning, "<application>", "its tools are called broken__…");
-    has(&findings, Level::Note, "<application>", "nothing starts it with the phone");
+    has(&findings, LintLevel::Warning, "<service .Silent>", "it does not say its version");
+    has(&findings, LintLevel::Warning, "<provider .Guarded>", "only reading or only writing is guarded");
+    has(&findings, LintLevel::Warning, "<application>", "its tools are called broken__…");
+    has(&findings, LintLevel::Note, "<application>", "nothing starts it with the phone");
     assert!(findings.is_sorted_by_key(|it| it.level));
 }
 
 #[test]
 fn mcp_apps_are_looked_at_as_their_dialect_has_it() {
     let weather = manifest_of(include_bytes!("../../fixtures/weather/weather.apk"));
-    assert!(weather.iter().all(|it| it.level == Level::Note), "{:#?}", lines(&weather));
-    has(&weather, Level::Note, "<provider .McpToolProvider>", "its tools may act");
+    assert!(weather.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&weather));
+    has(&weather, LintLevel::Note, "<provider .McpToolProvider>", "its tools may act");
     let calculator = manifest_of(include_bytes!("../../fixtures/calculator/calculator.apk"));
-    assert!(calculator.iter().all(|it| it.level == Level::Note), "{:#?}", lines(&calculator));
+    assert!(calculator.iter().all(|it| it.level == LintLevel::Note), "{:#?}", lines(&calculator));
 }
 
 /// A provider of two tools, which answers calls as the test says.
 async fn listed(
     tools: Value,
     answer: impl Fn(&str, &str) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
-) -> (Reach, Provider) {
+) -> (ProviderClient, ToolProvider) {
     let data = json!({ "tools": tools }).to_string();
     let success = |data: &str| Ok(Some(Bundle::new().with("status", "success").with("data", data)));
     let text = |call: &HostCall, key: &str| match call.extras.as_ref().and_then(|extras| extras.get(key)) {
-        Some(bundle::Value::Text(text)) => text.clone(),
+        Some(bundle::BundleValue::Text(text)) => text.clone(),
         _ => String::new(),
     };
-    let app = App::cetp("com.example.notes", move |call| match call.method.as_str() {
+    let app = MemoryApp::cetp("com.example.notes", move |call| match call.method.as_str() {
         "list_tools" => success(&data),
         "execute_tool" => answer(&text(call, "tool_name"), &text(call, "args")),
         _ => error("TOOL_NOT_FOUND", "unknown method"),
     });
     let host = MemoryHost::default();
     host.install(app);
-    let reach = Reach::new(Arc::new(host));
+    let reach = ProviderClient::new(Arc::new(host));
     let provider = scan(&reach, None, SECOND).await.unwrap().remove(0);
     (reach, provider)
 }
@@ -169,13 +169,13 @@ async fn a_provider_that_takes_anything_is_told_of_each() {
     })
     .await;
     let findings = probe(&reach, &provider, SECOND, false).await.findings;
-    has(&findings, Level::Warning, "com.example.notes.clawseed.tools", "an unknown tool ends in success");
-    has(&findings, Level::Warning, "execute_tool", "a call without tool_name ends in success");
-    has(&findings, Level::Warning, "tool find", "it runs without the arguments that it requires");
-    has(&findings, Level::Warning, "tool find", "it runs with arguments that contradict its schema");
+    has(&findings, LintLevel::Warning, "com.example.notes.clawseed.tools", "an unknown tool ends in success");
+    has(&findings, LintLevel::Warning, "execute_tool", "a call without tool_name ends in success");
+    has(&findings, LintLevel::Warning, "tool find", "it runs without the arguments that it requires");
+    has(&findings, LintLevel::Warning, "tool find", "it runs with arguments that contradict its schema");
     has(
         &findings,
-        Level::Error,
+        LintLevel::Error,
         "tool all",
         "called without arguments it ends in an answer that can't be read",
     );
@@ -193,32 +193,32 @@ async fn schemas_and_names_are_looked_at() {
     )
     .await;
     provider.prefix = Some("notes".to_owned());
-    let findings = of_provider(&provider);
+    let findings = lint_provider(&provider);
     let long = "tool a_tool_with_a_name_that_is_much_longer_than_it_should_be";
-    has(&findings, Level::Error, long, "missing is required and not among its properties");
-    has(&findings, Level::Warning, long, "it is longer than models take");
-    has(&findings, Level::Warning, long, "its schema does not say that it is of an object");
-    has(&findings, Level::Note, long, "n has no description");
-    has(&findings, Level::Warning, "tool silent", "it has no description");
+    has(&findings, LintLevel::Error, long, "missing is required and not among its properties");
+    has(&findings, LintLevel::Warning, long, "it is longer than models take");
+    has(&findings, LintLevel::Warning, long, "its schema does not say that it is of an object");
+    has(&findings, LintLevel::Note, long, "n has no description");
+    has(&findings, LintLevel::Warning, "tool silent", "it has no description");
 }
 
 #[tokio::test]
 async fn an_intent_that_is_no_action_is_an_error() {
     let (_, mut provider) = listed(tools(), |_, _| Ok(None)).await;
-    provider.state = State::AuthorizationRequired {
+    provider.state = ProviderState::AuthorizationRequired {
         message: "Not yet".to_owned(),
         hint: None,
         intent: Some("intent:#Intent;action=x;end".to_owned()),
     };
-    let findings = of_provider(&provider);
-    has(&findings, Level::Error, &provider.authority, "which is no action");
-    has(&findings, Level::Warning, &provider.authority, "it does not say what the person is to do");
+    let findings = lint_provider(&provider);
+    has(&findings, LintLevel::Error, &provider.authority, "which is no action");
+    has(&findings, LintLevel::Warning, &provider.authority, "it does not say what the person is to do");
 }
 
 #[tokio::test]
 async fn tools_that_may_act_are_called_only_where_that_was_asked_for() {
     let (reach, mut provider) = listed(tools(), |_, _| Ok(None)).await;
-    provider.dialect = Dialect::McpA;
+    provider.dialect = ProviderDialect::McpA;
     let probed = probe(&reach, &provider, SECOND, false).await;
     assert_eq!(probed.calls, 0);
     assert_eq!(

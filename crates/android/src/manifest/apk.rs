@@ -6,14 +6,14 @@ use std::io::{self, Read, Seek};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::resources::Resources;
+use super::resources::ResourceTable;
 use super::xml::XmlError;
-use super::{Manifest, signature, typed, xml};
+use super::{AppManifest, manifest_reader, signature, xml};
 
 /// A larger manifest is not read; the largest known ones have about one MiB.
-const LARGEST_MANIFEST: u64 = 8 << 20;
+const MAX_MANIFEST: u64 = 8 << 20;
 /// A larger resource table is not read; the largest known ones have some tens of MiB.
-const LARGEST_TABLE: u64 = 64 << 20;
+const MAX_TABLE: u64 = 64 << 20;
 const MANIFEST: &str = "AndroidManifest.xml";
 const TABLE: &str = "resources.arsc";
 
@@ -64,7 +64,7 @@ impl From<XmlError> for ApkError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apk {
     /// Its manifest.
-    pub manifest: Manifest,
+    pub manifest: AppManifest,
     /// SHA-256 of the certificate that it is signed with, in lower-case hexadecimal; of several, of all of them,
     /// sorted and joined by `,`. Nothing where it is signed in the oldest way only, or not at all.
     pub certificate: Option<String>,
@@ -78,12 +78,16 @@ impl Apk {
     /// [`ApkError`] says what is wrong with it.
     pub fn read(mut source: impl Read + Seek, api_level: Option<u32>) -> Result<Self, ApkError> {
         let mut archive = ZipArchive::new(&mut source)?;
-        let xml = entry(&mut archive, MANIFEST, LARGEST_MANIFEST)?.ok_or(ApkError::NoManifest)?;
+        let xml = entry(&mut archive, MANIFEST, MAX_MANIFEST)?.ok_or(ApkError::NoManifest)?;
         let root = xml::read(&xml)?;
         // Most of the table's bytes are of no use here, so it is read only where the manifest refers to it.
-        let table = if typed::refers(&root) { entry(&mut archive, TABLE, LARGEST_TABLE)? } else { None };
-        let resources = table.as_deref().and_then(Resources::read).unwrap_or_else(Resources::none);
-        let manifest = typed::manifest(&root, &resources).map_err(ApkError::Manifest)?;
+        let table = if manifest_reader::has_references(&root) {
+            entry(&mut archive, TABLE, MAX_TABLE)?
+        } else {
+            None
+        };
+        let resources = table.as_deref().and_then(ResourceTable::read).unwrap_or_else(ResourceTable::none);
+        let manifest = manifest_reader::read_manifest(&root, &resources).map_err(ApkError::Manifest)?;
         let directory = archive.central_directory_start();
         drop(archive);
         let block = signature::block(&mut source, directory)?;

@@ -2,9 +2,9 @@
 
 /// A stretch of bytes. Reading beyond its end gives nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bytes<'a>(&'a [u8]);
+pub(super) struct ByteSlice<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteSlice<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -55,18 +55,18 @@ impl<'a> Bytes<'a> {
 
 /// One chunk: what it is, its own header, and all of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ResourceChunk<'a> {
     /// `RES_*_TYPE`.
     pub(super) kind: u16,
     /// Length of its header.
     pub(super) header: usize,
     /// All of it, header included.
-    pub(super) all: Bytes<'a>,
+    pub(super) all: ByteSlice<'a>,
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> ResourceChunk<'a> {
     /// The one that starts at the beginning of these bytes.
-    pub(super) fn first(bytes: Bytes<'a>) -> Option<Self> {
+    pub(super) fn first(bytes: ByteSlice<'a>) -> Option<Self> {
         let (kind, header, size) = (bytes.u16(0)?, usize::from(bytes.u16(2)?), bytes.size(4)?);
         if header < 8 || size < header {
             return None;
@@ -75,13 +75,13 @@ impl<'a> Chunk<'a> {
     }
 
     /// What follows its header.
-    pub(super) fn body(self) -> Bytes<'a> {
-        self.all.from(self.header).unwrap_or(Bytes(&[]))
+    pub(super) fn body(self) -> ByteSlice<'a> {
+        self.all.from(self.header).unwrap_or(ByteSlice(&[]))
     }
 
     /// The chunks within it that start at `start`. They end at the first that is none; each is at least eight
     /// bytes long, so there is an end.
-    pub(super) fn within(self, start: usize) -> impl Iterator<Item = Chunk<'a>> {
+    pub(super) fn children(self, start: usize) -> impl Iterator<Item = ResourceChunk<'a>> {
         let mut rest = self.all.from(start);
         std::iter::from_fn(move || {
             let chunk = Self::first(rest?)?;

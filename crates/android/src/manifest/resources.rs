@@ -4,18 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{Bytes, Chunk};
-use super::strings::{STRING_POOL, Strings};
-use super::value::{RawValue, Value};
+use super::bytes::{ByteSlice, ResourceChunk};
+use super::strings::{STRING_POOL, StringPool};
+use super::value::{RawResourceValue, ResourceValue};
 
 /// `RES_TABLE_TYPE`.
 const TABLE: u16 = 0x0002;
 const PACKAGE: u16 = 0x0200;
 const TYPE: u16 = 0x0201;
 /// References that lead to references; a longer chain is taken as leading nowhere.
-const LONGEST_CHAIN: usize = 16;
+const MAX_CHAIN: usize = 16;
 /// Kinds of resources times configurations; the largest apps have some thousands.
-const MOST_TYPES: usize = 16_384;
+const MAX_TYPES: usize = 16_384;
 const NO_ENTRY: u32 = u32::MAX;
 /// `ResTable_type::FLAG_SPARSE` and `FLAG_OFFSET16`.
 const SPARSE: u8 = 1;
@@ -26,30 +26,30 @@ const COMPACT: u16 = 8;
 
 /// A table, read when it is asked.
 #[derive(Debug)]
-pub(super) struct Resources<'a> {
-    strings: Strings<'a>,
+pub(super) struct ResourceTable<'a> {
+    strings: StringPool<'a>,
     /// By package and kind, one for each configuration.
-    types: BTreeMap<(u32, u32), Vec<Chunk<'a>>>,
+    types: BTreeMap<(u32, u32), Vec<ResourceChunk<'a>>>,
 }
 
-impl<'a> Resources<'a> {
+impl<'a> ResourceTable<'a> {
     /// A table without resources.
     pub(super) fn none() -> Self {
-        Self { strings: Strings::none(), types: BTreeMap::new() }
+        Self { strings: StringPool::none(), types: BTreeMap::new() }
     }
 
     /// The table that these bytes are; nothing where they are none.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let table = Chunk::first(Bytes::new(bytes)).filter(|it| it.kind == TABLE)?;
+        let table = ResourceChunk::first(ByteSlice::new(bytes)).filter(|it| it.kind == TABLE)?;
         let mut read = Self::none();
         let mut count = 0;
-        for chunk in table.within(table.header) {
+        for chunk in table.children(table.header) {
             match chunk.kind {
-                STRING_POOL => read.strings = Strings::read(chunk)?,
+                STRING_POOL => read.strings = StringPool::read(chunk)?,
                 PACKAGE => {
                     let package = chunk.all.u32(8)?;
-                    let left = MOST_TYPES.saturating_sub(count);
-                    for types in chunk.within(chunk.header).filter(|it| it.kind == TYPE).take(left) {
+                    let left = MAX_TYPES.saturating_sub(count);
+                    for types in chunk.children(chunk.header).filter(|it| it.kind == TYPE).take(left) {
                         let kind = u32::from(types.all.u8(8)?);
                         read.types.entry((package, kind)).or_default().push(types);
                         count += 1;
@@ -62,26 +62,27 @@ impl<'a> Resources<'a> {
     }
 
     /// The value that a resource has in the end.
-    pub(super) fn resolve(&self, id: u32) -> Value {
+    pub(super) fn resolve(&self, id: u32) -> ResourceValue {
         let mut at = id;
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             match self.entry(at) {
                 Some(raw) if raw.is_reference() => at = raw.data,
                 Some(raw) => {
-                    return Value::of(raw, |index| self.strings.get(index)).unwrap_or(Value::Reference(id));
+                    return ResourceValue::of(raw, |index| self.strings.get(index))
+                        .unwrap_or(ResourceValue::Reference(id));
                 }
-                None => return Value::Reference(id),
+                None => return ResourceValue::Reference(id),
             }
         }
-        Value::Reference(id)
+        ResourceValue::Reference(id)
     }
 
     /// The value of the configuration that fits best.
-    fn entry(&self, id: u32) -> Option<RawValue> {
+    fn entry(&self, id: u32) -> Option<RawResourceValue> {
         let (package, kind, entry) = (id >> 24, (id >> 16) & 0xff, id & 0xffff);
-        let mut best: Option<(Fit, RawValue)> = None;
+        let mut best: Option<(ConfigurationFit, RawResourceValue)> = None;
         for types in self.types.get(&(package, kind)).into_iter().flatten() {
-            let fit = Fit::of(*types);
+            let fit = ConfigurationFit::of(*types);
             if best.is_none_or(|(best, _)| best < fit)
                 && let Some(value) = value_in(*types, entry)
             {
@@ -94,7 +95,7 @@ impl<'a> Resources<'a> {
 
 /// How well a configuration fits a phone of which nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum ConfigurationFit {
     /// It is for one language.
     Language,
     /// For some screens or versions.
@@ -103,11 +104,11 @@ enum Fit {
     Default,
 }
 
-impl Fit {
+impl ConfigurationFit {
     /// Of a chunk of `RES_TABLE_TYPE_TYPE`, whose configuration starts at byte 20 with its own size.
-    fn of(types: Chunk<'_>) -> Self {
+    fn of(types: ResourceChunk<'_>) -> Self {
         let size = types.all.size(20).unwrap_or_default().min(types.all.len());
-        let config = types.all.slice(24, size.saturating_sub(4)).unwrap_or(Bytes::new(&[]));
+        let config = types.all.slice(24, size.saturating_sub(4)).unwrap_or(ByteSlice::new(&[]));
         // mcc and mnc come first, then language and country.
         if config.u32(4).is_some_and(|locale| locale != 0) {
             return Self::Language;
@@ -117,7 +118,7 @@ impl Fit {
 }
 
 /// The value of an entry in one chunk of `RES_TABLE_TYPE_TYPE`.
-fn value_in(types: Chunk<'_>, entry: u32) -> Option<RawValue> {
+fn value_in(types: ResourceChunk<'_>, entry: u32) -> Option<RawResourceValue> {
     let (flags, count, entries) = (types.all.u8(9)?, types.all.u32(12)?, types.all.size(16)?);
     let wanted = usize::try_from(entry).ok()?;
     let offsets = types.body();
@@ -150,10 +151,10 @@ fn value_in(types: Chunk<'_>, entry: u32) -> Option<RawValue> {
     let (size, flags) = (types.all.u16(start)?, types.all.u16(start.checked_add(2)?)?);
     if flags & COMPACT != 0 {
         let [kind, _] = (flags >> 8).to_le_bytes();
-        return Some(RawValue { kind, data: types.all.u32(start.checked_add(4)?)? });
+        return Some(RawResourceValue { kind, data: types.all.u32(start.checked_add(4)?)? });
     }
     if flags & COMPLEX != 0 {
         return None;
     }
-    RawValue::read(types.all, start.checked_add(usize::from(size))?)
+    RawResourceValue::read(types.all, start.checked_add(usize::from(size))?)
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use sha2::{Digest, Sha256};
 
-use super::bytes::Bytes;
+use super::bytes::ByteSlice;
 
 const MAGIC: &[u8; 16] = b"APK Sig Block 42";
 const V2: u32 = 0x7109_871a;
@@ -14,9 +14,9 @@ const V3: u32 = 0xf053_68c0;
 /// Version 3.1, which Android 13 (API 33) and newer look at first: it may name a newer key.
 const V31: u32 = 0x1b93_ad61;
 /// The block holds certificates, signatures and often padding to a page; larger ones are not read.
-const LARGEST_BLOCK: u64 = 4 << 20;
+const MAX_BLOCK: u64 = 4 << 20;
 /// Android takes ten at most.
-const MOST_SIGNERS: usize = 10;
+const MAX_SIGNERS: usize = 10;
 
 /// The signing block, which ends where the central directory starts; nothing where there is none.
 pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<Option<Vec<u8>>> {
@@ -24,10 +24,10 @@ pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<
     let mut end = [0; 24];
     apk.seek(SeekFrom::Start(footer))?;
     apk.read_exact(&mut end)?;
-    let end = Bytes::new(&end);
+    let end = ByteSlice::new(&end);
     // The size counts all but the first of the two places where it stands.
     let (Some(size), Some(magic)) = (end.u64(0), end.slice(8, 16)) else { return Ok(None) };
-    let start = directory.checked_sub(size).filter(|_| (24..=LARGEST_BLOCK).contains(&size));
+    let start = directory.checked_sub(size).filter(|_| (24..=MAX_BLOCK).contains(&size));
     let (Some(start), true) = (start, magic.as_slice() == MAGIC) else { return Ok(None) };
     let mut block = vec![0; usize::try_from(size - 24).unwrap_or_default()];
     apk.seek(SeekFrom::Start(start))?;
@@ -40,14 +40,14 @@ pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<
 pub(super) fn certificate(block: &[u8], api_level: Option<u32>) -> Option<String> {
     let schemes: &[u32] = if api_level.is_some_and(|level| level >= 33) { &[V31, V3, V2] } else { &[V3, V2] };
     schemes.iter().find_map(|scheme| {
-        let signers = sequence(pair(Bytes::new(block), *scheme)?)?;
-        let certificates: BTreeSet<String> = items(signers).take(MOST_SIGNERS).filter_map(signer).collect();
+        let signers = sequence(pair(ByteSlice::new(block), *scheme)?)?;
+        let certificates: BTreeSet<String> = items(signers).take(MAX_SIGNERS).filter_map(signer).collect();
         Some(certificates.into_iter().collect::<Vec<_>>().join(",")).filter(|it| !it.is_empty())
     })
 }
 
 /// The value of an id among the block's pairs.
-fn pair(block: Bytes<'_>, wanted: u32) -> Option<Bytes<'_>> {
+fn pair(block: ByteSlice<'_>, wanted: u32) -> Option<ByteSlice<'_>> {
     let mut rest = block;
     loop {
         let length = usize::try_from(rest.u64(0)?).ok()?;
@@ -60,12 +60,12 @@ fn pair(block: Bytes<'_>, wanted: u32) -> Option<Bytes<'_>> {
 }
 
 /// What stands behind a length of four bytes.
-fn sequence(bytes: Bytes<'_>) -> Option<Bytes<'_>> {
+fn sequence(bytes: ByteSlice<'_>) -> Option<ByteSlice<'_>> {
     bytes.slice(4, bytes.size(0)?)
 }
 
 /// The sequences within one.
-fn items(bytes: Bytes<'_>) -> impl Iterator<Item = Bytes<'_>> {
+fn items(bytes: ByteSlice<'_>) -> impl Iterator<Item = ByteSlice<'_>> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
         let item = sequence(rest?)?;
@@ -75,7 +75,7 @@ fn items(bytes: Bytes<'_>) -> impl Iterator<Item = Bytes<'_>> {
 }
 
 /// SHA-256 of a signer's first certificate, which is the one that it signs with.
-fn signer(signer: Bytes<'_>) -> Option<String> {
+fn signer(signer: ByteSlice<'_>) -> Option<String> {
     let signed = sequence(signer)?;
     let digests = sequence(signed)?;
     let certificates = sequence(signed.from(4)?.from(digests.len())?)?;

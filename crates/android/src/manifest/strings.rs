@@ -1,39 +1,39 @@
 //! String pools, which manifests and resource tables share (`ResStringPool` of the platform's
 //! `ResourceTypes.h`). A string is decoded when it is asked for, and never one that is too long.
 
-use super::bytes::{Bytes, Chunk};
+use super::bytes::{ByteSlice, ResourceChunk};
 
 /// `RES_STRING_POOL_TYPE`.
 pub(super) const STRING_POOL: u16 = 0x0001;
 const UTF8: u32 = 1 << 8;
 /// Longer strings are taken as absent: no name, label or value that is looked at here is as long. In units of the
 /// pool's encoding.
-const LONGEST_STRING: usize = 32 * 1024;
+const MAX_STRING: usize = 32 * 1024;
 
 /// The strings of one pool.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Strings<'a> {
-    offsets: Bytes<'a>,
-    data: Bytes<'a>,
+pub(super) struct StringPool<'a> {
+    offsets: ByteSlice<'a>,
+    data: ByteSlice<'a>,
     count: usize,
     is_utf8: bool,
 }
 
-impl<'a> Strings<'a> {
+impl<'a> StringPool<'a> {
     /// A pool without strings.
     pub(super) fn none() -> Self {
-        Self { offsets: Bytes::new(&[]), data: Bytes::new(&[]), count: 0, is_utf8: true }
+        Self { offsets: ByteSlice::new(&[]), data: ByteSlice::new(&[]), count: 0, is_utf8: true }
     }
 
     /// The pool that a chunk is.
-    pub(super) fn read(chunk: Chunk<'a>) -> Option<Self> {
+    pub(super) fn read(chunk: ResourceChunk<'a>) -> Option<Self> {
         if chunk.kind != STRING_POOL {
             return None;
         }
         let (count, flags, start) = (chunk.all.size(8)?, chunk.all.u32(16)?, chunk.all.size(20)?);
         let offsets = chunk.all.slice(chunk.header, count.checked_mul(4)?)?;
         // A pool without strings may say anything about where they start.
-        let data = if count == 0 { Bytes::new(&[]) } else { chunk.all.from(start)? };
+        let data = if count == 0 { ByteSlice::new(&[]) } else { chunk.all.from(start)? };
         Some(Self { offsets, data, count, is_utf8: flags & UTF8 != 0 })
     }
 
@@ -44,7 +44,7 @@ impl<'a> Strings<'a> {
         if self.is_utf8 { Self::utf8(text) } else { Self::utf16(text) }
     }
 
-    fn utf8(text: Bytes<'_>) -> Option<String> {
+    fn utf8(text: ByteSlice<'_>) -> Option<String> {
         let length = |at: usize| -> Option<(usize, usize)> {
             let first = usize::from(text.u8(at)?);
             if first & 0x80 == 0 {
@@ -54,18 +54,18 @@ impl<'a> Strings<'a> {
         };
         let (_, at) = length(0)?;
         let (bytes, at) = length(at)?;
-        let text = text.slice(at, bytes).filter(|_| bytes <= LONGEST_STRING)?;
+        let text = text.slice(at, bytes).filter(|_| bytes <= MAX_STRING)?;
         Some(String::from_utf8_lossy(text.as_slice()).into_owned())
     }
 
-    fn utf16(text: Bytes<'_>) -> Option<String> {
+    fn utf16(text: ByteSlice<'_>) -> Option<String> {
         let first = usize::from(text.u16(0)?);
         let (units, start) = if first & 0x8000 == 0 {
             (first, 2)
         } else {
             (((first & 0x7fff) << 16) | usize::from(text.u16(2)?), 4)
         };
-        if units > LONGEST_STRING {
+        if units > MAX_STRING {
             return None;
         }
         let text = text.slice(start, units * 2)?;

@@ -4,15 +4,15 @@ use std::io::{Cursor, Read};
 
 use proptest::prelude::*;
 
-use super::bytes::{Bytes, Chunk};
-use super::{Apk, ApkError, Component, Manifest};
-use crate::host::MetaData;
+use super::bytes::{ByteSlice, ResourceChunk};
+use super::{Apk, ApkError, AppComponent, AppManifest};
+use crate::host::ManifestMetaData;
 
 const SAMPLE: &[u8] = include_bytes!("../../fixtures/sample/sample.apk");
 /// As `apksigner verify --print-certs` prints it.
 const CERTIFICATE: &str = "b4cf86e52bec83cb2f648b222b195a699e93daee5806bbad06eff4ef921a0f57";
 
-fn sample() -> Manifest {
+fn sample() -> AppManifest {
     Apk::read(Cursor::new(SAMPLE), None).unwrap().manifest
 }
 
@@ -24,7 +24,7 @@ fn entry(name: &str) -> Vec<u8> {
 }
 
 #[track_caller]
-fn component<'a>(all: &'a [Component], class: &str) -> &'a Component {
+fn component<'a>(all: &'a [AppComponent], class: &str) -> &'a AppComponent {
     all.iter().find(|it| it.class == class).unwrap()
 }
 
@@ -61,23 +61,23 @@ fn permissions_are_told_with_their_level() {
 }
 
 #[test]
-fn a3_meta_data_has_the_type_that_the_compiler_gave_it() {
+fn compiled_meta_data_is_read_with_its_own_type_a3() {
     let manifest = sample();
     let service = component(&manifest.services, "com.example.sample.tools.Discovery");
-    assert_eq!(service.meta("com.clawseed.tools.version"), Some(&MetaData::Int(1)));
+    assert_eq!(service.meta("com.clawseed.tools.version"), Some(&ManifestMetaData::Int(1)));
     assert_eq!(
         service.meta("com.clawseed.tools.authority"),
-        Some(&MetaData::Text("com.example.sample.tools".to_owned())),
+        Some(&ManifestMetaData::Text("com.example.sample.tools".to_owned())),
         "a reference to a reference"
     );
-    assert_eq!(service.meta("float"), Some(&MetaData::Float(1.0)));
-    assert_eq!(service.meta("boolean"), Some(&MetaData::Boolean(true)));
-    assert_eq!(service.meta("text"), Some(&MetaData::Text("1".to_owned())), "written as \\ 1");
-    assert_eq!(service.meta("hex"), Some(&MetaData::Int(16)));
-    assert_eq!(service.meta("integer"), Some(&MetaData::Int(7)));
-    assert_eq!(service.meta("flag"), Some(&MetaData::Boolean(true)));
-    assert!(matches!(service.meta("resource"), Some(MetaData::Int(id)) if id >> 24 == 0x7f));
-    assert!(matches!(service.meta("system"), Some(MetaData::Other(_))));
+    assert_eq!(service.meta("float"), Some(&ManifestMetaData::Float(1.0)));
+    assert_eq!(service.meta("boolean"), Some(&ManifestMetaData::Boolean(true)));
+    assert_eq!(service.meta("text"), Some(&ManifestMetaData::Text("1".to_owned())), "written as \\ 1");
+    assert_eq!(service.meta("hex"), Some(&ManifestMetaData::Int(16)));
+    assert_eq!(service.meta("integer"), Some(&ManifestMetaData::Int(7)));
+    assert_eq!(service.meta("flag"), Some(&ManifestMetaData::Boolean(true)));
+    assert!(matches!(service.meta("resource"), Some(ManifestMetaData::Int(id)) if id >> 24 == 0x7f));
+    assert!(matches!(service.meta("system"), Some(ManifestMetaData::Other(_))));
     assert_eq!(service.meta("absent"), None);
 }
 
@@ -113,12 +113,12 @@ fn providers_have_authorities_permissions_and_filters() {
     let mcp = &manifest.providers[1];
     assert_eq!(mcp.read_permission, None);
     assert_eq!(mcp.write_permission.as_deref(), Some("com.example.sample.permission.READ"));
-    assert!(mcp.component.answers_to("android.intent.action.VIEW"));
+    assert!(mcp.component.has_action("android.intent.action.VIEW"));
     assert_eq!(mcp.component.filters[0].mime_types, ["application/vnd.mcp.tool"]);
 }
 
 #[test]
-fn a7_queries_are_read() {
+fn the_queries_element_of_a_manifest_is_read_a7() {
     let queries = sample().queries;
     assert_eq!(queries.packages, ["com.example.other"]);
     assert_eq!(queries.authorities, ["com.example.other.tools"]);
@@ -129,11 +129,11 @@ fn a7_queries_are_read() {
 
 #[test]
 fn without_its_resources_a_manifest_says_what_stands_in_itself() {
-    let manifest = Manifest::read(&entry("AndroidManifest.xml")).unwrap();
+    let manifest = AppManifest::read(&entry("AndroidManifest.xml")).unwrap();
     assert_eq!(manifest.package, "com.example.sample");
     assert_eq!(manifest.label, None);
     let service = component(&manifest.services, "com.example.sample.tools.Discovery");
-    assert!(matches!(service.meta("com.clawseed.tools.authority"), Some(MetaData::Other(_))));
+    assert!(matches!(service.meta("com.clawseed.tools.authority"), Some(ManifestMetaData::Other(_))));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn nested(depth: usize, attributes: usize) -> Vec<u8> {
 
 #[test]
 fn elements_within_elements_have_an_end() {
-    let refusal = |bytes: &[u8]| Manifest::read(bytes).unwrap_err().to_string();
+    let refusal = |bytes: &[u8]| AppManifest::read(bytes).unwrap_err().to_string();
     let too_much = "its manifest can't be read: it has more in it than any manifest has";
     assert_eq!(refusal(&nested(20, 0)), "its manifest can't be read: it names no package");
     assert_eq!(refusal(&nested(100_000, 0)), too_much);
@@ -206,11 +206,11 @@ fn references_in_a_ring_lead_nowhere() {
     let reference = |id: u32| [&[8, 0, 0, 1][..], &id.to_le_bytes()].concat();
     let at = table.windows(8).position(|it| it == reference(0x7f02_0003)).unwrap();
     table[at..at + 8].copy_from_slice(&reference(0x7f02_0002));
-    let read = Manifest::read_with(&manifest, &table).unwrap();
+    let read = AppManifest::read_with(&manifest, &table).unwrap();
     let service = component(&read.services, "com.example.sample.tools.Discovery");
     assert_eq!(
         service.meta("com.clawseed.tools.authority"),
-        Some(&MetaData::Other("the resource @0x7f020002, which is not in the app".to_owned()))
+        Some(&ManifestMetaData::Other("the resource @0x7f020002, which is not in the app".to_owned()))
     );
 }
 
@@ -218,10 +218,10 @@ fn references_in_a_ring_lead_nowhere() {
 fn every_beginning_of_a_file_is_read_or_refused() {
     let (manifest, table) = (entry("AndroidManifest.xml"), entry("resources.arsc"));
     for end in 0..manifest.len() {
-        let _ = Manifest::read_with(&manifest[..end], &table);
+        let _ = AppManifest::read_with(&manifest[..end], &table);
     }
     for end in 0..table.len() {
-        let _ = Manifest::read_with(&manifest, &table[..end]);
+        let _ = AppManifest::read_with(&manifest, &table[..end]);
     }
     for end in (0..SAMPLE.len()).step_by(7) {
         assert!(Apk::read(Cursor::new(&SAMPLE[..end]), None).is_err());
@@ -230,10 +230,10 @@ fn every_beginning_of_a_file_is_read_or_refused() {
 
 #[test]
 fn chunks_that_say_they_have_no_length_are_none() {
-    assert!(Chunk::first(Bytes::new(&[3, 0, 8, 0, 0, 0, 0, 0])).is_none());
-    assert!(Chunk::first(Bytes::new(&[3, 0, 0, 0, 8, 0, 0, 0])).is_none());
-    assert!(Chunk::first(Bytes::new(&[3, 0, 8, 0, 9, 0, 0, 0])).is_none());
-    assert!(Chunk::first(Bytes::new(&[3, 0, 8, 0, 8, 0, 0, 0])).is_some());
+    assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 8, 0, 0, 0, 0, 0])).is_none());
+    assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 0, 0, 8, 0, 0, 0])).is_none());
+    assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 8, 0, 9, 0, 0, 0])).is_none());
+    assert!(ResourceChunk::first(ByteSlice::new(&[3, 0, 8, 0, 8, 0, 0, 0])).is_some());
 }
 
 proptest! {
@@ -246,7 +246,7 @@ proptest! {
                 bytes[at] = byte;
             }
         }
-        let _ = Manifest::read_with(&manifest, &table);
+        let _ = AppManifest::read_with(&manifest, &table);
         let _ = Apk::read(Cursor::new(apk), Some(33));
     }
 }

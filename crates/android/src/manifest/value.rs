@@ -1,10 +1,10 @@
 //! Values as the compiler typed them (`Res_value`).
 
-use super::bytes::Bytes;
+use super::bytes::ByteSlice;
 
 /// A `Res_value`, not resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RawValue {
+pub(super) struct RawResourceValue {
     /// `Res_value::dataType`.
     pub(super) kind: u8,
     /// `Res_value::data`.
@@ -24,8 +24,8 @@ const INTS: std::ops::RangeInclusive<u8> = 0x10..=0x1f;
 /// `TYPE_INT_BOOLEAN`.
 pub(super) const BOOLEAN: u8 = 0x12;
 
-impl RawValue {
-    pub(super) fn read(bytes: Bytes<'_>, at: usize) -> Option<Self> {
+impl RawResourceValue {
+    pub(super) fn read(bytes: ByteSlice<'_>, at: usize) -> Option<Self> {
         Some(Self { kind: bytes.u8(at.checked_add(3)?)?, data: bytes.u32(at.checked_add(4)?)? })
     }
 
@@ -36,7 +36,7 @@ impl RawValue {
 
 /// A value whose references were followed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum ResourceValue {
     Text(String),
     Int(i32),
     Float(f32),
@@ -47,9 +47,9 @@ pub(super) enum Value {
     Other(u8),
 }
 
-impl Value {
+impl ResourceValue {
     /// From a value that is no reference, with the text that a string's index means.
-    pub(super) fn of(raw: RawValue, text: impl FnOnce(u32) -> Option<String>) -> Option<Self> {
+    pub(super) fn of(raw: RawResourceValue, text: impl FnOnce(u32) -> Option<String>) -> Option<Self> {
         Some(match raw.kind {
             STRING => Self::Text(text(raw.data)?),
             FLOAT => Self::Float(f32::from_bits(raw.data)),

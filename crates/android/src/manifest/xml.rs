@@ -1,9 +1,9 @@
 //! Binary XML, as compilers put it into APKs (`ResXMLTree` of the platform's `ResourceTypes.h`), as a tree of
 //! elements. Depth, number and size of what is kept are bounded.
 
-use super::bytes::{Bytes, Chunk};
-use super::strings::{STRING_POOL, Strings};
-use super::value::RawValue;
+use super::bytes::{ByteSlice, ResourceChunk};
+use super::strings::{STRING_POOL, StringPool};
+use super::value::RawResourceValue;
 
 /// `RES_XML_TYPE`.
 const XML: u16 = 0x0003;
@@ -11,13 +11,13 @@ const RESOURCE_MAP: u16 = 0x0180;
 const START_ELEMENT: u16 = 0x0102;
 const END_ELEMENT: u16 = 0x0103;
 /// No manifest nests its elements deeper.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Elements of one document.
-const MOST_ELEMENTS: usize = 20_000;
+const MAX_ELEMENTS: usize = 20_000;
 /// Attributes of all elements together.
-const MOST_ATTRIBUTES: usize = 100_000;
+const MAX_ATTRIBUTES: usize = 100_000;
 /// Bytes of all text together: one string of the pool may be named from everywhere.
-const MOST_TEXT: usize = 8 << 20;
+const MAX_TEXT: usize = 8 << 20;
 /// An index that means "none".
 const NONE: u32 = u32::MAX;
 
@@ -34,63 +34,64 @@ pub(super) enum XmlError {
 
 /// One attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Attribute {
+pub(super) struct XmlAttribute {
     /// The resource that names it (`android:name` is `0x01010003`); nothing where it has only a name.
     pub(super) id: Option<u32>,
     pub(super) name: String,
-    pub(super) value: RawValue,
+    pub(super) value: RawResourceValue,
     /// Its text, where it is a string.
     pub(super) text: Option<String>,
 }
 
 /// One element.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Element {
+pub(super) struct XmlElement {
     pub(super) name: String,
-    pub(super) attributes: Vec<Attribute>,
-    pub(super) children: Vec<Element>,
+    pub(super) attributes: Vec<XmlAttribute>,
+    pub(super) children: Vec<XmlElement>,
 }
 
-impl Element {
+impl XmlElement {
     /// The children of a name.
-    pub(super) fn named<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
+    pub(super) fn named<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e XmlElement> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
     /// The attribute of a resource.
-    pub(super) fn attribute(&self, id: u32) -> Option<&Attribute> {
+    pub(super) fn attribute(&self, id: u32) -> Option<&XmlAttribute> {
         self.attributes.iter().find(|attribute| attribute.id == Some(id))
     }
 }
 
 /// What is kept so far.
 #[derive(Debug, Default)]
-struct Kept {
+struct XmlTotals {
     elements: usize,
     attributes: usize,
     text: usize,
 }
 
-impl Kept {
+impl XmlTotals {
     fn text(&mut self, text: String) -> Result<String, XmlError> {
         self.text += text.len();
-        if self.text > MOST_TEXT { Err(XmlError::TooMuch) } else { Ok(text) }
+        if self.text > MAX_TEXT { Err(XmlError::TooMuch) } else { Ok(text) }
     }
 }
 
 /// The root element of a document.
-pub(super) fn read(bytes: &[u8]) -> Result<Element, XmlError> {
-    let document = Chunk::first(Bytes::new(bytes)).filter(|it| it.kind == XML).ok_or(XmlError::NotXml)?;
-    let mut strings = Strings::none();
-    let mut ids = Bytes::new(&[]);
-    let mut kept = Kept::default();
-    let mut open: Vec<Element> = Vec::new();
-    for chunk in document.within(document.header) {
+pub(super) fn read(bytes: &[u8]) -> Result<XmlElement, XmlError> {
+    let document =
+        ResourceChunk::first(ByteSlice::new(bytes)).filter(|it| it.kind == XML).ok_or(XmlError::NotXml)?;
+    let mut strings = StringPool::none();
+    let mut ids = ByteSlice::new(&[]);
+    let mut kept = XmlTotals::default();
+    let mut open: Vec<XmlElement> = Vec::new();
+    for chunk in document.children(document.header) {
         match chunk.kind {
-            STRING_POOL => strings = Strings::read(chunk).ok_or(XmlError::Broken)?,
+            STRING_POOL => strings = StringPool::read(chunk).ok_or(XmlError::Broken)?,
             RESOURCE_MAP => ids = chunk.body(),
             START_ELEMENT => {
-                if open.len() >= DEEPEST {
+                if open.len() >= MAX_DEPTH {
                     return Err(XmlError::TooMuch);
                 }
                 open.push(element(chunk, &strings, ids, &mut kept)?);
@@ -110,13 +111,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Element, XmlError> {
 }
 
 fn element(
-    chunk: Chunk<'_>,
-    strings: &Strings<'_>,
-    ids: Bytes<'_>,
-    kept: &mut Kept,
-) -> Result<Element, XmlError> {
+    chunk: ResourceChunk<'_>,
+    strings: &StringPool<'_>,
+    ids: ByteSlice<'_>,
+    kept: &mut XmlTotals,
+) -> Result<XmlElement, XmlError> {
     kept.elements += 1;
-    if kept.elements > MOST_ELEMENTS {
+    if kept.elements > MAX_ELEMENTS {
         return Err(XmlError::TooMuch);
     }
     let body = chunk.body();
@@ -127,7 +128,7 @@ fn element(
     };
     let (name, start, size, count) = parts().ok_or(XmlError::Broken)?;
     kept.attributes += count;
-    if kept.attributes > MOST_ATTRIBUTES {
+    if kept.attributes > MAX_ATTRIBUTES {
         return Err(XmlError::TooMuch);
     }
     let name = kept.text(name)?;
@@ -136,22 +137,22 @@ fn element(
         let raw = body.slice(start + index * size, 20).ok_or(XmlError::Broken)?;
         attributes.push(attribute(raw, strings, ids, kept)?);
     }
-    Ok(Element { name, attributes, children: Vec::new() })
+    Ok(XmlElement { name, attributes, children: Vec::new() })
 }
 
 fn attribute(
-    raw: Bytes<'_>,
-    strings: &Strings<'_>,
-    ids: Bytes<'_>,
-    kept: &mut Kept,
-) -> Result<Attribute, XmlError> {
+    raw: ByteSlice<'_>,
+    strings: &StringPool<'_>,
+    ids: ByteSlice<'_>,
+    kept: &mut XmlTotals,
+) -> Result<XmlAttribute, XmlError> {
     let name = raw.u32(4).ok_or(XmlError::Broken)?;
     let id = usize::try_from(name).ok().and_then(|at| ids.u32(at.checked_mul(4)?)).filter(|id| *id != 0);
-    let value = RawValue::read(raw, 12).ok_or(XmlError::Broken)?;
+    let value = RawResourceValue::read(raw, 12).ok_or(XmlError::Broken)?;
     // What the author wrote stands beside the typed value where the compiler kept it; only a string's is needed.
     let text = (value.kind == super::value::STRING).then_some(value.data).filter(|index| *index != NONE);
     let text = text.and_then(|index| strings.get(index)).map(|text| kept.text(text)).transpose()?;
     // Some tools empty the names of attributes that have an id.
     let name = kept.text(strings.get(name).unwrap_or_default())?;
-    Ok(Attribute { id, name, value, text })
+    Ok(XmlAttribute { id, name, value, text })
 }

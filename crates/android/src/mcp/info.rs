@@ -2,20 +2,23 @@
 
 use super::{inputs, properties, success};
 use crate::bounds::{self, cut};
-use crate::bundle::{Bundle, Value};
-use crate::dialect::Dialect;
-use crate::failure::{ProviderFailure, malformed, present, text};
-use crate::listed::{Described, Listed};
-use crate::note::Notes;
+use crate::bundle::{Bundle, BundleValue};
+use crate::dialect::ProviderDialect;
+use crate::failure::{ProviderFailure, malformed, require_bundle, text};
+use crate::note::ProviderNotes;
+use crate::provider_tool_list::{ProviderToolDescription, ProviderToolList};
 
 /// The tools of an answer, and the dialect that it is in: whoever was found by the action speaks B or C, and
 /// shows which by its answer.
 ///
 /// # Errors
 /// [`ProviderFailure`]: what the answer says, or what is wrong with it.
-pub fn read_info(bundle: Option<&Bundle>, found_as: Dialect) -> Result<(Dialect, Listed), ProviderFailure> {
-    let bundle = present(bundle)?;
-    let mut notes = Notes::default();
+pub fn read_info(
+    bundle: Option<&Bundle>,
+    found_as: ProviderDialect,
+) -> Result<(ProviderDialect, ProviderToolList), ProviderFailure> {
+    let bundle = require_bundle(bundle)?;
+    let mut notes = ProviderNotes::default();
     let names_tools = bundle.get("tool_name").is_some() || bundle.get("tool").is_some();
     if bundle.get("success").is_none() && names_tools {
         notes.flag(None, "its answer to get_tool_info has no \"success\"");
@@ -24,19 +27,19 @@ pub fn read_info(bundle: Option<&Bundle>, found_as: Dialect) -> Result<(Dialect,
     }
     if bundle.get("tool").is_some() && bundle.get("tool_name").is_none() {
         let described = inputs::read(text(bundle, "tool")?, &mut notes)?;
-        return Ok((Dialect::McpC, Listed::new(described, notes)));
+        return Ok((ProviderDialect::McpC, ProviderToolList::new(described, notes)));
     }
     let described = one_tool(bundle, &mut notes)?;
-    Ok((found_as, Listed::new(vec![described], notes)))
+    Ok((found_as, ProviderToolList::new(vec![described], notes)))
 }
 
-fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFailure> {
+fn one_tool(bundle: &Bundle, notes: &mut ProviderNotes) -> Result<ProviderToolDescription, ProviderFailure> {
     let name = text(bundle, "tool_name")?;
     if name.is_empty() {
         return Err(malformed("its \"tool_name\" is empty"));
     }
     let description = match bundle.get("tool_description") {
-        Some(Value::Text(text)) => Some(text.clone()),
+        Some(BundleValue::Text(text)) => Some(text.clone()),
         Some(other) => {
             notes.flag(Some(name), format!("its description is {} and is left out", other.type_name()));
             None
@@ -45,8 +48,8 @@ fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFai
     };
     let required = required(bundle, name, notes);
     let schema = match bundle.get("tool_input_schema") {
-        Some(Value::Text(text)) if !text.trim().is_empty() => Some(text.as_str()),
-        Some(Value::Text(_)) | None => None,
+        Some(BundleValue::Text(text)) if !text.trim().is_empty() => Some(text.as_str()),
+        Some(BundleValue::Text(_)) | None => None,
         Some(other) => {
             notes.flag(
                 Some(name),
@@ -71,16 +74,16 @@ fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFai
             }
         }
     });
-    Ok(Described { name: name.to_owned(), description, parameters })
+    Ok(ProviderToolDescription { name: name.to_owned(), description, parameters })
 }
 
 /// An array of strings, where it can't be read: adb prints its class only.
 const STRINGS: &str = "java.lang.String[]";
 
-fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
+fn required(bundle: &Bundle, tool: &str, notes: &mut ProviderNotes) -> Vec<String> {
     match bundle.get("tool_input_required") {
         None => Vec::new(),
-        Some(Value::Texts(names)) => {
+        Some(BundleValue::Texts(names)) => {
             if names.len() > bounds::INPUTS {
                 notes.flag(
                     Some(tool),
@@ -89,7 +92,7 @@ fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
             }
             names.iter().take(bounds::INPUTS).cloned().collect()
         }
-        Some(Value::Other(class)) if class == STRINGS => {
+        Some(BundleValue::Other(class)) if class == STRINGS => {
             notes.flag(
                 Some(tool),
                 "which of its parameters it requires can't be read from here; none counts as required",

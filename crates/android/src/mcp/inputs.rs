@@ -9,18 +9,21 @@ use toolway_types::json::nests_deeper_than;
 use super::properties::json_type;
 use crate::bounds::{self, cut};
 use crate::failure::{ProviderFailure, malformed};
-use crate::listed::Described;
-use crate::note::Notes;
-use crate::ordered::{Members, object};
+use crate::note::ProviderNotes;
+use crate::ordered_json::{ObjectMembers, object};
+use crate::provider_tool_list::ProviderToolDescription;
 
 #[derive(Deserialize)]
-struct RawTool {
+struct RawMcpTool {
     description: Option<Value>,
     inputs: Option<Value>,
 }
 
 /// The tools that the text describes, in its order.
-pub(crate) fn read(text: &str, notes: &mut Notes) -> Result<Vec<Described>, ProviderFailure> {
+pub(crate) fn read(
+    text: &str,
+    notes: &mut ProviderNotes,
+) -> Result<Vec<ProviderToolDescription>, ProviderFailure> {
     if text.len() > bounds::REPLY_BYTES {
         return Err(malformed(format!("its tools take more than {} bytes", bounds::REPLY_BYTES)));
     }
@@ -29,15 +32,15 @@ pub(crate) fn read(text: &str, notes: &mut Notes) -> Result<Vec<Described>, Prov
     }
     let parsed: &RawValue = serde_json::from_str(text.trim())
         .map_err(|error| malformed(format!("its tools are not JSON: {error}")))?;
-    let tools = Members::of(parsed)
+    let tools = ObjectMembers::of(parsed)
         .and_then(|members| members.get("tools"))
-        .and_then(Members::of)
+        .and_then(ObjectMembers::of)
         .ok_or_else(|| malformed("its tools are not an object with an object \"tools\""))?;
     Ok(tools.0.iter().filter_map(|(name, tool)| describe(name, tool, notes)).collect())
 }
 
-fn describe(name: &str, tool: &RawValue, notes: &mut Notes) -> Option<Described> {
-    let Ok(tool) = serde_json::from_str::<RawTool>(tool.get()) else {
+fn describe(name: &str, tool: &RawValue, notes: &mut ProviderNotes) -> Option<ProviderToolDescription> {
+    let Ok(tool) = serde_json::from_str::<RawMcpTool>(tool.get()) else {
         notes.refuse(Some(name), "its description is not an object");
         return None;
     };
@@ -94,7 +97,7 @@ fn describe(name: &str, tool: &RawValue, notes: &mut Notes) -> Option<Described>
     if !required.is_empty() {
         schema.push(("required", Value::from(required).to_string()));
     }
-    Some(Described { name: name.to_owned(), description, parameters: Some(object(schema)) })
+    Some(ProviderToolDescription { name: name.to_owned(), description, parameters: Some(object(schema)) })
 }
 
 /// `se.example.ToolInput.StringInput` and `…ToolInput$StringInput` are a string.

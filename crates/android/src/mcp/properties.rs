@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use toolway_types::json::nests_deeper_than;
 
 use crate::bounds::{self, cut};
-use crate::ordered::{Members, object};
+use crate::ordered_json::{ObjectMembers, object};
 
 /// Keywords beside `properties` that make an object without a type a schema all the same.
 const KEYWORDS: &[&str] = &[
@@ -38,7 +38,7 @@ pub(crate) fn schema(
     if parsed.get() == "null" || parsed.get() == "[]" {
         return Ok(r#"{"type":"object"}"#.to_owned());
     }
-    let members = Members::of(parsed).ok_or_else(|| "its schema is not a JSON object".to_owned())?;
+    let members = ObjectMembers::of(parsed).ok_or_else(|| "its schema is not a JSON object".to_owned())?;
     let mut required: BTreeSet<String> = required.iter().cloned().collect();
     let (properties, others) = match whole(&members) {
         None => (members, Vec::new()),
@@ -82,12 +82,12 @@ pub(crate) fn schema(
 
 /// The properties within, where the members are those of a whole schema. A map of properties may well describe
 /// arguments that are called `type` or `properties`; their values are objects with a type of their own.
-fn whole<'a>(members: &Members<'a>) -> Option<Members<'a>> {
+fn whole<'a>(members: &ObjectMembers<'a>) -> Option<ObjectMembers<'a>> {
     let says_object = members.get("type").is_some_and(|value| value.get() == r#""object""#);
     let Some(inner) = members.get("properties") else {
-        return says_object.then(|| Members(Vec::new()));
+        return says_object.then(|| ObjectMembers(Vec::new()));
     };
-    let inner = Members::of(inner)?;
+    let inner = ObjectMembers::of(inner)?;
     let of_schemas = inner.0.iter().all(|(_, value)| value.get().starts_with('{'));
     let all_keywords = members.0.iter().all(|(key, _)| KEYWORDS.contains(&key.as_str()));
     (says_object || (of_schemas && all_keywords)).then_some(inner)
@@ -96,7 +96,7 @@ fn whole<'a>(members: &Members<'a>) -> Option<Members<'a>> {
 /// One property's schema, and whether it says of itself that it is required, as schemas before draft 4 did.
 fn property(name: &str, value: &RawValue, flag: &mut impl FnMut(String)) -> (String, bool) {
     let shown = || cut(name, 100);
-    let Some(fields) = Members::of(value) else {
+    let Some(fields) = ObjectMembers::of(value) else {
         let word = serde_json::from_str::<String>(value.get()).ok().and_then(|word| json_type(&word));
         flag(format!("its parameter {:?} is not described by an object", shown()));
         return (word.map_or_else(|| "{}".to_owned(), of_type), false);

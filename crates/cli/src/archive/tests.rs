@@ -1,10 +1,10 @@
 use super::*;
 
-struct Case {
+struct ArchiveFixture {
     temp: tempfile::TempDir,
 }
 
-impl Case {
+impl ArchiveFixture {
     fn new() -> Self {
         Self { temp: tempfile::tempdir().unwrap() }
     }
@@ -40,14 +40,14 @@ impl Case {
 
     /// The same behind a manifest that lists these files.
     fn backup(&self, listed: &[(&str, &[u8])], entries: &[(&str, &[u8], EntryType)]) -> PathBuf {
-        let files: Vec<Listed> = listed
+        let files: Vec<BackupFile> = listed
             .iter()
             .map(|(name, content)| {
                 let (size, sha256) = digest(&mut &**content, &mut io::sink()).unwrap();
-                Listed { name: (*name).to_owned(), size, sha256 }
+                BackupFile { name: (*name).to_owned(), size, sha256 }
             })
             .collect();
-        let manifest = Manifest { format: FORMAT, version: "0".to_owned(), created_ms: 0, files };
+        let manifest = BackupManifest { format: FORMAT, version: "0".to_owned(), created_ms: 0, files };
         let text = serde_json::to_vec(&manifest).unwrap();
         let mut all: Vec<(&str, &[u8], EntryType)> = vec![(MANIFEST, &text, EntryType::Regular)];
         all.extend_from_slice(entries);
@@ -56,13 +56,13 @@ impl Case {
 
     /// Why it is refused, and that nothing lies outside of the folder afterwards.
     #[track_caller]
-    fn refused(&self, backup: &Path) -> String {
+    fn unpack_error(&self, backup: &Path) -> String {
         let into = self.path("into");
         std::fs::create_dir_all(&into).unwrap();
         let failure = unpack(backup, &into).expect_err("refused");
-        assert_eq!(failure.word(), "bad_backup");
+        assert_eq!(failure.code(), "bad_backup");
         assert!(!self.path("escaped").exists() && !Path::new("/tmp/escaped").exists());
-        let text = failure.for_people(false);
+        let text = failure.render_text(false);
         text.lines().next().unwrap().to_owned()
     }
 }
@@ -72,7 +72,7 @@ const FILE: EntryType = EntryType::Regular;
 
 #[test]
 fn what_is_written_is_read_back() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     let files = [
         case.file(DATABASE, &vec![7; 200_000]),
         case.file(OWNER_TOKEN, b"twy_o_x\n"),
@@ -81,30 +81,30 @@ fn what_is_written_is_read_back() {
     ];
     let backup = case.path("backup.tar");
     let written = write(&backup, &files, 1_700_000_000_000).unwrap();
-    assert_eq!(crate::folder::others_may(&backup), None);
+    assert_eq!(crate::folder::permissions_for_others(&backup), None);
     let into = case.path("into");
     std::fs::create_dir(&into).unwrap();
     let read = unpack(&backup, &into).unwrap();
     assert_eq!((read.files, read.created_ms), (written.files, 1_700_000_000_000));
     for (name, path) in &files {
         assert_eq!(std::fs::read(into.join(name)).unwrap(), std::fs::read(path).unwrap(), "{name}");
-        assert_eq!(crate::folder::others_may(&into.join(name)), None, "{name}");
+        assert_eq!(crate::folder::permissions_for_others(&into.join(name)), None, "{name}");
     }
 }
 
 #[test]
 fn nothing_is_written_over() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     let (_, existing) = case.file("existing", b"mine");
     let files = [case.file(DATABASE, b"db")];
     let failure = write(&existing, &files, 0).unwrap_err();
-    assert!(failure.for_people(false).contains("hint: name another file"));
+    assert!(failure.render_text(false).contains("hint: name another file"));
     assert_eq!(std::fs::read(&existing).unwrap(), b"mine");
 }
 
 #[test]
 fn a_cut_or_damaged_backup_is_refused() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     let files = [case.file(DATABASE, &vec![7; 5000]), case.file(OWNER_TOKEN, b"twy_o_x\n")];
     let backup = case.path("backup.tar");
     write(&backup, &files, 0).unwrap();
@@ -114,32 +114,32 @@ fn a_cut_or_damaged_backup_is_refused() {
     for end in (0..whole.len() - 1024).step_by(512) {
         std::fs::write(&broken, &whole[..end]).unwrap();
         let _ = std::fs::remove_dir_all(case.path("into"));
-        case.refused(&broken);
+        case.unpack_error(&broken);
     }
     let mut flipped = whole.clone();
     let at = whole.windows(8).position(|window| window == [7; 8]).unwrap() + 100;
     flipped[at] ^= 1;
     std::fs::write(&broken, flipped).unwrap();
     let _ = std::fs::remove_dir_all(case.path("into"));
-    assert!(case.refused(&broken).contains("\"toolway.db\" in it is damaged"));
+    assert!(case.unpack_error(&broken).contains("\"toolway.db\" in it is damaged"));
 }
 
 #[test]
 fn what_is_no_backup_is_refused() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     let (_, text) = case.file("text", b"hello");
-    assert!(case.refused(&text).contains("no tar file"), "{}", case.refused(&text));
+    assert!(case.unpack_error(&text).contains("no tar file"), "{}", case.unpack_error(&text));
     let (_, empty) = case.file("empty", b"");
-    assert!(case.refused(&empty).contains("it is empty"));
+    assert!(case.unpack_error(&empty).contains("it is empty"));
     let other = case.tar(&[("readme", b"x", FILE)]);
-    assert!(case.refused(&other).contains("not a backup that this program made"));
+    assert!(case.unpack_error(&other).contains("not a backup that this program made"));
     let newer = case.tar(&[(MANIFEST, b"{\"format\": 9, \"surprise\": []}", FILE)]);
-    assert!(case.refused(&newer).contains("it has form 9"));
+    assert!(case.unpack_error(&newer).contains("it has form 9"));
 }
 
 #[test]
 fn no_entry_leads_out_of_the_folder() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     for name in [
         "../escaped",
         "/tmp/escaped",
@@ -149,28 +149,28 @@ fn no_entry_leads_out_of_the_folder() {
         "tls/other",
     ] {
         let backup = case.backup(&[DB, (name, b"x")], &[(DB.0, DB.1, FILE), (name, b"x", FILE)]);
-        assert!(case.refused(&backup).contains("which no backup has"), "{name}");
+        assert!(case.unpack_error(&backup).contains("which no backup has"), "{name}");
         let unlisted = case.backup(&[DB], &[(name, b"x", FILE), (DB.0, DB.1, FILE)]);
-        assert!(case.refused(&unlisted).contains("which it does not list"), "{name}");
+        assert!(case.unpack_error(&unlisted).contains("which it does not list"), "{name}");
     }
 }
 
 #[test]
 fn only_plain_files_each_once() {
-    let case = Case::new();
+    let case = ArchiveFixture::new();
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory, EntryType::Fifo, EntryType::Char]
     {
         let backup = case.backup(&[DB], &[(DB.0, DB.1, kind)]);
-        assert!(case.refused(&backup).contains("not a plain file"), "{kind:?}");
+        assert!(case.unpack_error(&backup).contains("not a plain file"), "{kind:?}");
     }
     let twice = case.backup(&[DB], &[(DB.0, DB.1, FILE), (DB.0, DB.1, FILE)]);
-    assert!(case.refused(&twice).contains("which it does not list"));
+    assert!(case.unpack_error(&twice).contains("which it does not list"));
     let _ = std::fs::remove_dir_all(case.path("into"));
     let listed_twice = case.backup(&[DB, DB], &[(DB.0, DB.1, FILE)]);
-    assert!(case.refused(&listed_twice).contains("lists a file twice"));
+    assert!(case.unpack_error(&listed_twice).contains("lists a file twice"));
     let without = case.backup(&[(OWNER_TOKEN, b"x")], &[(OWNER_TOKEN, b"x", FILE)]);
-    assert!(case.refused(&without).contains("no database in it"));
+    assert!(case.unpack_error(&without).contains("no database in it"));
     let large = vec![0; (MAX_SMALL + 1) as usize];
     let too_large = case.backup(&[DB, (OWNER_TOKEN, &large)], &[(DB.0, DB.1, FILE)]);
-    assert!(case.refused(&too_large).contains("too large"));
+    assert!(case.unpack_error(&too_large).contains("too large"));
 }

@@ -2,23 +2,23 @@
 
 use std::collections::VecDeque;
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// No single event is larger than this.
 const MAX_EVENT: usize = 256 << 20;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Event {
+pub(crate) struct GatewayEvent {
     /// Its type; `message` where none is said.
     pub(crate) kind: String,
     /// Its data.
     pub(crate) data: String,
 }
 
-impl Event {
+impl GatewayEvent {
     /// The data with the event's type beside what it says, which stays as it came.
-    pub(crate) fn with_kind(&self) -> String {
+    pub(crate) fn to_json_with_kind(&self) -> String {
         match self.data.strip_prefix('{') {
             Some("}") => format!("{{\"event\":\"{}\"}}", self.kind),
             Some(rest) => format!("{{\"event\":\"{}\",{rest}", self.kind),
@@ -29,26 +29,26 @@ impl Event {
 
 /// The events of one answer.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct GatewayEventStream {
     response: reqwest::Response,
-    parser: Parser,
+    parser: GatewayEventParser,
 }
 
-impl Events {
+impl GatewayEventStream {
     /// Of an answer whose body has not been read.
-    pub(super) fn of(response: reqwest::Response) -> Self {
-        Self { response, parser: Parser::default() }
+    pub(super) fn new(response: reqwest::Response) -> Self {
+        Self { response, parser: GatewayEventParser::default() }
     }
 
     /// The next one; none where the gateway ends them.
-    pub(crate) async fn next(&mut self) -> Done<Option<Event>> {
+    pub(crate) async fn next_event(&mut self) -> CliResult<Option<GatewayEvent>> {
         loop {
             if let Some(event) = self.parser.ready.pop_front() {
                 return Ok(Some(event));
             }
             let url = self.response.url().to_string();
             let chunk = self.response.chunk().await;
-            match chunk.map_err(|error| super::errors::of_transport(&url, &error))? {
+            match chunk.map_err(|error| super::errors::transport_error(&url, &error))? {
                 Some(bytes) => self.parser.feed(&bytes)?,
                 None => return Ok(None),
             }
@@ -58,15 +58,15 @@ impl Events {
 
 /// Turns bytes into events.
 #[derive(Debug, Default)]
-struct Parser {
+struct GatewayEventParser {
     buffer: Vec<u8>,
     kind: String,
     data: Option<String>,
-    ready: VecDeque<Event>,
+    ready: VecDeque<GatewayEvent>,
 }
 
-impl Parser {
-    fn feed(&mut self, bytes: &[u8]) -> Done {
+impl GatewayEventParser {
+    fn feed(&mut self, bytes: &[u8]) -> CliResult {
         self.buffer.extend_from_slice(bytes);
         let mut start = 0;
         while let Some(length) =
@@ -79,7 +79,7 @@ impl Parser {
         }
         self.buffer.drain(..start);
         if self.buffer.len() + self.data.as_ref().map_or(0, String::len) > MAX_EVENT {
-            return Err(Failure::new("the gateway sent an event too large to be one"));
+            return Err(CliError::new("the gateway sent an event too large to be one"));
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Parser {
             let kind = std::mem::take(&mut self.kind);
             if let Some(data) = self.data.take() {
                 let kind = if kind.is_empty() { "message".to_owned() } else { kind };
-                self.ready.push_back(Event { kind, data });
+                self.ready.push_back(GatewayEvent { kind, data });
             }
             return;
         }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn events(chunks: &[&str]) -> Vec<(String, String)> {
-        let mut parser = Parser::default();
+        let mut parser = GatewayEventParser::default();
         for chunk in chunks {
             parser.feed(chunk.as_bytes()).unwrap();
         }
@@ -136,10 +136,13 @@ mod tests {
 
     #[test]
     fn the_type_stands_beside_what_an_event_says() {
-        let event = |data: &str| Event { kind: "asked".to_owned(), data: data.to_owned() };
-        assert_eq!(event(r#"{"id":"q","n":1.0}"#).with_kind(), r#"{"event":"asked","id":"q","n":1.0}"#);
-        assert_eq!(event("{}").with_kind(), r#"{"event":"asked"}"#);
-        assert_eq!(event("odd").with_kind(), "odd");
+        let event = |data: &str| GatewayEvent { kind: "asked".to_owned(), data: data.to_owned() };
+        assert_eq!(
+            event(r#"{"id":"q","n":1.0}"#).to_json_with_kind(),
+            r#"{"event":"asked","id":"q","n":1.0}"#
+        );
+        assert_eq!(event("{}").to_json_with_kind(), r#"{"event":"asked"}"#);
+        assert_eq!(event("odd").to_json_with_kind(), "odd");
     }
 
     #[test]

@@ -7,23 +7,27 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use super::{Client, errors};
-use crate::report::{Done, Failure};
+use super::{GatewayClient, errors};
+use crate::error::{CliError, CliResult};
 
 /// Largest message of the gateway. A result that it lets through is smaller; a list of tools is, too.
 const MAX_MESSAGE: usize = 256 << 20;
 
 /// A WebSocket to the gateway.
-pub(crate) struct Socket {
+pub(crate) struct GatewayWebSocket {
     /// The WebSocket itself.
     pub(crate) stream: WebSocketStream<Upgraded>,
     /// What the answer's headers said.
     pub(crate) headers: header::HeaderMap,
 }
 
-impl Client {
+impl GatewayClient {
     /// Opens a WebSocket.
-    pub(crate) async fn websocket(&self, path: &[&str], query: &[(&str, String)]) -> Done<Socket> {
+    pub(crate) async fn websocket(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> CliResult<GatewayWebSocket> {
         let key = generate_key();
         let request = self
             .request_with(Method::GET, path, query)?
@@ -31,23 +35,24 @@ impl Client {
             .header(header::UPGRADE, "websocket")
             .header(header::SEC_WEBSOCKET_VERSION, "13")
             .header(header::SEC_WEBSOCKET_KEY, &key);
-        let response = request.send().await.map_err(|error| errors::of_transport(self.url(), &error))?;
+        let response = request.send().await.map_err(|error| errors::transport_error(self.url(), &error))?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             let status = response.status();
             let body = response.text().await.unwrap_or_default();
-            return Err(errors::of_answer(self.url(), status, &body, &self.token_place));
+            return Err(errors::response_error(self.url(), status, &body, &self.token_place));
         }
         let headers = response.headers().clone();
         let accepted = headers.get(header::SEC_WEBSOCKET_ACCEPT);
         if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
-            return Err(Failure::new(format!("{} does not answer as a WebSocket does", self.url()))
-                .code("not_a_gateway")
-                .hint("check that a Toolway gateway answers there"));
+            return Err(CliError::new(format!("{} does not answer as a WebSocket does", self.url()))
+                .with_code("not_a_gateway")
+                .with_hint("check that a Toolway gateway answers there"));
         }
-        let upgraded = response.upgrade().await.map_err(|error| errors::of_transport(self.url(), &error))?;
+        let upgraded =
+            response.upgrade().await.map_err(|error| errors::transport_error(self.url(), &error))?;
         let config =
             WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
         let stream = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await;
-        Ok(Socket { stream, headers })
+        Ok(GatewayWebSocket { stream, headers })
     }
 }

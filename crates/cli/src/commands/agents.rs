@@ -12,38 +12,38 @@ use serde_json::{Map, Value, json};
 use toolway_agent::definition::AgentDefinition;
 use toolway_core::AgentScope;
 
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::{Done, Failure};
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
 /// What to do with agents.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
     /// List agents
-    List(ListArgs),
+    List(ListAgentsArgs),
     /// Show one: its prompt, its model, which tools it may use
-    Show(show::ShowArgs),
+    Show(show::ShowAgentArgs),
     /// Make an agent, or change what is said of one
-    Set(Box<set::SetArgs>),
+    Set(Box<set::SetAgentArgs>),
     /// Remove an agent; conversations with it stay
-    Remove(RemoveArgs),
+    Remove(RemoveAgentArgs),
     /// Tick the tools that an agent may use, in a list
-    Pick(pick::PickArgs),
+    Pick(pick::PickAgentToolsArgs),
 }
 
 /// Flags of `agents list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListAgentsArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `agents remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveAgentArgs {
     /// Name of the agent, as `agents list` shows it
     name: String,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct RemoveArgs {
 
 /// An agent as the gateway shows it.
 #[derive(Debug)]
-pub(crate) struct Agent {
+pub(crate) struct AgentWithOrigin {
     pub(crate) definition: AgentDefinition,
     origin: Origin,
     problems: Vec<String>,
@@ -68,7 +68,7 @@ struct Origin {
 
 impl Origin {
     /// In words.
-    fn in_words(&self) -> String {
+    fn describe(&self) -> String {
         match (self.kind.as_str(), &self.path, self.line) {
             ("built_in", ..) => "as it comes".to_owned(),
             ("database", ..) => "made over REST or on the command line".to_owned(),
@@ -79,12 +79,12 @@ impl Origin {
     }
 }
 
-impl Agent {
-    fn of(mut fields: Map<String, Value>) -> Done<Self> {
+impl AgentWithOrigin {
+    fn from_fields(mut fields: Map<String, Value>) -> CliResult<Self> {
         let origin = fields.remove("origin").unwrap_or_default();
         let problems = fields.remove("problems").unwrap_or_else(|| json!([]));
         Ok(Self {
-            definition: read(&Value::Object(fields).to_string())?,
+            definition: parse_response(&Value::Object(fields).to_string())?,
             origin: serde_json::from_value(origin).unwrap_or_default(),
             problems: serde_json::from_value(problems).unwrap_or_default(),
         })
@@ -117,7 +117,7 @@ struct ToolList {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: AgentsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: AgentsCommand, context: &CliContext) -> CliResult {
     match command {
         AgentsCommand::List(args) => list(&args, context).await,
         AgentsCommand::Show(args) => show::run(&args, context).await,
@@ -128,44 +128,46 @@ pub(crate) async fn run(command: AgentsCommand, context: &Context) -> Done {
 }
 
 /// An agent.
-pub(crate) async fn get(name: &str, client: &Client) -> Done<Agent> {
-    Agent::of(read(&client.get(&["api", "agents", name], &[]).await?)?)
+pub(crate) async fn fetch_agent(name: &str, client: &GatewayClient) -> CliResult<AgentWithOrigin> {
+    AgentWithOrigin::from_fields(parse_response(&client.get(&["api", "agents", name], &[]).await?)?)
 }
 
-async fn all(client: &Client) -> Done<Vec<Agent>> {
+async fn fetch_agents(client: &GatewayClient) -> CliResult<Vec<AgentWithOrigin>> {
     let text = client.get(&["api", "agents"], &[]).await?;
-    read::<AgentList>(&text)?.agents.into_iter().map(Agent::of).collect()
+    parse_response::<AgentList>(&text)?.agents.into_iter().map(AgentWithOrigin::from_fields).collect()
 }
 
 /// The names of all agents.
-pub(crate) async fn names(client: &Client) -> Done<Vec<String>> {
-    Ok(all(client).await?.into_iter().map(|agent| agent.definition.name).collect())
+pub(crate) async fn agent_names(client: &GatewayClient) -> CliResult<Vec<String>> {
+    Ok(fetch_agents(client).await?.into_iter().map(|agent| agent.definition.name).collect())
 }
 
 /// The tools that there are, to whoever asks.
-async fn tools(client: &Client) -> Done<Vec<Tool>> {
-    Ok(read::<ToolList>(&client.get(&["api", "tools"], &[]).await?)?.tools)
+async fn fetch_tools(client: &GatewayClient) -> CliResult<Vec<Tool>> {
+    Ok(parse_response::<ToolList>(&client.get(&["api", "tools"], &[]).await?)?.tools)
 }
 
 /// What an agent may use.
-fn scope(agent: &AgentDefinition) -> Done<AgentScope> {
+fn agent_scope(agent: &AgentDefinition) -> CliResult<AgentScope> {
     AgentScope::new(&agent.tools, agent.approval.unwrap_or_default()).map_err(|bad| {
-        Failure::new(bad.to_string()).code("bad_pattern").hint("`toolway agents set --tools` sets them anew")
+        CliError::new(bad.to_string())
+            .with_code("bad_pattern")
+            .with_hint("`toolway agents set --tools` sets them anew")
     })
 }
 
 impl Tool {
-    fn is_within(&self, scope: &AgentScope) -> bool {
+    fn is_in_scope(&self, scope: &AgentScope) -> bool {
         self.id.parse().is_ok_and(|id| scope.includes(&id))
     }
 
     /// The first line of what it does.
-    fn does(&self) -> &str {
+    fn summary(&self) -> &str {
         self.description.lines().next().unwrap_or_default()
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListAgentsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     if context.printer.json {
         return context.printer.raw_json(&client.get(&["api", "agents"], &[]).await?);
@@ -174,19 +176,23 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
 }
 
 /// Lists the agents, the one that is talked to marked.
-pub(crate) async fn print_list(current: Option<&str>, client: &Client, context: &Context) -> Done {
-    let agents = all(client).await?;
-    let mut table = Table::new(vec![
-        Column::whole("name"),
-        Column::cut("model", 10),
-        Column::cut("tools", 8),
-        Column::cut("description", 12).optional(),
+pub(crate) async fn print_list(
+    current: Option<&str>,
+    client: &GatewayClient,
+    context: &CliContext,
+) -> CliResult {
+    let agents = fetch_agents(client).await?;
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("name"),
+        TableColumn::truncatable("model", 10),
+        TableColumn::truncatable("tools", 8),
+        TableColumn::truncatable("description", 12).optional(),
     ]);
     for agent in &agents {
         let definition = &agent.definition;
         let mark = if current == Some(definition.name.as_str()) { " *" } else { "" };
-        table.row(vec![
-            Cell::styled(format!("{}{mark}", definition.name), Style::Name),
+        table.add_row(vec![
+            TableCell::styled(format!("{}{mark}", definition.name), Style::Name),
             agent.model().into(),
             definition.tools.join(", ").into(),
             definition.description.lines().next().unwrap_or_default().into(),
@@ -202,18 +208,19 @@ pub(crate) async fn print_list(current: Option<&str>, client: &Client, context: 
 }
 
 /// Lists the tools that an agent may use.
-pub(crate) async fn print_tools(agent: &str, client: &Client, context: &Context) -> Done {
-    let scope = scope(&get(agent, client).await?.definition)?;
-    let mut table = Table::new(vec![Column::whole("name"), Column::cut("description", 12)]);
-    for tool in tools(client).await?.iter().filter(|tool| tool.is_within(&scope)) {
-        table.row(vec![Cell::styled(&tool.name, Style::Name), tool.does().into()]);
+pub(crate) async fn print_tools(agent: &str, client: &GatewayClient, context: &CliContext) -> CliResult {
+    let scope = agent_scope(&fetch_agent(agent, client).await?.definition)?;
+    let mut table =
+        TextTable::new(vec![TableColumn::fixed("name"), TableColumn::truncatable("description", 12)]);
+    for tool in fetch_tools(client).await?.iter().filter(|tool| tool.is_in_scope(&scope)) {
+        table.add_row(vec![TableCell::styled(&tool.name, Style::Name), tool.summary().into()]);
     }
     context.printer.table(&table, &format!("{agent} may use no tool that there is now"))
 }
 
-async fn remove(args: &RemoveArgs, context: &Context) -> Done {
+async fn remove(args: &RemoveAgentArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    client.ask(Method::DELETE, &["api", "agents", &args.name]).await?;
+    client.send_empty(Method::DELETE, &["api", "agents", &args.name]).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }
@@ -221,6 +228,6 @@ async fn remove(args: &RemoveArgs, context: &Context) -> Done {
 }
 
 /// Puts an agent in its place; gives whether it is new.
-async fn put(definition: &AgentDefinition, client: &Client) -> Done<bool> {
+async fn put_agent(definition: &AgentDefinition, client: &GatewayClient) -> CliResult<bool> {
     client.put(&["api", "agents", &definition.name], definition).await
 }

@@ -6,43 +6,43 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::asking::post;
-use crate::asking::question::{Answer, Decision, Question, Scope};
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use crate::approval_prompt::approval::{ApprovalAnswer, ApprovalDecision, ApprovalScope, PendingApproval};
+use crate::approval_prompt::post_answer;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
 /// What to do with questions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
     /// List the questions that calls wait with now
-    List(ListArgs),
+    List(ListApprovalsArgs),
     /// Show questions as they come, and ask for an answer where this is a terminal
-    Watch(watch::WatchArgs),
+    Watch(watch::WatchApprovalsArgs),
     /// Answer a question
-    Answer(AnswerArgs),
+    Answer(AnswerApprovalArgs),
 }
 
 /// Flags of `approvals list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListApprovalsArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `approvals answer`.
 #[derive(Debug, Args)]
-pub(crate) struct AnswerArgs {
+pub(crate) struct AnswerApprovalArgs {
     /// Id of the question, as `approvals list` shows it
     id: String,
     #[command(flatten)]
     decision: DecisionArgs,
     /// For how long it holds; once, where nothing is said, and always with --deny-always
     #[arg(long, value_enum, value_name = "SCOPE")]
-    scope: Option<Scope>,
+    scope: Option<ApprovalScope>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -63,11 +63,11 @@ struct DecisionArgs {
 
 #[derive(Debug, Deserialize)]
 struct QuestionList {
-    approvals: Vec<Question>,
+    approvals: Vec<PendingApproval>,
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: ApprovalsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: ApprovalsCommand, context: &CliContext) -> CliResult {
     match command {
         ApprovalsCommand::List(args) => list(&args, context).await,
         ApprovalsCommand::Watch(args) => watch::run(&args, context).await,
@@ -75,29 +75,29 @@ pub(crate) async fn run(command: ApprovalsCommand, context: &Context) -> Done {
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListApprovalsArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "approvals"], &[]).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::whole("tool"),
-        Column::whole("wants"),
-        Column::cut("caller", 8),
-        Column::whole("ends"),
-        Column::cut("arguments", 12),
-        Column::cut("reason", 12).optional(),
+    let moments = context.time_formatter();
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("id"),
+        TableColumn::fixed("tool"),
+        TableColumn::fixed("wants"),
+        TableColumn::truncatable("caller", 8),
+        TableColumn::fixed("ends"),
+        TableColumn::truncatable("arguments", 12),
+        TableColumn::truncatable("reason", 12).optional(),
     ]);
-    for question in read::<QuestionList>(&text)?.approvals {
-        let wants = question.matter();
-        table.row(vec![
+    for question in parse_response::<QuestionList>(&text)?.approvals {
+        let wants = question.requested_permission();
+        table.add_row(vec![
             question.id.into(),
-            Cell::styled(question.tool_id, Style::Name),
+            TableCell::styled(question.tool_id, Style::Name),
             wants.into(),
             question.principal.into(),
-            moments.ago(question.expires_ms).into(),
+            moments.format_ago(question.expires_ms).into(),
             question.arguments.get().into(),
             question.reason.into(),
         ]);
@@ -105,18 +105,18 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     context.printer.table(&table, "no call waits for an answer")
 }
 
-async fn answer(args: &AnswerArgs, context: &Context) -> Done {
+async fn answer(args: &AnswerApprovalArgs, context: &CliContext) -> CliResult {
     let (decision, usual) = match &args.decision {
-        DecisionArgs { grant: true, .. } => (Decision::Granted, Scope::Once),
-        DecisionArgs { deny: true, .. } => (Decision::Denied, Scope::Once),
-        DecisionArgs { .. } => (Decision::DeniedAlways, Scope::Always),
+        DecisionArgs { grant: true, .. } => (ApprovalDecision::Granted, ApprovalScope::Once),
+        DecisionArgs { deny: true, .. } => (ApprovalDecision::Denied, ApprovalScope::Once),
+        DecisionArgs { .. } => (ApprovalDecision::DeniedAlways, ApprovalScope::Always),
     };
-    let answer = Answer { decision, scope: args.scope.unwrap_or(usual) };
-    post(&context.client(&args.connect)?, &args.id, &answer).await?;
+    let answer = ApprovalAnswer { decision, scope: args.scope.unwrap_or(usual) };
+    post_answer(&context.client(&args.connect)?, &args.id, &answer).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({
             "id": args.id, "decision": answer.decision, "scope": answer.scope,
         }));
     }
-    context.printer.line(&format!("{}: {}", escape::line(&args.id), answer.in_words()))
+    context.printer.line(&format!("{}: {}", escape::line(&args.id), answer.describe()))
 }

@@ -8,10 +8,10 @@ use serde_json::json;
 use toolway_store::{Store, StoreOptions};
 
 use crate::archive;
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::folder::DataFolder;
 use crate::print::time;
-use crate::report::{Done, Failure};
 
 /// Flags of `backup`.
 #[derive(Debug, Args)]
@@ -22,14 +22,14 @@ pub(crate) struct BackupArgs {
 }
 
 /// Writes the backup.
-pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: BackupArgs, context: &CliContext) -> CliResult {
     let folder = &context.folder;
     if !folder.database().is_file() {
-        return Err(Failure::new(format!("there is nothing to back up in {}", folder.path().display()))
-            .code("nothing_there")
-            .hint("name the data folder with --data-dir"));
+        return Err(CliError::new(format!("there is nothing to back up in {}", folder.path().display()))
+            .with_code("nothing_there")
+            .with_hint("name the data folder with --data-dir"));
     }
-    let snapshot = Snapshot::make(context).await?;
+    let snapshot = DatabaseSnapshot::create(context).await?;
     let mut files = vec![(archive::DATABASE.to_owned(), snapshot.path.clone())];
     files.extend(small_files(folder)?);
     let manifest = archive::write(&args.file, &files, context.now_ms())?;
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
     context.printer.line(&format!(
         "{} files ({}) are in {}",
         manifest.files.len(),
-        time::bytes(size),
+        time::format_bytes(size),
         args.file.display()
     ))?;
     context.printer.note("whoever can read it can act as this gateway's owner: keep it as you keep a key");
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
 }
 
 /// The files beside the database that are there: name in a backup, path.
-fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
+fn small_files(folder: &DataFolder) -> CliResult<Vec<(String, PathBuf)>> {
     let single =
         [archive::SETTINGS, archive::OWNER_TOKEN, archive::MODELS, archive::MCP_SERVERS, archive::PRICES];
     let mut names: Vec<String> = single.iter().chain(archive::TLS).map(|name| (*name).to_owned()).collect();
@@ -62,7 +62,7 @@ fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
         (folder.secrets(), archive::SECRETS),
     ];
     for (path, start) in folders.iter().filter(|(path, _)| path.is_dir()) {
-        let unreadable = |error: std::io::Error| Failure::io("read", path, &error);
+        let unreadable = |error: std::io::Error| CliError::io("read", path, &error);
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
             let name = format!("{start}{}", entry.map_err(unreadable)?.file_name().to_string_lossy());
             // What else lies there is not ours, and could not be restored.
@@ -78,37 +78,37 @@ fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
 
 /// A copy of the database as of one moment, removed when it is dropped.
 #[derive(Debug)]
-struct Snapshot {
+struct DatabaseSnapshot {
     path: PathBuf,
 }
 
-impl Snapshot {
-    async fn make(context: &Context) -> Done<Self> {
+impl DatabaseSnapshot {
+    async fn create(context: &CliContext) -> CliResult<Self> {
         let folder = &context.folder;
         let snapshot = Self { path: folder.path().join(format!(".backup-{}.db", std::process::id())) };
         let _ = std::fs::remove_file(&snapshot.path);
-        let store = beside(folder, context).await?;
+        let store = open_store(folder, context).await?;
         let copied = store.backup(&snapshot.path).await;
         store.close().await;
-        copied.map_err(|error| of_store(&error))?;
+        copied.map_err(|error| store_error(&error))?;
         Ok(snapshot)
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for DatabaseSnapshot {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 /// The database, opened beside a gateway that may be running on it.
-pub(crate) async fn beside(folder: &DataFolder, context: &Context) -> Done<Store> {
-    Store::open_beside(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
+pub(crate) async fn open_store(folder: &DataFolder, context: &CliContext) -> CliResult<Store> {
+    Store::open_existing(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
         .await
-        .map_err(|error| of_store(&error))
+        .map_err(|error| store_error(&error))
 }
 
 /// What the store says.
-pub(crate) fn of_store(error: &toolway_store::StoreError) -> Failure {
-    Failure::new(error.to_string()).code("database").hint("`toolway doctor` looks at the database")
+pub(crate) fn store_error(error: &toolway_store::StoreError) -> CliError {
+    CliError::new(error.to_string()).with_code("database").with_hint("`toolway doctor` looks at the database")
 }

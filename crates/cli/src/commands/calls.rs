@@ -11,26 +11,26 @@ use clap::Subcommand;
 use serde::Deserialize;
 use toolway_types::{RawJson, ToolId};
 
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
 use crate::print::time;
-use crate::report::Done;
 
 /// What to do with the record.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CallsCommand {
     /// List calls, the newest first
-    List(list::ListArgs),
+    List(list::ListCallsArgs),
     /// Show one call: who called, with what, who let it run, and what came of it
-    Show(show::ShowArgs),
+    Show(show::ShowCallArgs),
     /// Print calls as they end, until interrupted
-    Tail(tail::TailArgs),
+    Tail(tail::TailCallsArgs),
     /// Write calls with their arguments and outcomes, for other programs
-    Export(export::ExportArgs),
+    Export(export::ExportCallsArgs),
     /// Remove the records of single calls
-    Remove(remove::RemoveArgs),
+    Remove(remove::RemoveCallsArgs),
     /// Remove the records of old calls
-    Purge(remove::PurgeArgs),
+    Purge(remove::PurgeCallsArgs),
 }
 
 /// A recorded call as the gateway shows it.
@@ -67,12 +67,12 @@ struct Call {
 impl Call {
     /// The tool's name as it is called.
     fn tool_name(&self) -> String {
-        let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.exposed().to_string());
+        let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.full_name().to_string());
         self.tool.as_ref().and_then(exposed).unwrap_or_else(|| self.name.clone())
     }
 
     /// How it ended, with the style of that.
-    fn ending(&self) -> (&str, Style) {
+    fn status_text(&self) -> (&str, Style) {
         match (self.status.as_str(), &self.code) {
             ("success", _) => ("success", Style::Good),
             ("error", Some(code)) => (code, Style::Error),
@@ -81,13 +81,13 @@ impl Call {
         }
     }
 
-    fn took(&self) -> String {
-        self.duration_ms.map(time::duration).unwrap_or_default()
+    fn duration_text(&self) -> String {
+        self.duration_ms.map(time::format_duration).unwrap_or_default()
     }
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: CallsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: CallsCommand, context: &CliContext) -> CliResult {
     match command {
         CallsCommand::List(args) => list::run(&args, context).await,
         CallsCommand::Show(args) => show::run(&args, context).await,

@@ -1,13 +1,13 @@
 //! `toolway chat`: talking to an agent. At a terminal it is a conversation; with a prompt, or one from a pipe, it is one
 //! message and its answer.
 
-mod attach;
+mod attachment;
 mod command;
 mod event;
-mod once;
+mod interactive_chat;
 mod prompt;
 mod screen;
-mod talk;
+mod single_turn;
 mod turn;
 mod view;
 
@@ -17,13 +17,13 @@ use clap::Args;
 
 use super::sessions;
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::report::{Done, Failure};
-use attach::{Attached, Attachment};
-use turn::Message;
-use view::Detail;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use attachment::{ImageAttachment, MessageAttachment};
+use turn::ChatTurnRequest;
+use view::DetailOptions;
 
-pub(crate) use once::piped;
+pub(crate) use single_turn::read_piped_stdin;
 
 /// Flags of `chat`.
 #[derive(Debug, Args)]
@@ -54,60 +54,59 @@ pub(crate) struct ChatArgs {
 }
 
 impl ChatArgs {
-    fn detail(&self) -> Detail {
-        Detail { tools: self.detailed, thinking: self.thinking }
+    fn detail_options(&self) -> DetailOptions {
+        DetailOptions { tools: self.detailed, thinking: self.thinking }
     }
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: ChatArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: ChatArgs, context: &CliContext) -> CliResult {
     let environment = &context.environment;
     let mut attached = Vec::new();
     for path in &args.attach {
-        attached.push(attach::read(path)?);
+        attached.push(attachment::read_attachment(path)?);
     }
-    let is_piped = !environment.stdin_is_terminal && stdin_may_hold_a_prompt(args.prompt.is_some());
+    let is_piped = !environment.stdin_is_terminal && is_stdin_prompt_source(args.prompt.is_some());
     let text = match (&args.prompt, is_piped) {
         (Some(prompt), false) => Some(prompt.clone()),
-        (Some(prompt), true) => Some(together(prompt, &piped()?)),
-        (None, true) => Some(piped()?),
+        (Some(prompt), true) => Some(join_prompt(prompt, &read_piped_stdin()?)),
+        (None, true) => Some(read_piped_stdin()?),
         (None, false) => None,
     };
     let client = context.client(&args.connect)?;
     let session = match args.session.as_deref() {
-        Some(id) => Some(sessions::known(id, &client).await?),
+        Some(id) => Some(sessions::resolve_session_id(id, &client).await?),
         None => None,
     };
     let Some(text) = text else {
         if context.printer.json || !environment.stdin_is_terminal || !context.printer.stdout().is_terminal {
-            return Err(Failure::usage("there is no prompt, and nobody who could be asked for one")
-                .hint("give it as an argument, or on standard input: toolway chat < FILE"));
+            return Err(CliError::usage("there is no prompt, and nobody who could be asked for one")
+                .with_hint("give it as an argument, or on standard input: toolway chat < FILE"));
         }
-        return talk::run(&args, session, attached, &client, context).await;
+        return interactive_chat::run(&args, session, attached, &client, context).await;
     };
-    let (content, attachments) = with_attached(text.trim(), attached);
+    let (content, attachments) = split_attachments(text.trim(), attached);
     if content.is_empty() && attachments.is_empty() {
-        return Err(
-            Failure::usage("the prompt is empty").hint("say something: toolway chat 'What time is it?'")
-        );
+        return Err(CliError::usage("the prompt is empty")
+            .with_hint("say something: toolway chat 'What time is it?'"));
     }
-    let message = Message {
+    let message = ChatTurnRequest {
         session_id: session.as_deref(),
         agent: args.agent.as_deref(),
         content,
         attachments,
-        ..Message::default()
+        ..ChatTurnRequest::default()
     };
-    once::run(message, &args, &client, context).await
+    single_turn::run(message, &args, &client, context).await
 }
 
 /// What is said and what goes with it: pictures apart, texts before what is said.
-fn with_attached(text: &str, attached: Vec<Attached>) -> (String, Vec<Attachment>) {
+fn split_attachments(text: &str, attached: Vec<MessageAttachment>) -> (String, Vec<ImageAttachment>) {
     let (mut content, mut attachments) = (String::new(), Vec::new());
     for one in attached {
         match one {
-            Attached::Image(image) => attachments.push(image),
-            Attached::Text(text) => content.push_str(&text),
+            MessageAttachment::Image(image) => attachments.push(image),
+            MessageAttachment::Text(text) => content.push_str(&text),
         }
     }
     content.push_str(text);
@@ -115,13 +114,13 @@ fn with_attached(text: &str, attached: Vec<Attached>) -> (String, Vec<Attachment
 }
 
 /// What was said, and below it what came from a pipe.
-fn together(prompt: &str, piped: &str) -> String {
+fn join_prompt(prompt: &str, piped: &str) -> String {
     if piped.trim().is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") }
 }
 
 /// Whether standard input, which is no terminal, is worth reading. With a prompt only a pipe or a file is: what else it
 /// may be need never end.
-fn stdin_may_hold_a_prompt(has_prompt: bool) -> bool {
+fn is_stdin_prompt_source(has_prompt: bool) -> bool {
     #[cfg(unix)]
     if has_prompt {
         use rustix::fs::FileType;

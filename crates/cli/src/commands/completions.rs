@@ -3,8 +3,8 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::context::Context;
-use crate::report::{Done, Failure};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 
 /// Flags of `completions`.
 #[derive(Debug, Args)]
@@ -15,10 +15,10 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Prints the script.
-pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Done {
+pub(crate) fn run(args: &CompletionsArgs, context: &CliContext) -> CliResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::cli::Cli::command(), "toolway", &mut script);
-    let script = String::from_utf8(script).map_err(|error| Failure::new(error.to_string()))?;
+    let script = String::from_utf8(script).map_err(|error| CliError::new(error.to_string()))?;
     if context.printer.json {
         let answer = serde_json::json!({"shell": args.shell.to_string(), "script": script});
         return context.printer.json_value(&answer);

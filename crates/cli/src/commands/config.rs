@@ -3,24 +3,24 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
-use crate::settings::{self, Effective, Loaded, Origin, check};
+use crate::print::table::{TableCell, TableColumn, TextTable};
+use crate::settings::{self, EffectiveSetting, LoadedSettings, SettingOrigin, validation};
 
 /// What to do with settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Show each setting's effective value and where it comes from
-    Show(ShowArgs),
+    Show(ShowConfigArgs),
     /// Check the settings and print everything that is wrong with them, by line
     Check,
 }
 
 /// Flags of `config show`.
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowConfigArgs {
     /// Only settings whose name contains this
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -30,51 +30,54 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the command.
-pub(crate) fn run(command: ConfigCommand, context: &Context) -> Done {
-    let loaded =
-        settings::load(&context.setting_sources(Vec::new())).map_err(|wrong| settings::failure(&wrong))?;
+pub(crate) fn run(command: ConfigCommand, context: &CliContext) -> CliResult {
+    let loaded = settings::load(&context.setting_sources(Vec::new()))
+        .map_err(|wrong| settings::settings_error(&wrong))?;
     match command {
-        ConfigCommand::Show(args) => show(&args, &loaded, context),
-        ConfigCommand::Check => report(&loaded, context),
+        ConfigCommand::Show(args) => print_settings(&args, &loaded, context),
+        ConfigCommand::Check => print_summary(&loaded, context),
     }
 }
 
-fn show(args: &ShowArgs, loaded: &Loaded, context: &Context) -> Done {
-    let wanted = |it: &Effective| {
+fn print_settings(args: &ShowConfigArgs, loaded: &LoadedSettings, context: &CliContext) -> CliResult {
+    let wanted = |it: &EffectiveSetting| {
         let named = args.name.as_ref().is_none_or(|name| it.key.to_string().contains(name.as_str()));
-        named && !(args.changed && it.origin == Origin::Default)
+        named && !(args.changed && it.origin == SettingOrigin::Default)
     };
-    let shown: Vec<Effective> = loaded.effective().into_iter().filter(wanted).collect();
+    let shown: Vec<EffectiveSetting> = loaded.effective_settings().into_iter().filter(wanted).collect();
     if context.printer.json {
-        let list: Vec<_> = shown.iter().map(as_json).collect();
+        let list: Vec<_> = shown.iter().map(setting_json).collect();
         return context.printer.json_value(&json!({ "settings": list }));
     }
-    let mut table =
-        Table::new(vec![Column::whole("setting"), Column::cut("value", 12), Column::cut("from", 10)]);
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("setting"),
+        TableColumn::truncatable("value", 12),
+        TableColumn::truncatable("from", 10),
+    ]);
     for it in &shown {
-        let style = if it.origin == Origin::Default { Style::Faint } else { Style::Plain };
-        table.row(vec![
-            Cell::styled(it.key.to_string(), Style::Name),
-            check::toml(&it.value).into(),
-            Cell::styled(it.origin.to_string(), style),
+        let style = if it.origin == SettingOrigin::Default { Style::Faint } else { Style::Plain };
+        table.add_row(vec![
+            TableCell::styled(it.key.to_string(), Style::Name),
+            validation::toml(&it.value).into(),
+            TableCell::styled(it.origin.to_string(), style),
         ]);
     }
     context.printer.table(&table, "no setting fits")?;
-    warn(loaded, context);
+    print_warnings(loaded, context);
     Ok(())
 }
 
-fn as_json(it: &Effective) -> serde_json::Value {
+fn setting_json(it: &EffectiveSetting) -> serde_json::Value {
     let origin = match &it.origin {
-        Origin::Default => json!({"kind": "default"}),
-        Origin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
-        Origin::Variable(name) => json!({"kind": "variable", "name": name}),
-        Origin::Flag(flag) => json!({"kind": "flag", "flag": flag}),
+        SettingOrigin::Default => json!({"kind": "default"}),
+        SettingOrigin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
+        SettingOrigin::Variable(name) => json!({"kind": "variable", "name": name}),
+        SettingOrigin::Flag(flag) => json!({"kind": "flag", "flag": flag}),
     };
     json!({"key": it.key.to_string(), "value": it.value, "origin": origin, "description": it.description})
 }
 
-fn report(loaded: &Loaded, context: &Context) -> Done {
+fn print_summary(loaded: &LoadedSettings, context: &CliContext) -> CliResult {
     let file = loaded.file.as_ref();
     if context.printer.json {
         let warnings: Vec<_> = loaded
@@ -85,10 +88,10 @@ fn report(loaded: &Loaded, context: &Context) -> Done {
             .collect();
         return context
             .printer
-            .json_value(&json!({"ok": true, "file": file, "set": loaded.set(), "warnings": warnings}));
+            .json_value(&json!({"ok": true, "file": file, "set": loaded.set_count(), "warnings": warnings}));
     }
-    warn(loaded, context);
-    let set = match loaded.set() {
+    print_warnings(loaded, context);
+    let set = match loaded.set_count() {
         0 => "all settings have their defaults".to_owned(),
         1 => "1 setting is set, the others have their defaults".to_owned(),
         set => format!("{set} settings are set, the others have their defaults"),
@@ -105,7 +108,7 @@ fn report(loaded: &Loaded, context: &Context) -> Done {
 }
 
 /// Says what is allowed but should be known.
-pub(crate) fn warn(loaded: &Loaded, context: &Context) {
+pub(crate) fn print_warnings(loaded: &LoadedSettings, context: &CliContext) {
     for it in loaded.warnings.iter().chain(&loaded.ignored) {
         context.printer.warning(&it.message(), &it.hint);
     }

@@ -3,7 +3,7 @@
 
 mod android;
 mod credentials;
-mod says;
+mod status_reporter;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,16 +12,17 @@ use clap::Args;
 use secrecy::SecretString;
 use serde_json::json;
 use toolway_device::{
-    CancellationToken, Device, GatewayUrl, KeyPin, PairError, PairOptions, PairRequest, PairingInput, Trust,
+    CancellationToken, Device, GatewayTrust, GatewayUrl, KeyPin, PairError, PairOptions, PairRequest,
+    PairingInput,
 };
 
-use crate::client::find;
-use crate::context::Context;
-use crate::folder::private;
+use crate::client::target;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::host;
-use crate::report::{Done, Failure};
 use crate::signals;
-use credentials::{Credentials, Kept};
+use credentials::{DeviceCredentials, SavedCredentials};
 
 /// Flags of `device`.
 #[derive(Debug, Args)]
@@ -65,25 +66,25 @@ pub(crate) struct DeviceArgs {
 }
 
 /// Runs until interrupted, or until no further try would help.
-pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: DeviceArgs, context: &CliContext) -> CliResult {
     // What can be wrong with the tools is said before a code is spent.
     let mut tools = host::tools();
     if let Some(path) = &args.tools {
         tools.extend(host::command_tools(path, &context.environment)?);
     }
     let apps = match args.android {
-        true => Some(android::Apps::new(args.serial.as_deref(), context)?),
+        true => Some(android::AppBridgeBuilder::new(args.serial.as_deref(), context)?),
         false => None,
     };
-    let credentials = credentials(&args, context).await?;
+    let credentials = resolve_credentials(&args, context).await?;
     let url: GatewayUrl = credentials
         .gateway
         .parse()
-        .map_err(|error: toolway_device::BadAddress| Failure::usage(format!("--gateway: {error}")))?;
-    let authorities = find::authorities(args.ca.as_deref().or(credentials.ca.as_deref()))?;
+        .map_err(|error: toolway_device::BadGatewayUrl| CliError::usage(format!("--gateway: {error}")))?;
+    let authorities = target::read_ca_file(args.ca.as_deref().or(credentials.ca.as_deref()))?;
     let device = Device::builder(url.to_string())
         .token(credentials.token.clone())
-        .trust(Trust::of(credentials.key, &authorities))
+        .trust(GatewayTrust::from_settings(credentials.key, &authorities))
         .insecure(args.insecure || credentials.insecure)
         .device_id(&credentials.device_id)
         .name(&credentials.name)
@@ -91,7 +92,7 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
         .app_version(env!("CARGO_PKG_VERSION"))
         .tools(tools.clone())
         .build()
-        .map_err(|error| of_build(&error))?;
+        .map_err(|error| build_error(&error))?;
     let mut status = device.handle().status();
     let stop = CancellationToken::new();
     let mut apps = match apps {
@@ -99,8 +100,8 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
         None => None,
     };
     let running = tokio::spawn(device.run(stop.clone()));
-    let mut says = says::Says::new(&context.printer, url.to_string());
-    let mut signals = signals::Signals::new()?;
+    let mut says = status_reporter::StatusReporter::new(&context.printer, url.to_string());
+    let mut signals = signals::SignalListener::new()?;
     tokio::pin!(running);
     loop {
         tokio::select! {
@@ -108,20 +109,20 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
                 // The sender lives as long as the device, whose end is seen below.
                 if changed.is_ok() {
                     let now = status.borrow_and_update().clone();
-                    says.status(&now)?;
+                    says.report(&now)?;
                 }
             }
             ended = &mut running => {
-                let result = ended.unwrap_or_else(|error| Err(toolway_device::Stopped::Goodbye(error.to_string())));
+                let result = ended.unwrap_or_else(|error| Err(toolway_device::DeviceError::Goodbye(error.to_string())));
                 return result.map_err(|stopped| {
-                    Failure::new(stopped.to_string()).code(says::code(&stopped)).hint(stopped.hint())
+                    CliError::new(stopped.to_string()).with_code(status_reporter::stop_code(&stopped)).with_hint(stopped.hint())
                 });
             }
-            said = android::next(&mut apps) => said?,
+            said = android::print_next_change(&mut apps) => said?,
             // Also where the terminal is closed: there are no files to read again.
-            _ = signals.next() => {
+            _ = signals.next_signal() => {
                 if stop.is_cancelled() {
-                    return Err(Failure::new("stopped before everything was finished").code("interrupted"));
+                    return Err(CliError::new("stopped before everything was finished").with_code("interrupted"));
                 }
                 context.printer.note("stopping");
                 stop.cancel();
@@ -131,19 +132,19 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
 }
 
 /// What to connect with: given, kept, or got by pairing.
-async fn credentials(args: &DeviceArgs, context: &Context) -> Done<Credentials> {
-    let kept = Kept::read(&context.folder)?;
+async fn resolve_credentials(args: &DeviceArgs, context: &CliContext) -> CliResult<DeviceCredentials> {
+    let kept = SavedCredentials::read(&context.folder)?;
     let name = args.name.clone();
     if let Some(text) = &args.pair {
-        return paired(text, args, &kept, context).await;
+        return pair_device(text, args, &kept, context).await;
     }
-    if let Some(token) = given_token(args, context)? {
+    if let Some(token) = explicit_token(args, context)? {
         let gateway = args.gateway.clone().ok_or_else(|| {
-            Failure::usage("a token without a gateway")
-                .hint("name the gateway as well: --gateway https://host:7717")
+            CliError::usage("a token without a gateway")
+                .with_hint("name the gateway as well: --gateway https://host:7717")
         })?;
         let known = kept.find(Some(&gateway), name.as_deref()).ok();
-        return Ok(Credentials {
+        return Ok(DeviceCredentials {
             token,
             key: args.key,
             device_id: known.map_or_else(new_id, |known| known.device_id.clone()),
@@ -161,10 +162,11 @@ async fn credentials(args: &DeviceArgs, context: &Context) -> Done<Credentials> 
     Ok(found)
 }
 
-fn given_token(args: &DeviceArgs, context: &Context) -> Done<Option<SecretString>> {
+fn explicit_token(args: &DeviceArgs, context: &CliContext) -> CliResult<Option<SecretString>> {
     if let Some(path) = &args.token_file {
-        return private::read_token(path)?.map(Some).ok_or_else(|| {
-            Failure::new(format!("there is no file {}", path.display())).hint("check what --token-file names")
+        return private_file::read_token(path)?.map(Some).ok_or_else(|| {
+            CliError::new(format!("there is no file {}", path.display()))
+                .with_hint("check what --token-file names")
         });
     }
     let variable = context.environment.variable("TOOLWAY_TOKEN");
@@ -172,17 +174,22 @@ fn given_token(args: &DeviceArgs, context: &Context) -> Done<Option<SecretString
 }
 
 /// Pairs, keeps what that gave, and gives it.
-async fn paired(text: &str, args: &DeviceArgs, kept: &Kept, context: &Context) -> Done<Credentials> {
+async fn pair_device(
+    text: &str,
+    args: &DeviceArgs,
+    kept: &SavedCredentials,
+    context: &CliContext,
+) -> CliResult<DeviceCredentials> {
     let input = PairingInput::from_str(text).map_err(|error| {
-        Failure::usage(format!("--pair: {error}"))
-            .hint("type the code, or the link in quotes, as `toolway pair` shows it")
+        CliError::usage(format!("--pair: {error}"))
+            .with_hint("type the code, or the link in quotes, as `toolway pair` shows it")
     })?;
     let gateway = match (&args.gateway, &input) {
         (Some(url), _) => Some(url.as_str()),
         (None, PairingInput::Link(link)) => Some(link.url.as_str()),
         (None, PairingInput::Code(_)) => None,
     };
-    let known = gateway.and_then(|gateway| kept.exactly(gateway, args.name.as_deref()));
+    let known = gateway.and_then(|gateway| kept.find_exact(gateway, args.name.as_deref()));
     let device_id = known.map_or_else(new_id, |known| known.device_id.clone());
     let name = args.name.clone().unwrap_or_else(host::name);
     let about = PairRequest {
@@ -191,7 +198,7 @@ async fn paired(text: &str, args: &DeviceArgs, kept: &Kept, context: &Context) -
         platform: Some(host::platform()),
     };
     let options =
-        PairOptions { authorities: find::authorities(args.ca.as_deref())?, insecure: args.insecure };
+        PairOptions { authorities: target::read_ca_file(args.ca.as_deref())?, insecure: args.insecure };
     let got = match toolway_device::pair(args.gateway.as_deref(), &input, &about, &options).await {
         Ok(got) => got,
         Err(error) => {
@@ -203,10 +210,10 @@ async fn paired(text: &str, args: &DeviceArgs, kept: &Kept, context: &Context) -
                 context.printer.note(&format!("{error}; going on with what is kept from pairing before"));
                 return Ok(known.clone());
             }
-            return Err(of_pairing(&error));
+            return Err(pairing_error(&error));
         }
     };
-    let credentials = Credentials {
+    let credentials = DeviceCredentials {
         gateway: got.url,
         token: got.token,
         key: got.key,
@@ -215,7 +222,7 @@ async fn paired(text: &str, args: &DeviceArgs, kept: &Kept, context: &Context) -
         ca: args.ca.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
         insecure: args.insecure,
     };
-    let path = credentials.keep(&context.folder, args.name.as_deref())?;
+    let path = credentials.save(&context.folder, args.name.as_deref())?;
     if context.printer.json {
         context
             .printer
@@ -229,33 +236,33 @@ async fn paired(text: &str, args: &DeviceArgs, kept: &Kept, context: &Context) -
     Ok(credentials)
 }
 
-fn of_pairing(error: &PairError) -> Failure {
-    let failure = Failure::new(error.to_string()).maybe_hint(error.hint());
+fn pairing_error(error: &PairError) -> CliError {
+    let failure = CliError::new(error.to_string()).with_optional_hint(error.hint());
     match error {
-        PairError::NoAddress => {
-            failure.code("no_gateway").hint("add --gateway https://host:7717, or give the whole link")
-        }
-        PairError::Insecure(_) => failure.code("insecure").hint("--insecure allows it"),
+        PairError::NoAddress => failure
+            .with_code("no_gateway")
+            .with_hint("add --gateway https://host:7717, or give the whole link"),
+        PairError::Insecure(_) => failure.with_code("insecure").with_hint("--insecure allows it"),
         PairError::Refused(refusal) => {
-            failure.code(refusal.code.clone().unwrap_or_else(|| "refused".to_owned()))
+            failure.with_code(refusal.code.clone().unwrap_or_else(|| "refused".to_owned()))
         }
-        PairError::Connect(toolway_device::ConnectError::Key(_)) => failure.code("key_changed"),
+        PairError::Connect(toolway_device::ConnectError::Key(_)) => failure.with_code("key_changed"),
         _ => failure
-            .code("unreachable")
-            .hint("check the address, and that the gateway runs and can be reached from here"),
+            .with_code("unreachable")
+            .with_hint("check the address, and that the gateway runs and can be reached from here"),
     }
 }
 
-fn of_build(error: &toolway_device::BuildError) -> Failure {
-    let failure = Failure::new(error.to_string());
+fn build_error(error: &toolway_device::BuildError) -> CliError {
+    let failure = CliError::new(error.to_string());
     match error {
-        toolway_device::BuildError::Insecure(_) => {
-            failure.code("insecure").hint("use https://, or say --insecure where the network is your own")
-        }
+        toolway_device::BuildError::Insecure(_) => failure
+            .with_code("insecure")
+            .with_hint("use https://, or say --insecure where the network is your own"),
         toolway_device::BuildError::Tool(_) => {
-            failure.code("tools_file").hint("correct the file that --tools names")
+            failure.with_code("tools_file").with_hint("correct the file that --tools names")
         }
-        _ => failure.hint("check --gateway, --key and --ca"),
+        _ => failure.with_hint("check --gateway, --key and --ca"),
     }
 }
 

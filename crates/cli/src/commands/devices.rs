@@ -7,36 +7,36 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
 /// What to do with devices.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevicesCommand {
     /// List the devices, connected or not
-    List(ListArgs),
+    List(ListDevicesArgs),
     /// Show one device: its tools and, where it bridges the tools of apps, what became of each app
-    Show(show::ShowArgs),
+    Show(show::ShowDeviceArgs),
     /// Change the name under which a device is shown; its tools keep their names
-    Rename(RenameArgs),
+    Rename(RenameDeviceArgs),
     /// Remove a device: its connections close, its tools leave, and a token that was only for it is revoked
-    Revoke(RevokeArgs),
+    Revoke(RevokeDeviceArgs),
 }
 
 /// Flags of `devices list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListDevicesArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `devices rename`.
 #[derive(Debug, Args)]
-pub(crate) struct RenameArgs {
+pub(crate) struct RenameDeviceArgs {
     /// Id of the device, as `devices list` shows it
     id: String,
     /// New name
@@ -47,7 +47,7 @@ pub(crate) struct RenameArgs {
 
 /// Flags of `devices revoke`.
 #[derive(Debug, Args)]
-pub(crate) struct RevokeArgs {
+pub(crate) struct RevokeDeviceArgs {
     /// Id of the device, as `devices list` shows it
     id: String,
     #[command(flatten)]
@@ -78,7 +78,7 @@ struct Device {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: DevicesCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: DevicesCommand, context: &CliContext) -> CliResult {
     match command {
         DevicesCommand::List(args) => list(&args, context).await,
         DevicesCommand::Show(args) => show::run(&args, context).await,
@@ -87,12 +87,12 @@ pub(crate) async fn run(command: DevicesCommand, context: &Context) -> Done {
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListDevicesArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "devices"], &[]).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let devices = read::<DeviceList>(&text)?.devices;
+    let devices = parse_response::<DeviceList>(&text)?.devices;
     let table = table(&devices, context);
     context.printer.table(&table, "no device has connected yet; `toolway pair` lets one in")?;
     for device in &devices {
@@ -103,19 +103,23 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     Ok(())
 }
 
-fn table(devices: &[Device], context: &Context) -> Table {
-    let moments = context.moments();
+fn table(devices: &[Device], context: &CliContext) -> TextTable {
+    let moments = context.time_formatter();
     let has_apps = devices.iter().any(|device| device.app_providers > 0);
-    let mut columns =
-        vec![Column::whole("id"), Column::cut("name", 8), Column::whole("status"), Column::number("tools")];
-    columns.extend(has_apps.then(|| Column::number("apps").optional()));
+    let mut columns = vec![
+        TableColumn::fixed("id"),
+        TableColumn::truncatable("name", 8),
+        TableColumn::fixed("status"),
+        TableColumn::number("tools"),
+    ];
+    columns.extend(has_apps.then(|| TableColumn::number("apps").optional()));
     columns.extend([
-        Column::number("calls").optional(),
-        Column::whole("last heard"),
-        Column::whole("connected since").optional(),
-        Column::cut("platform", 8).optional(),
+        TableColumn::number("calls").optional(),
+        TableColumn::fixed("last heard"),
+        TableColumn::fixed("connected since").optional(),
+        TableColumn::truncatable("platform", 8).optional(),
     ]);
-    let mut table = Table::new(columns);
+    let mut table = TextTable::new(columns);
     for device in devices {
         let style = match device.status.as_str() {
             "online" => Style::Good,
@@ -123,24 +127,24 @@ fn table(devices: &[Device], context: &Context) -> Table {
             _ => Style::Warning,
         };
         let mut row = vec![
-            Cell::styled(&device.id, Style::Name),
+            TableCell::styled(&device.id, Style::Name),
             device.name.as_str().into(),
-            Cell::styled(&device.status, style),
+            TableCell::styled(&device.status, style),
             device.tools.to_string().into(),
         ];
         row.extend(has_apps.then(|| device.app_providers.to_string().into()));
         row.extend([
             device.calls_in_flight.to_string().into(),
-            moments.ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)).into(),
-            device.connected_since_ms.map(|ms| moments.local(ms)).unwrap_or_default().into(),
+            moments.format_ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)).into(),
+            device.connected_since_ms.map(|ms| moments.format_local(ms)).unwrap_or_default().into(),
             device.platform.as_deref().unwrap_or_default().into(),
         ]);
-        table.row(row);
+        table.add_row(row);
     }
     table
 }
 
-async fn rename(args: &RenameArgs, context: &Context) -> Done {
+async fn rename(args: &RenameDeviceArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let text = client.send(Method::PATCH, &["api", "devices", &args.id], &json!({"name": args.name})).await?;
     if context.printer.json {
@@ -149,9 +153,9 @@ async fn rename(args: &RenameArgs, context: &Context) -> Done {
     context.printer.line(&format!("{} is now called {}", escape::line(&args.id), escape::line(&args.name)))
 }
 
-async fn revoke(args: &RevokeArgs, context: &Context) -> Done {
+async fn revoke(args: &RevokeDeviceArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    client.ask(Method::DELETE, &["api", "devices", &args.id]).await?;
+    client.send_empty(Method::DELETE, &["api", "devices", &args.id]).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"id": args.id, "revoked": true}));
     }

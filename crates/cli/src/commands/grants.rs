@@ -5,36 +5,36 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
-use crate::principals::{Principals, id_of};
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::principals::{PrincipalList, find_principal_id};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::{Done, Failure};
-use crate::when::{Span, When};
+use crate::print::table::{TableCell, TableColumn, TextTable};
+use crate::time_args::{DurationArg, TimeArg};
 
 /// What to do with grants.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GrantsCommand {
     /// List the grants that hold
-    List(ListArgs),
+    List(ListGrantsArgs),
     /// Answer beforehand what calls would be asked for
-    Add(AddArgs),
+    Add(AddGrantArgs),
     /// Take a grant back: the next call is asked for again
-    Revoke(RevokeArgs),
+    Revoke(RevokeGrantArgs),
 }
 
 /// Flags of `grants list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListGrantsArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `grants add`.
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct AddGrantArgs {
     /// The tools, as a pattern over source/tool: pixel-8/camera, pixel-8/*, */read_*
     #[arg(value_name = "TOOL-PATTERN")]
     tool: String,
@@ -52,14 +52,14 @@ pub(crate) struct AddArgs {
     deny: bool,
     /// When it ends by itself: in 30 days as 30d, or a date like 2027-01-01; without it, never
     #[arg(long, value_name = "WHEN")]
-    expires: Option<When>,
+    expires: Option<TimeArg>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `grants revoke`.
 #[derive(Debug, Args)]
-pub(crate) struct RevokeArgs {
+pub(crate) struct RevokeGrantArgs {
     /// Id of the grant, as `grants list` shows it
     id: String,
     #[command(flatten)]
@@ -105,12 +105,12 @@ impl Grant {
     }
 
     /// What it lets tools do.
-    fn matter(&self) -> String {
+    fn permission_text(&self) -> String {
         self.permission.clone().unwrap_or_else(|| "to run".to_owned())
     }
 
     /// Whose calls it is for.
-    fn whose(&self, name: impl Fn(&str) -> String) -> String {
+    fn subject_text(&self, name: impl Fn(&str) -> String) -> String {
         match (&self.principal, &self.agent, &self.session) {
             (Some(principal), _, Some(session)) => format!("{}, session {session}", name(principal)),
             (Some(principal), ..) => name(principal),
@@ -121,7 +121,7 @@ impl Grant {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: GrantsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: GrantsCommand, context: &CliContext) -> CliResult {
     match command {
         GrantsCommand::List(args) => list(&args, context).await,
         GrantsCommand::Add(args) => add(&args, context).await,
@@ -129,54 +129,55 @@ pub(crate) async fn run(command: GrantsCommand, context: &Context) -> Done {
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListGrantsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let text = client.get(&["api", "grants"], &[]).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let grants = read::<GrantList>(&text)?.grants;
-    let labels = if grants.is_empty() { Default::default() } else { Principals::of(&client).await?.labels() };
+    let grants = parse_response::<GrantList>(&text)?.grants;
+    let labels =
+        if grants.is_empty() { Default::default() } else { PrincipalList::fetch(&client).await?.labels() };
     // A name that people know, where there is one; ids are in --json.
     let name = |id: &str| labels.get(id).filter(|label| !label.is_empty()).cloned().unwrap_or(id.to_owned());
-    let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::whole("answer"),
-        Column::cut("tools", 12),
-        Column::whole("what"),
-        Column::cut("whose calls", 8),
-        Column::whole("ends").optional(),
-        Column::cut("by", 6).optional(),
-        Column::whole("made").optional(),
+    let moments = context.time_formatter();
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("id"),
+        TableColumn::fixed("answer"),
+        TableColumn::truncatable("tools", 12),
+        TableColumn::fixed("what"),
+        TableColumn::truncatable("whose calls", 8),
+        TableColumn::fixed("ends").optional(),
+        TableColumn::truncatable("by", 6).optional(),
+        TableColumn::fixed("made").optional(),
     ]);
     for grant in grants {
         let (answer, style) =
             if grant.is_granted() { ("granted", Style::Good) } else { ("denied", Style::Error) };
-        table.row(vec![
+        table.add_row(vec![
             grant.id.as_str().into(),
-            Cell::styled(answer, style),
-            Cell::styled(&grant.tool, Style::Name),
-            grant.matter().into(),
-            grant.whose(name).into(),
-            grant.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.ago(ms)).into(),
+            TableCell::styled(answer, style),
+            TableCell::styled(&grant.tool, Style::Name),
+            grant.permission_text().into(),
+            grant.subject_text(name).into(),
+            grant.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.format_ago(ms)).into(),
             name(&grant.created_by).into(),
-            moments.local(grant.created_ms).into(),
+            moments.format_local(grant.created_ms).into(),
         ]);
     }
     context.printer.table(&table, "no answer is kept; `toolway grants add` gives one beforehand")
 }
 
-async fn add(args: &AddArgs, context: &Context) -> Done {
+async fn add(args: &AddGrantArgs, context: &CliContext) -> CliResult {
     let now = context.now_ms();
     let expires_ms = args.expires.as_ref().map(|when| when.future_ms(now, &context.zone()));
     if expires_ms.is_some_and(|at| at <= now) {
-        return Err(Failure::usage("--expires does not lie in the future")
-            .hint("say how long, as 30d, or a later date"));
+        return Err(CliError::usage("--expires does not lie in the future")
+            .with_hint("say how long, as 30d, or a later date"));
     }
     let client = context.client(&args.connect)?;
     let principal = match &args.principal {
-        Some(meant) => Some(id_of(meant, &client).await?),
+        Some(meant) => Some(find_principal_id(meant, &client).await?),
         None => None,
     };
     let body = NewGrant {
@@ -185,31 +186,31 @@ async fn add(args: &AddArgs, context: &Context) -> Done {
         principal,
         agent: args.agent.as_deref(),
         decision: if args.deny { "denied_always" } else { "granted" },
-        expires_in_s: expires_ms.map(|at| Span(at.saturating_sub(now)).seconds()),
+        expires_in_s: expires_ms.map(|at| DurationArg(at.saturating_sub(now)).seconds()),
     };
     let text = client.send(Method::POST, &["api", "grants"], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let grant: Grant = read(&text)?;
+    let grant: Grant = parse_response(&text)?;
     let verb = if grant.is_granted() { "granted" } else { "denied" };
     let meant = args.principal.clone();
-    let whose = grant.whose(|id| meant.clone().unwrap_or_else(|| id.to_owned()));
+    let whose = grant.subject_text(|id| meant.clone().unwrap_or_else(|| id.to_owned()));
     context.printer.line(&escape::line(&format!(
         "{verb}: {} {}, for {whose}",
         grant.tool,
-        grant.matter()
+        grant.permission_text()
     )))?;
     context.printer.note(&format!(
         "to take it back: toolway grants revoke {}{}",
         grant.id,
-        context.folder.flag()
+        context.folder.data_dir_flag()
     ));
     Ok(())
 }
 
-async fn revoke(args: &RevokeArgs, context: &Context) -> Done {
-    context.client(&args.connect)?.ask(Method::DELETE, &["api", "grants", &args.id]).await?;
+async fn revoke(args: &RevokeGrantArgs, context: &CliContext) -> CliResult {
+    context.client(&args.connect)?.send_empty(Method::DELETE, &["api", "grants", &args.id]).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"id": args.id, "revoked": true}));
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
 
-use crate::context::Context;
-use crate::report::{Done, Failure};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 
 /// Flags of `man`.
 #[derive(Debug, Args)]
@@ -16,13 +16,13 @@ pub(crate) struct ManArgs {
 }
 
 /// Writes the pages.
-pub(crate) fn run(args: &ManArgs, context: &Context) -> Done {
+pub(crate) fn run(args: &ManArgs, context: &CliContext) -> CliResult {
     let folder = &args.folder;
-    std::fs::create_dir_all(folder).map_err(|error| Failure::io("create the folder", folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| CliError::io("create the folder", folder, &error))?;
     let mut command = crate::cli::Cli::command().name("toolway");
     command.build();
     clap_mangen::generate_to(command, folder)
-        .map_err(|error| Failure::io("write manual pages into", folder, &error))?;
+        .map_err(|error| CliError::io("write manual pages into", folder, &error))?;
     if context.printer.json {
         return context.printer.json_value(&serde_json::json!({"folder": folder}));
     }

@@ -13,8 +13,8 @@ mod test;
 
 use clap::{Args, Subcommand};
 
-use crate::context::Context;
-use crate::report::Done;
+use crate::context::CliContext;
+use crate::error::CliResult;
 
 /// Without a command: how to serve MCP on standard input and output.
 #[derive(Debug, Args)]
@@ -30,23 +30,23 @@ pub(crate) struct McpArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// Add an MCP server, a program or an address, whose tools are offered from then on
-    Add(Box<add::AddArgs>),
+    Add(Box<add::AddMcpServerArgs>),
     /// List the MCP servers, and how the connection to each stands
-    List(list::ListArgs),
+    List(list::ListMcpServersArgs),
     /// Remove an MCP server, and with it its tools
-    Remove(remove::RemoveArgs),
+    Remove(remove::RemoveMcpServerArgs),
     /// Connect to an MCP server and say what it offers, or what is wrong and what to do
-    Test(test::TestArgs),
+    Test(test::TestMcpServersArgs),
     /// Add the MCP servers that another program keeps in a JSON file
-    Import(import::ImportArgs),
+    Import(import::ImportMcpServersArgs),
     /// Sign in to an MCP server that asks for it, in a browser
-    Login(login::LoginArgs),
+    Login(login::LoginMcpServerArgs),
     /// Set up a desktop client to use this gateway, with a token of its own
-    Install(install::InstallArgs),
+    Install(install::InstallMcpClientArgs),
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: McpArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: McpArgs, context: &CliContext) -> CliResult {
     match args.command {
         None => stdio::run(&args.stdio, context).await,
         Some(McpCommand::Add(args)) => add::run(*args, context).await,

@@ -4,21 +4,21 @@ use clap::Args;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
-use super::tokens::GivenRole;
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
-use crate::folder::shell_word;
+use super::tokens::TokenRoleFlag;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::folder::shell_quote;
 use crate::print::style::Style;
-use crate::print::table::Pairs;
+use crate::print::table::LabeledValues;
 use crate::print::{escape, qr};
-use crate::report::Done;
 
 /// Flags of `pair`.
 #[derive(Debug, Args)]
 pub(crate) struct PairArgs {
     /// What is let in
-    #[arg(long, value_enum, default_value_t = GivenRole::Device)]
-    role: GivenRole,
+    #[arg(long, value_enum, default_value_t = TokenRoleFlag::Device)]
+    role: TokenRoleFlag,
     /// A name by which you know it again; else the device's own
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct PairArgs {
 
 #[derive(Debug, Serialize)]
 struct NewCode<'a> {
-    role: GivenRole,
+    role: TokenRoleFlag,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,14 +52,14 @@ struct MadeCode {
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: PairArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: PairArgs, context: &CliContext) -> CliResult {
     let body = NewCode { role: args.role, label: args.label.as_deref(), agent: args.agent.as_deref() };
     let text = context.client(&args.connect)?.send(Method::POST, &["api", "pair"], &body).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
     }
-    let made: MadeCode = read(&text)?;
+    let made: MadeCode = parse_response(&text)?;
     if !args.no_qr {
         let stdout = printer.stdout();
         match qr::lines(&made.link, stdout.width, stdout.colour) {
@@ -72,12 +72,12 @@ pub(crate) async fn run(args: PairArgs, context: &Context) -> Done {
         }
         printer.line("")?;
     }
-    let mut pairs = Pairs::default();
+    let mut pairs = LabeledValues::default();
     pairs.add("code", &made.code);
     pairs.add("link", &made.link);
     pairs.add("gateway", &made.url);
-    pairs.maybe("key", made.key.as_ref());
-    pairs.add("expires", context.moments().both(made.expires_ms));
+    pairs.add_optional("key", made.key.as_ref());
+    pairs.add("expires", context.time_formatter().format_local_and_ago(made.expires_ms));
     printer.pairs(&pairs)?;
     printer.line("")?;
     printer.line(&instructions(args.role, &made, |text| printer.paint(Style::Name, text)))?;
@@ -95,19 +95,19 @@ pub(crate) async fn run(args: PairArgs, context: &Context) -> Done {
 }
 
 /// What to type, or to do, at the other end.
-fn instructions(role: GivenRole, made: &MadeCode, painted: impl Fn(&str) -> String) -> String {
+fn instructions(role: TokenRoleFlag, made: &MadeCode, painted: impl Fn(&str) -> String) -> String {
     let insecure =
         if made.url.starts_with("http://") && !is_loopback(&made.url) { " --insecure" } else { "" };
     match role {
-        GivenRole::Device => {
+        TokenRoleFlag::Device => {
             let command = format!(
                 "toolway device --gateway {} --pair {}{insecure}",
-                shell_word(&escape::line(&made.url)),
-                shell_word(&escape::line(&made.code))
+                shell_quote(&escape::line(&made.url)),
+                shell_quote(&escape::line(&made.code))
             );
             format!("On the other machine:\n  {}", painted(&command))
         }
-        GivenRole::Companion | GivenRole::Client => {
+        TokenRoleFlag::Companion | TokenRoleFlag::Client => {
             "In the app: scan the QR code, open the link, or type address and code.".to_owned()
         }
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn says_what_to_type_on_the_other_machine() {
-        let said = |url| instructions(GivenRole::Device, &made(url), str::to_owned);
+        let said = |url| instructions(TokenRoleFlag::Device, &made(url), str::to_owned);
         assert_eq!(
             said("https://10.0.0.5:7717"),
             "On the other machine:\n  toolway device --gateway https://10.0.0.5:7717 --pair ABCD-EFGH"

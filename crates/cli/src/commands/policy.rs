@@ -1,7 +1,7 @@
 //! `toolway policy`: the rules that say who may use which tool.
 
 mod rule;
-mod words;
+mod rule_text;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -10,37 +10,37 @@ use serde_json::json;
 use toolway_core::policy::definition::{Effect, RuleDefinition};
 use toolway_types::RawJson;
 
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
-use crate::principals::id_of;
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::principals::find_principal_id;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Pairs, Table};
-use crate::report::Done;
+use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 
 /// What to do with rules.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// List the rules that hold, in the order in which they are tried
-    List(ListArgs),
+    List(ListPolicyArgs),
     /// Say which rule decides over a call, and why
-    Test(TestArgs),
+    Test(TestPolicyArgs),
     /// Make a rule, or change the one of this name; those of the settings come first
-    Add(rule::AddArgs),
+    Add(rule::AddRuleArgs),
     /// Remove a rule
-    Remove(RemoveArgs),
+    Remove(RemoveRuleArgs),
 }
 
 /// Flags of `policy list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListPolicyArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `policy test`.
 #[derive(Debug, Args)]
-pub(crate) struct TestArgs {
+pub(crate) struct TestPolicyArgs {
     /// Name of the tool, as `tools list` shows it
     name: String,
     /// Who calls: owner, a token's id, or its label
@@ -55,7 +55,7 @@ pub(crate) struct TestArgs {
 
 /// Flags of `policy remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveRuleArgs {
     /// Name of the rule, as `policy list` shows it
     name: String,
     #[command(flatten)]
@@ -80,7 +80,7 @@ struct Rule {
 
 impl Rule {
     /// Where it stands.
-    fn stands(&self) -> String {
+    fn location_text(&self) -> String {
         match (&self.place, self.origin.as_str()) {
             (Some(place), _) => place.clone(),
             (None, "database") => "made here".to_owned(),
@@ -124,7 +124,7 @@ struct Permission {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: PolicyCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: PolicyCommand, context: &CliContext) -> CliResult {
     match command {
         PolicyCommand::List(args) => list(&args, context).await,
         PolicyCommand::Test(args) => test(&args, context).await,
@@ -133,29 +133,29 @@ pub(crate) async fn run(command: PolicyCommand, context: &Context) -> Done {
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "policy"], &[]).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
     }
-    let policy: Policy = read(&text)?;
-    let mut table = Table::new(vec![
-        Column::number("#"),
-        Column::whole("name"),
-        Column::whole("effect"),
-        Column::cut("for", 16),
-        Column::cut("limits", 8),
-        Column::cut("stands in", 12),
+    let policy: Policy = parse_response(&text)?;
+    let mut table = TextTable::new(vec![
+        TableColumn::number("#"),
+        TableColumn::fixed("name"),
+        TableColumn::fixed("effect"),
+        TableColumn::truncatable("for", 16),
+        TableColumn::truncatable("limits", 8),
+        TableColumn::truncatable("stands in", 12),
     ]);
     for (at, rule) in policy.rules.iter().enumerate() {
-        table.row(vec![
+        table.add_row(vec![
             (at + 1).to_string().into(),
-            Cell::styled(&rule.name, Style::Name),
-            Cell::styled(words::effect(&rule.rule), style(rule.rule.effect)),
-            words::when(&rule.rule.when).into(),
-            words::limits(&rule.rule).into(),
-            rule.stands().into(),
+            TableCell::styled(&rule.name, Style::Name),
+            TableCell::styled(rule_text::effect_text(&rule.rule), effect_style(rule.rule.effect)),
+            rule_text::condition_text(&rule.rule.when).into(),
+            rule_text::limits_text(&rule.rule).into(),
+            rule.location_text().into(),
         ]);
     }
     printer.table(&table, "there is no rule; `toolway policy add` makes one")?;
@@ -166,13 +166,13 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     };
     printer.note(&format!(
         "else: {} (policy.default); believed about what their tools do: {trusted}; tools that change: {}",
-        words::verb(policy.default),
+        rule_text::effect_verb(policy.default),
         policy.changed_tools
     ));
     Ok(())
 }
 
-fn style(effect: Effect) -> Style {
+fn effect_style(effect: Effect) -> Style {
     match effect {
         Effect::Allow => Style::Good,
         Effect::Deny => Style::Error,
@@ -180,17 +180,17 @@ fn style(effect: Effect) -> Style {
     }
 }
 
-async fn test(args: &TestArgs, context: &Context) -> Done {
+async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let principal = id_of(&args.principal, &client).await?;
+    let principal = find_principal_id(&args.principal, &client).await?;
     let question = Question { tool: &args.name, principal: &principal, agent: args.agent.as_deref() };
     let text = client.send(Method::POST, &["api", "policy", "test"], &question).await?;
-    let answer: Answer = read(&text)?;
-    let place = place(&client, answer.decision.rule.as_deref()).await?;
+    let answer: Answer = parse_response(&text)?;
+    let place = find_rule_location(&client, answer.decision.rule.as_deref()).await?;
     let printer = &context.printer;
     if printer.json {
         // With where the rule stands beside what the gateway said.
-        let mut whole: serde_json::Map<String, serde_json::Value> = read(&text)?;
+        let mut whole: serde_json::Map<String, serde_json::Value> = parse_response(&text)?;
         whole.insert("place".to_owned(), json!(place));
         return printer.json_value(&whole);
     }
@@ -206,15 +206,21 @@ async fn test(args: &TestArgs, context: &Context) -> Done {
         Some(agent) => format!("{} ({}), agent {agent}", answer.principal, answer.role),
         None => format!("{} ({})", answer.principal, answer.role),
     };
-    let mut pairs = Pairs::default();
+    let mut pairs = LabeledValues::default();
     pairs.add("tool", &answer.tool);
     pairs.add("caller", who);
     pairs.add("verdict", verdict);
     pairs.add("because", &decision.reason);
-    pairs.maybe("stands in", place);
+    pairs.add_optional("stands in", place);
     if let Some(definition) = &decision.definition {
-        pairs.add("rule", format!("{} {}", words::effect(definition), words::when(&definition.when)));
-        pairs.maybe("limits", Some(words::limits(definition)).filter(|limits| !limits.is_empty()));
+        pairs.add(
+            "rule",
+            format!("{} {}", rule_text::effect_text(definition), rule_text::condition_text(&definition.when)),
+        );
+        pairs.add_optional(
+            "limits",
+            Some(rule_text::limits_text(definition)).filter(|limits| !limits.is_empty()),
+        );
     }
     if decision.asks {
         let answers = if decision.caller_may_answer { "the owner, or the caller" } else { "the owner" };
@@ -231,16 +237,16 @@ async fn test(args: &TestArgs, context: &Context) -> Done {
 }
 
 /// Where a rule stands.
-async fn place(client: &Client, name: Option<&str>) -> Done<Option<String>> {
+async fn find_rule_location(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<String>> {
     let Some(name) = name else { return Ok(None) };
-    let policy: Policy = read(&client.get(&["api", "policy"], &[]).await?)?;
+    let policy: Policy = parse_response(&client.get(&["api", "policy"], &[]).await?)?;
     // One that has no name of its own is called by where it stands in the list.
-    Ok(policy.rules.iter().find(|rule| rule.name == name).map(Rule::stands))
+    Ok(policy.rules.iter().find(|rule| rule.name == name).map(Rule::location_text))
 }
 
-async fn remove(args: &RemoveArgs, context: &Context) -> Done {
+async fn remove(args: &RemoveRuleArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    client.ask(Method::DELETE, &["api", "policy", "rules", &args.name]).await?;
+    client.send_empty(Method::DELETE, &["api", "policy", "rules", &args.name]).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }

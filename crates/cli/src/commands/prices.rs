@@ -6,35 +6,35 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use toolway_agent::prices::{self, ImportError, Price, PriceTable};
+use toolway_agent::prices::{self, Price, PriceImportError, PriceTable};
 
-use super::models::wrong;
-use super::tools::own::{not_told, refuse_elsewhere, tell, word};
+use super::models::models_file_error;
+use super::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::folder::private;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
+use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::print::{amount, escape};
-use crate::report::{Done, Failure};
 
 /// No file of prices is larger, in bytes.
 const MAX_FILE: u64 = 32 << 20;
 /// Where the form of the file is told.
-const FORM: &str = "docs/models.md shows how prices are written";
+const FORMAT_HINT: &str = "docs/models.md shows how prices are written";
 
 /// What to do with prices.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PricesCommand {
     /// List the prices, each with where it is from
-    List(ListArgs),
+    List(ListPricesArgs),
     /// Take the prices of a file over, in the place of those that there are
-    Import(ImportArgs),
+    Import(ImportPricesArgs),
 }
 
 /// Flags of `prices list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListPricesArgs {
     /// Only those of models whose name has this text in it
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct ListArgs {
 
 /// Flags of `prices import`.
 #[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
+pub(crate) struct ImportPricesArgs {
     /// A table of prices in TOML, or the file of prices that LiteLLM keeps (JSON)
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -57,7 +57,7 @@ pub(crate) struct ImportArgs {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: PricesCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: PricesCommand, context: &CliContext) -> CliResult {
     match command {
         PricesCommand::List(args) => list(&args, context),
         PricesCommand::Import(args) => import(&args, context).await,
@@ -65,15 +65,15 @@ pub(crate) async fn run(command: PricesCommand, context: &Context) -> Done {
 }
 
 /// The prices of this data folder.
-pub(crate) fn load(context: &Context) -> Done<PriceTable> {
+pub(crate) fn load(context: &CliContext) -> CliResult<PriceTable> {
     let path = context.folder.prices();
-    match text_of(&path)? {
-        Some(text) => prices::parse(&text, &path).map_err(|problems| wrong(&problems)),
+    match read_price_file(&path)? {
+        Some(text) => prices::parse(&text, &path).map_err(|problems| models_file_error(&problems)),
         None => Ok(PriceTable::default()),
     }
 }
 
-fn list(args: &ListArgs, context: &Context) -> Done {
+fn list(args: &ListPricesArgs, context: &CliContext) -> CliResult {
     let table = load(context)?;
     let wanted = args.search.as_deref().unwrap_or_default().to_lowercase();
     let shown: Vec<&Price> =
@@ -81,27 +81,28 @@ fn list(args: &ListArgs, context: &Context) -> Done {
     if context.printer.json {
         return context.printer.json_value(&json!({"currency": table.currency(), "prices": shown}));
     }
-    let mut rows = Table::new(vec![
-        Column::cut("model", 14),
-        Column::number("in"),
-        Column::number("cached").optional(),
-        Column::number("out"),
-        Column::number("context").optional(),
-        Column::whole("as of"),
-        Column::cut("from", 10).optional(),
+    let mut rows = TextTable::new(vec![
+        TableColumn::truncatable("model", 14),
+        TableColumn::number("in"),
+        TableColumn::number("cached").optional(),
+        TableColumn::number("out"),
+        TableColumn::number("context").optional(),
+        TableColumn::fixed("as of"),
+        TableColumn::truncatable("from", 10).optional(),
     ]);
-    let number = |price: Option<f64>| price.map(|price| amount::money(price, None)).unwrap_or_default();
+    let number =
+        |price: Option<f64>| price.map(|price| amount::format_money(price, None)).unwrap_or_default();
     for price in &shown {
         let model = match price.up_to_input {
-            Some(most) => format!("{} (up to {} in)", price.model, amount::count(most)),
+            Some(most) => format!("{} (up to {} in)", price.model, amount::format_count(most)),
             None => price.model.clone(),
         };
-        rows.row(vec![
-            Cell::styled(model, Style::Name),
+        rows.add_row(vec![
+            TableCell::styled(model, Style::Name),
             number(price.input).into(),
             number(price.cached).into(),
             number(price.output).into(),
-            price.context_tokens.map(amount::count).unwrap_or_default().into(),
+            price.context_tokens.map(amount::format_count).unwrap_or_default().into(),
             price.date.as_deref().unwrap_or("(no date)").into(),
             price.source.as_deref().unwrap_or_default().into(),
         ]);
@@ -113,30 +114,30 @@ fn list(args: &ListArgs, context: &Context) -> Done {
     Ok(())
 }
 
-async fn import(args: &ImportArgs, context: &Context) -> Done {
-    refuse_elsewhere(&args.connect, context)?;
-    let text = text_of(&args.file)?.ok_or_else(|| {
-        Failure::new(format!("there is no file {}", args.file.display()))
-            .code("no_file")
-            .hint("check the path")
+async fn import(args: &ImportPricesArgs, context: &CliContext) -> CliResult {
+    require_local_gateway(&args.connect, context)?;
+    let text = read_price_file(&args.file)?.ok_or_else(|| {
+        CliError::new(format!("there is no file {}", args.file.display()))
+            .with_code("no_file")
+            .with_hint("check the path")
     })?;
     let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy().into_owned();
     let source = args.source.clone().unwrap_or(name);
     let date =
         args.date.unwrap_or_else(|| context.zone().to_datetime(context.clock.now()).date()).to_string();
-    let imported = prices::import(&text, &args.file, &source, &date).map_err(not_imported)?;
+    let imported = prices::import(&text, &args.file, &source, &date).map_err(import_error)?;
     let path = context.folder.prices();
     let text = imported.table.to_toml();
     // What is written must be what is read.
-    prices::parse(&text, &path).map_err(|problems| wrong(&problems))?;
+    prices::parse(&text, &path).map_err(|problems| models_file_error(&problems))?;
     context.folder.create()?;
-    private::replace(&path, text.as_bytes())?;
+    private_file::replace(&path, text.as_bytes())?;
     let count = imported.table.prices().len();
-    let told = tell(&args.connect, context).await;
+    let told = reload_gateway(&args.connect, context).await;
     if context.printer.json {
         context.printer.json_value(&json!({
             "file": path, "prices": count, "notes": imported.notes, "source": source, "date": date,
-            "gateway": word(&told),
+            "gateway": reload_status(&told),
         }))?;
     } else {
         let said = format!("{count} prices, as of {date}, are in {}", path.display());
@@ -145,19 +146,19 @@ async fn import(args: &ImportArgs, context: &Context) -> Done {
             context.printer.note(note);
         }
     }
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-fn not_imported(error: ImportError) -> Failure {
+fn import_error(error: PriceImportError) -> CliError {
     match error {
-        ImportError::Problems(problems) => wrong(&problems),
-        other => Failure::new(other.to_string()).code("bad_prices").hint(FORM),
+        PriceImportError::Problems(problems) => models_file_error(&problems),
+        other => CliError::new(other.to_string()).with_code("bad_prices").with_hint(FORMAT_HINT),
     }
 }
 
 /// The text of a file; none where there is none.
-fn text_of(path: &Path) -> Done<Option<String>> {
-    let failed = |error: std::io::Error| Failure::io("read", path, &error);
+fn read_price_file(path: &Path) -> CliResult<Option<String>> {
+    let failed = |error: std::io::Error| CliError::io("read", path, &error);
     let file = match std::fs::File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(failed)?,
@@ -165,9 +166,8 @@ fn text_of(path: &Path) -> Done<Option<String>> {
     let mut text = String::new();
     file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_FILE {
-        return Err(
-            Failure::new(format!("{} is too large to be a file of prices", path.display())).hint(FORM)
-        );
+        return Err(CliError::new(format!("{} is too large to be a file of prices", path.display()))
+            .with_hint(FORMAT_HINT));
     }
     Ok(Some(text))
 }

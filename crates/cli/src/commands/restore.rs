@@ -10,15 +10,15 @@ use secrecy::SecretString;
 use serde_json::json;
 use toolway_store::{Store, StoreOptions};
 
-use super::backup::{beside, of_store};
-use crate::archive::{self, Manifest};
-use crate::client::{Client, Target, TokenPlace, find};
-use crate::context::Context;
+use super::backup::{open_store, store_error};
+use crate::archive::{self, BackupManifest};
+use crate::client::{GatewayClient, GatewayTarget, TokenLocation, target};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::folder::lock::FolderLock;
-use crate::folder::running::RunningGateway;
-use crate::folder::{create_private_dir, private};
-use crate::report::{Done, Failure};
-use crate::settings::{self, Sources};
+use crate::folder::running_gateway::RunningGateway;
+use crate::folder::{create_private_dir, private_file};
+use crate::settings::{self, SettingSources};
 
 /// Flags of `restore`.
 #[derive(Debug, Args)]
@@ -32,61 +32,61 @@ pub(crate) struct RestoreArgs {
 }
 
 /// Restores.
-pub(crate) async fn run(args: RestoreArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: RestoreArgs, context: &CliContext) -> CliResult {
     let folder = &context.folder;
     folder.create()?;
-    let staging = Staging::make(folder.path())?;
+    let staging = StagingFolder::create(folder.path())?;
     let manifest = archive::unpack(&args.file, &staging.0)?;
     check_files(&staging.0, &manifest, context)?;
     confirm(&args, &manifest, context)?;
 
     // Held by us, no gateway can start in the middle of it; held by a gateway, that is told afterwards.
-    let running = find::running_on(folder)?;
-    let lock = if running.is_none() { Some(FolderLock::take(folder)?) } else { None };
+    let running = target::find_running(folder)?;
+    let lock = if running.is_none() { Some(FolderLock::acquire(folder)?) } else { None };
     // What the running gateway knows until it is told to look again.
-    let token = private::read_token(&folder.owner_token())?;
+    let token = private_file::read_token(&folder.owner_token())?;
     let store = match &running {
-        Some(_) => beside(folder, context).await?,
+        Some(_) => open_store(folder, context).await?,
         None => Store::open(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
             .await
-            .map_err(|error| of_store(&error))?,
+            .map_err(|error| store_error(&error))?,
     };
-    if !store.is_current().await.map_err(|error| of_store(&error))? {
+    if !store.is_current().await.map_err(|error| store_error(&error))? {
         store.close().await;
-        return Err(Failure::new(
+        return Err(CliError::new(
             "the running gateway is an older program than this one; nothing was changed",
         )
-        .code("version")
-        .hint("restart the gateway with this program, or stop it, then restore"));
+        .with_code("version")
+        .with_hint("restart the gateway with this program, or stop it, then restore"));
     }
     let restored = store.restore_from(&staging.0.join(archive::DATABASE)).await;
     store.close().await;
-    restored.map_err(|error| of_store(&error))?;
-    let files = put_in_place(&staging.0, folder.path(), &manifest)?;
+    restored.map_err(|error| store_error(&error))?;
+    let files = move_files(&staging.0, folder.path(), &manifest)?;
     let told = match &running {
-        Some(gateway) => Some(tell(gateway, token).await),
+        Some(gateway) => Some(reload_gateway(gateway, token).await),
         None => None,
     };
     drop(lock);
-    report(&files, told, context)
+    print_report(&files, told, context)
 }
 
 /// Checks the small files by what they should be.
-fn check_files(staging: &Path, manifest: &Manifest, context: &Context) -> Done {
+fn check_files(staging: &Path, manifest: &BackupManifest, context: &CliContext) -> CliResult {
     let has = |name: &str| manifest.files.iter().any(|file| file.name == name);
-    let wrong = |name: &str, failure: Failure| {
-        Failure::new(format!("the backup's {name} can't be used: {}", failure.message()))
-            .code("bad_backup")
-            .hint("take another backup; nothing was changed")
+    let wrong = |name: &str, failure: CliError| {
+        CliError::new(format!("the backup's {name} can't be used: {}", failure.message()))
+            .with_code("bad_backup")
+            .with_hint("take another backup; nothing was changed")
     };
     if has(archive::OWNER_TOKEN) {
-        private::read_token(&staging.join(archive::OWNER_TOKEN))
+        private_file::read_token(&staging.join(archive::OWNER_TOKEN))
             .map_err(|it| wrong(archive::OWNER_TOKEN, it))?;
     }
     if has(archive::SETTINGS) {
-        let sources = Sources {
+        let sources = SettingSources {
             file: staging.join(archive::SETTINGS),
-            file_named: true,
+            is_file_required: true,
             variables: Vec::new(),
             flags: Vec::new(),
         };
@@ -100,24 +100,26 @@ fn check_files(staging: &Path, manifest: &Manifest, context: &Context) -> Done {
     if let [cert, _] = archive::TLS
         && has(cert)
     {
-        find::pin_of_file(&staging.join(cert)).map_err(|it| wrong(cert, it))?;
+        target::read_key_pin(&staging.join(cert)).map_err(|it| wrong(cert, it))?;
     }
     Ok(())
 }
 
-fn confirm(args: &RestoreArgs, manifest: &Manifest, context: &Context) -> Done {
+fn confirm(args: &RestoreArgs, manifest: &BackupManifest, context: &CliContext) -> CliResult {
     if args.yes {
         return Ok(());
     }
     let question = format!(
         "{} was made {} by version {}. Replace what is in {} with it?",
         args.file.display(),
-        context.moments().both(manifest.created_ms),
+        context.time_formatter().format_local_and_ago(manifest.created_ms),
         manifest.version,
         context.folder.path().display()
     );
     if !context.environment.stdin_is_terminal || context.printer.json {
-        return Err(Failure::usage(question).hint("say --yes where nobody can be asked; nothing was changed"));
+        return Err(
+            CliError::usage(question).with_hint("say --yes where nobody can be asked; nothing was changed")
+        );
     }
     let mut stderr = io::stderr().lock();
     let mut answer = String::new();
@@ -126,20 +128,20 @@ fn confirm(args: &RestoreArgs, manifest: &Manifest, context: &Context) -> Done {
     if read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         return Ok(());
     }
-    Err(Failure::new("not restored; nothing was changed").code("declined"))
+    Err(CliError::new("not restored; nothing was changed").with_code("declined"))
 }
 
 /// Moves the small files to where they belong, each whole; those that the backup does not have stay as they are.
-fn put_in_place(staging: &Path, folder: &Path, manifest: &Manifest) -> Done<Vec<String>> {
+fn move_files(staging: &Path, folder: &Path, manifest: &BackupManifest) -> CliResult<Vec<String>> {
     let mut moved = Vec::new();
     for file in manifest.files.iter().filter(|file| file.name != archive::DATABASE) {
         let to = folder.join(&file.name);
         if let Some(parent) = to.parent() {
             create_private_dir(parent)?;
         }
-        private::rename(&staging.join(&file.name), &to).map_err(|error| {
-            Failure::io("replace", &to, &error)
-                .hint("the database is restored already; restore again once this is mended")
+        private_file::rename(&staging.join(&file.name), &to).map_err(|error| {
+            CliError::io("replace", &to, &error)
+                .with_hint("the database is restored already; restore again once this is mended")
         })?;
         moved.push(file.name.clone());
     }
@@ -147,25 +149,25 @@ fn put_in_place(staging: &Path, folder: &Path, manifest: &Manifest) -> Done<Vec<
 }
 
 /// Has the running gateway read again what it keeps in memory.
-async fn tell(gateway: &RunningGateway, token: Option<SecretString>) -> Done {
-    let token = token.ok_or_else(|| Failure::new("there was no owner's token to speak to it with"))?;
-    let target = Target {
+async fn reload_gateway(gateway: &RunningGateway, token: Option<SecretString>) -> CliResult {
+    let token = token.ok_or_else(|| CliError::new("there was no owner's token to speak to it with"))?;
+    let target = GatewayTarget {
         url: gateway.url.clone(),
-        trust: find::trust_of(gateway)?,
+        trust: target::gateway_trust(gateway)?,
         token,
-        token_place: TokenPlace::Variable,
+        token_place: TokenLocation::EnvVar,
     };
-    Client::new(target)?.ask(reqwest::Method::POST, &["api", "reload"]).await.map(drop)
+    GatewayClient::new(target)?.send_empty(reqwest::Method::POST, &["api", "reload"]).await.map(drop)
 }
 
 /// Says what was done. `told` is how the running gateway took it, where one runs.
-fn report(files: &[String], told: Option<Done>, context: &Context) -> Done {
+fn print_report(files: &[String], told: Option<CliResult>, context: &CliContext) -> CliResult {
     let runs = told.is_some();
     let failure = told.and_then(Result::err).map(|failure| {
         let why = failure.message();
-        Failure::new(format!("everything is restored, but the running gateway did not take it in: {why}"))
-            .code("not_reloaded")
-            .hint("restart the gateway")
+        CliError::new(format!("everything is restored, but the running gateway did not take it in: {why}"))
+            .with_code("not_reloaded")
+            .with_hint("restart the gateway")
     });
     // These are read at the start only.
     let at_start =
@@ -187,10 +189,10 @@ fn report(files: &[String], told: Option<Done>, context: &Context) -> Done {
 
 /// A folder (0700) beside what is to be replaced, removed with all that is left in it.
 #[derive(Debug)]
-struct Staging(PathBuf);
+struct StagingFolder(PathBuf);
 
-impl Staging {
-    fn make(folder: &Path) -> Done<Self> {
+impl StagingFolder {
+    fn create(folder: &Path) -> CliResult<Self> {
         let path = folder.join(format!(".restore-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         create_private_dir(&path)?;
@@ -198,7 +200,7 @@ impl Staging {
     }
 }
 
-impl Drop for Staging {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -6,13 +6,13 @@ use clap::{Args, Subcommand};
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult, io_error_message};
 use crate::print::escape;
-use crate::print::table::{Column, Table};
-use crate::report::{Done, Failure, plain};
+use crate::print::table::{TableColumn, TextTable};
 use crate::secrets;
-use crate::signals::Signals;
-use crate::terminal::{Held, Mode};
+use crate::signals::SignalListener;
+use crate::terminal::{TerminalMode, TerminalModeGuard};
 
 /// No input is read beyond this.
 const MAX_INPUT: u64 = 128 << 10;
@@ -21,53 +21,53 @@ const MAX_INPUT: u64 = 128 << 10;
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretsCommand {
     /// List the names of the secrets in the data folder; what they are is not shown
-    List(ListArgs),
+    List(ListSecretsArgs),
     /// Keep a secret, or replace it; it is read from standard input
-    Set(SetArgs),
+    Set(SetSecretArgs),
     /// Remove a secret
-    Remove(RemoveArgs),
+    Remove(RemoveSecretArgs),
 }
 
 /// Flags of `secrets list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {}
+pub(crate) struct ListSecretsArgs {}
 
 /// Flags of `secrets set`.
 #[derive(Debug, Args)]
-pub(crate) struct SetArgs {
+pub(crate) struct SetSecretArgs {
     /// Its name, by which a tool's definition calls it: {secret:NAME}
     name: String,
 }
 
 /// Flags of `secrets remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveSecretArgs {
     /// Its name, as `secrets list` shows it
     name: String,
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: SecretsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: SecretsCommand, context: &CliContext) -> CliResult {
     match command {
-        SecretsCommand::List(ListArgs {}) => list(context),
+        SecretsCommand::List(ListSecretsArgs {}) => list(context),
         SecretsCommand::Set(args) => set(&args, context).await,
         SecretsCommand::Remove(args) => remove(&args, context),
     }
 }
 
-fn list(context: &Context) -> Done {
+fn list(context: &CliContext) -> CliResult {
     let names = secrets::names(&context.folder)?;
     if context.printer.json {
         return context.printer.json_value(&json!({ "secrets": names }));
     }
-    let mut table = Table::new(vec![Column::whole("name")]);
+    let mut table = TextTable::new(vec![TableColumn::fixed("name")]);
     for name in names {
-        table.row(vec![name.into()]);
+        table.add_row(vec![name.into()]);
     }
     context.printer.table(&table, "no secret is kept; `toolway secrets set NAME` keeps one")
 }
 
-async fn set(args: &SetArgs, context: &Context) -> Done {
+async fn set(args: &SetSecretArgs, context: &CliContext) -> CliResult {
     let secret = read_secret(&args.name, context).await?;
     let path = secrets::set(&context.folder, &args.name, &secret)?;
     if context.printer.json {
@@ -76,7 +76,7 @@ async fn set(args: &SetArgs, context: &Context) -> Done {
     context.printer.line(&escape::line(&format!("{} is kept in {}", args.name, path.display())))
 }
 
-fn remove(args: &RemoveArgs, context: &Context) -> Done {
+fn remove(args: &RemoveSecretArgs, context: &CliContext) -> CliResult {
     secrets::remove(&context.folder, &args.name)?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
@@ -85,11 +85,12 @@ fn remove(args: &RemoveArgs, context: &Context) -> Done {
 }
 
 /// From standard input: all of it where that is a file or a pipe, one line that is not shown where somebody types.
-pub(crate) async fn read_secret(name: &str, context: &Context) -> Done<SecretString> {
-    let failed =
-        |error: std::io::Error| Failure::new(format!("cannot read the secret: {}", plain(&error))).code("io");
+pub(crate) async fn read_secret(name: &str, context: &CliContext) -> CliResult<SecretString> {
+    let failed = |error: std::io::Error| {
+        CliError::new(format!("cannot read the secret: {}", io_error_message(&error))).with_code("io")
+    };
     if context.environment.stdin_is_terminal {
-        return typed(name).await?.map(SecretString::from).map_err(failed);
+        return read_hidden_line(name).await?.map(SecretString::from).map_err(failed);
     }
     let mut text = String::new();
     std::io::stdin().lock().take(MAX_INPUT).read_to_string(&mut text).map_err(failed)?;
@@ -97,9 +98,9 @@ pub(crate) async fn read_secret(name: &str, context: &Context) -> Done<SecretStr
 }
 
 /// A line that is typed. Also where that is interrupted, the terminal is left as it was.
-async fn typed(name: &str) -> Done<std::io::Result<String>> {
-    let mut signals = Signals::new()?;
-    let hidden = Held::new(Mode::Secret);
+async fn read_hidden_line(name: &str) -> CliResult<std::io::Result<String>> {
+    let mut signals = SignalListener::new()?;
+    let hidden = TerminalModeGuard::new(TerminalMode::NoEchoFlush);
     let mut stderr = std::io::stderr().lock();
     let _ = write!(stderr, "{} (not shown): ", escape::line(name)).and_then(|()| stderr.flush());
     let (sender, line) = tokio::sync::oneshot::channel();
@@ -111,9 +112,9 @@ async fn typed(name: &str) -> Done<std::io::Result<String>> {
     });
     let line = tokio::select! {
         line = line => Some(line.unwrap_or_else(|_| Ok(String::new()))),
-        _ = signals.next() => None,
+        _ = signals.next_signal() => None,
     };
     drop(hidden);
     let _ = writeln!(stderr);
-    line.ok_or_else(|| Failure::new("interrupted; nothing was kept").code("interrupted"))
+    line.ok_or_else(|| CliError::new("interrupted; nothing was kept").with_code("interrupted"))
 }

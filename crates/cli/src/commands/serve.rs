@@ -3,22 +3,22 @@
 mod local_device;
 mod logging;
 mod open_files;
-mod ready;
-mod watch;
+mod ready_message;
+mod watched_file;
 mod workers;
 
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use toolway_gateway::{Gateway, Options, StartError};
+use toolway_gateway::{Gateway, GatewayOptions, GatewayStartError};
 
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::folder::lock::FolderLock;
-use crate::folder::running::RunningGateway;
-use crate::report::{Done, Failure};
-use crate::settings::{self, FlagSetting, Loaded};
-use crate::signals::{Signal, Signals};
-use watch::WatchedFile;
+use crate::folder::running_gateway::RunningGateway;
+use crate::settings::{self, FlagSetting, LoadedSettings};
+use crate::signals::{ProcessSignal, SignalListener};
+use watched_file::WatchedFile;
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
@@ -63,21 +63,21 @@ enum LogFormatFlag {
 }
 
 /// The word that a flag's value is written as.
-fn word(value: impl ValueEnum) -> String {
+fn flag_value(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
 impl ServeArgs {
     /// The settings that the flags stand for.
-    fn settings(&self) -> Done<Vec<FlagSetting>> {
+    fn settings(&self) -> CliResult<Vec<FlagSetting>> {
         let named = [
             ("--listen", "listen", self.listen.clone()),
-            ("--tls", "tls", self.tls.map(word)),
+            ("--tls", "tls", self.tls.map(flag_value)),
             ("--public-url", "public_url", self.public_url.clone()),
             ("--workers", "workers", self.workers.map(|count| count.to_string())),
             ("--no-local-device", "local_device.enabled", self.no_local_device.then(|| "false".to_owned())),
             ("--log-level", "log.level", self.log_level.clone()),
-            ("--log-format", "log.format", self.log_format.map(word)),
+            ("--log-format", "log.format", self.log_format.map(flag_value)),
         ];
         let mut flags: Vec<FlagSetting> = named
             .into_iter()
@@ -86,9 +86,9 @@ impl ServeArgs {
             })
             .collect();
         for text in &self.set {
-            let (key, value) = split(text).ok_or_else(|| {
-                Failure::usage(format!("--set {text}: there is no = in it"))
-                    .hint("write --set KEY=VALUE, as --set limits.connections=500")
+            let (key, value) = split_setting(text).ok_or_else(|| {
+                CliError::usage(format!("--set {text}: there is no = in it"))
+                    .with_hint("write --set KEY=VALUE, as --set limits.connections=500")
             })?;
             flags.push(FlagSetting {
                 flag: format!("--set {key}"),
@@ -101,7 +101,7 @@ impl ServeArgs {
 }
 
 /// Key and value, at the first `=` outside of quotes.
-fn split(text: &str) -> Option<(&str, &str)> {
+fn split_setting(text: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let at = text.find(|c| {
         quoted ^= c == '"';
@@ -111,24 +111,24 @@ fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Runs the gateway.
-pub(crate) fn run(args: &ServeArgs, context: &Context) -> Done {
+pub(crate) fn run(args: &ServeArgs, context: &CliContext) -> CliResult {
     let flags = args.settings()?;
-    let mut loaded =
-        settings::load(&context.setting_sources(flags.clone())).map_err(|wrong| settings::failure(&wrong))?;
+    let mut loaded = settings::load(&context.setting_sources(flags.clone()))
+        .map_err(|wrong| settings::settings_error(&wrong))?;
     context.folder.create()?;
-    let lock = FolderLock::take(&context.folder)?;
-    logging::start(&loaded.settings.log, context.environment.stderr)?;
+    let lock = FolderLock::acquire(&context.folder)?;
+    logging::init_logging(&loaded.settings.log, context.environment.stderr)?;
     for it in &loaded.ignored {
         tracing::warn!(hint = it.hint, "{}", it.message());
     }
-    if crate::folder::others_may(context.folder.path()).is_some() {
+    if crate::folder::permissions_for_others(context.folder.path()).is_some() {
         let path = context.folder.path().display();
         tracing::warn!(
             hint = "`toolway doctor` says how to close it",
             "others than its owner may look into {path}"
         );
     }
-    open_files::allow_many();
+    open_files::raise_limit();
     let workers = loaded.settings.workers.unwrap_or_else(workers::default_count);
     loaded.settings.workers = Some(workers);
     let runtime = workers::runtime(workers)?;
@@ -140,29 +140,29 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Done {
     result
 }
 
-async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Done {
+async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliContext) -> CliResult {
     // From here on a signal to stop is heeded rather than ending the program where it stands.
-    let mut signals = Signals::new()?;
-    let gateway = Gateway::start(Options {
+    let mut signals = SignalListener::new()?;
+    let gateway = Gateway::start(GatewayOptions {
         settings: loaded.settings.clone(),
         origin: loaded.origin(),
         data_dir: context.folder.path().to_owned(),
-        tools: crate::surroundings::of(context),
+        tool_env: crate::tool_env::tool_env(context),
         host_names: vec![crate::host::name()],
         clock: Arc::clone(&context.clock),
     })
     .await
-    .map_err(|error| of_start(&error))?;
-    let running = describe(&gateway);
+    .map_err(|error| start_error(&error))?;
+    let running = running_gateway(&gateway);
     running.write(&context.folder)?;
     let local = loaded.settings.local_device.enabled.then(|| local_device::LocalDevice::start(&gateway));
     // Told to stop while the first command is still being waited for, it stops.
     let gateway = {
-        let mut told = std::pin::pin!(until_told_to_stop(gateway, &mut signals, &loaded, &flags, context));
+        let mut told = std::pin::pin!(run_until_stopped(gateway, &mut signals, &loaded, &flags, context));
         tokio::select! {
             biased;
             gateway = &mut told => gateway,
-            () = ready::say(&running, local.as_ref(), context) => told.await,
+            () = ready_message::print_ready(&running, local.as_ref(), context) => told.await,
         }
     };
     tracing::info!("stopping");
@@ -171,9 +171,9 @@ async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Do
     loop {
         tokio::select! {
             () = &mut stopping => break,
-            signal = signals.next() => if signal == Signal::Stop {
+            signal = signals.next_signal() => if signal == ProcessSignal::Stop {
                 RunningGateway::remove(&context.folder);
-                return Err(Failure::new("stopped at once; calls under way were cut off").code("interrupted"));
+                return Err(CliError::new("stopped at once; calls under way were cut off").with_code("interrupted"));
             },
         }
     }
@@ -182,28 +182,28 @@ async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Do
 }
 
 /// Serves; gives the gateway back when it is to stop.
-async fn until_told_to_stop(
+async fn run_until_stopped(
     gateway: Gateway,
-    signals: &mut Signals,
-    loaded: &Loaded,
+    signals: &mut SignalListener,
+    loaded: &LoadedSettings,
     flags: &[FlagSetting],
-    context: &Context,
+    context: &CliContext,
 ) -> Gateway {
     let sources = context.setting_sources(flags.to_vec());
     let mut had_file = loaded.file.is_some();
     let mut watched = WatchedFile::new(sources.file.clone());
     loop {
         let signal = tokio::select! {
-            signal = signals.next() => signal,
-            () = watched.changed() => {
+            signal = signals.next_signal() => signal,
+            () = watched.wait_for_change() => {
                 tracing::info!(file = %sources.file.display(), "the settings file has changed");
                 apply_settings(&gateway, loaded, &mut had_file, flags, context).await;
                 continue;
             }
         };
         match signal {
-            Signal::Stop => return gateway,
-            Signal::Reload => reload(&gateway, loaded, &mut had_file, flags, context).await,
+            ProcessSignal::Stop => return gateway,
+            ProcessSignal::Reload => reload(&gateway, loaded, &mut had_file, flags, context).await,
         }
     }
 }
@@ -211,10 +211,10 @@ async fn until_told_to_stop(
 /// Reads files again.
 async fn reload(
     gateway: &Gateway,
-    loaded: &Loaded,
+    loaded: &LoadedSettings,
     had_file: &mut bool,
     flags: &[FlagSetting],
-    context: &Context,
+    context: &CliContext,
 ) {
     match gateway.reload().await {
         Ok(()) => tracing::info!("certificates were read again"),
@@ -229,10 +229,10 @@ async fn reload(
 /// `had_file` says whether there has been a settings file since the start: one that goes takes no rule with it.
 async fn apply_settings(
     gateway: &Gateway,
-    loaded: &Loaded,
+    loaded: &LoadedSettings,
     had_file: &mut bool,
     flags: &[FlagSetting],
-    context: &Context,
+    context: &CliContext,
 ) {
     match settings::load(&context.setting_sources(flags.to_vec())) {
         Ok(now) if now.file.is_none() && *had_file => tracing::warn!(
@@ -246,7 +246,7 @@ async fn apply_settings(
                 Err(error) => tracing::error!("the settings were not taken in: {error}"),
             }
             let mut changed = loaded.differences(&now);
-            changed.retain(|key| !toolway_gateway::Settings::counts_at_once(key));
+            changed.retain(|key| !toolway_gateway::Settings::applies_immediately(key));
             if !changed.is_empty() {
                 tracing::warn!(
                     "settings have changed that count from the next start on: {}",
@@ -267,7 +267,7 @@ async fn apply_settings(
 }
 
 /// What other commands on this computer are told.
-fn describe(gateway: &Gateway) -> RunningGateway {
+fn running_gateway(gateway: &Gateway) -> RunningGateway {
     let app = gateway.app();
     let key = app.address.pin;
     // The owner's certificate need not be made out for a name of this computer.
@@ -275,26 +275,28 @@ fn describe(gateway: &Gateway) -> RunningGateway {
     RunningGateway { url: gateway.url(), pid: std::process::id(), key, certificate }
 }
 
-fn of_start(error: &StartError) -> Failure {
+fn start_error(error: &GatewayStartError) -> CliError {
     match error {
-        StartError::Settings(errors) => {
-            let problem = |it: &toolway_gateway::settings::SettingError| crate::report::Problem {
+        GatewayStartError::Settings(errors) => {
+            let problem = |it: &toolway_gateway::settings::SettingError| crate::error::CliProblem {
                 message: it.to_string(),
                 hint: Some(it.hint.clone()),
             };
-            Failure::new(error.to_string()).code("settings").problems(errors.iter().map(problem).collect())
+            CliError::new(error.to_string())
+                .with_code("settings")
+                .with_problems(errors.iter().map(problem).collect())
         }
-        StartError::Bind(bind) => Failure::new(bind.to_string())
-            .code("listen")
-            .hint(bind.hint())
-            .hint("--listen 127.0.0.1:0 picks a free port"),
-        StartError::Tls(tls) => Failure::new(tls.to_string())
-            .code("tls")
-            .hint("put the file right; `toolway doctor` checks certificates"),
-        StartError::Store(store) => super::backup::of_store(store),
-        StartError::Access(access) => {
-            Failure::new(access.to_string()).code("access").hint("`toolway doctor` looks at the data folder")
-        }
+        GatewayStartError::Bind(bind) => CliError::new(bind.to_string())
+            .with_code("listen")
+            .with_hint(bind.hint())
+            .with_hint("--listen 127.0.0.1:0 picks a free port"),
+        GatewayStartError::Tls(tls) => CliError::new(tls.to_string())
+            .with_code("tls")
+            .with_hint("put the file right; `toolway doctor` checks certificates"),
+        GatewayStartError::Store(store) => super::backup::store_error(store),
+        GatewayStartError::Access(access) => CliError::new(access.to_string())
+            .with_code("access")
+            .with_hint("`toolway doctor` looks at the data folder"),
     }
 }
 
@@ -304,8 +306,8 @@ mod tests {
 
     #[test]
     fn set_splits_at_the_first_sign_outside_of_quotes() {
-        assert_eq!(split("a.b=c=d"), Some(("a.b", "c=d")));
-        assert_eq!(split("timeouts.tools.\"x/y=z\" = 5"), Some(("timeouts.tools.\"x/y=z\"", "5")));
-        assert_eq!(split("nothing"), None);
+        assert_eq!(split_setting("a.b=c=d"), Some(("a.b", "c=d")));
+        assert_eq!(split_setting("timeouts.tools.\"x/y=z\" = 5"), Some(("timeouts.tools.\"x/y=z\"", "5")));
+        assert_eq!(split_setting("nothing"), None);
     }
 }

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolway_types::RawJson;
 
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::{Done, Failure};
-pub(crate) use export::export;
+use crate::print::table::{TableCell, TableColumn, TextTable};
+pub(crate) use export::fetch_export;
 
 /// What stands for the session that was held last.
-const LAST: &str = "last";
+const LAST_SESSION: &str = "last";
 
 /// What `sessions` takes: where nothing is to be done with them they are listed.
 #[derive(Debug, Args)]
@@ -27,27 +27,27 @@ pub(crate) struct SessionsArgs {
     #[command(subcommand)]
     command: Option<SessionsCommand>,
     #[command(flatten)]
-    list: ListArgs,
+    list: ListSessionsArgs,
 }
 
 /// What to do with conversations.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List conversations, the latest first
-    List(ListArgs),
+    List(ListSessionsArgs),
     /// Show one: what was said, which tools were used, what it took
-    Show(show::ShowArgs),
+    Show(show::ShowSessionArgs),
     /// Give one a title of your own
-    Rename(RenameArgs),
+    Rename(RenameSessionArgs),
     /// Delete conversations, with all that was said in them
-    Delete(DeleteArgs),
+    Delete(DeleteSessionsArgs),
     /// Write one out, as Markdown or as JSON
-    Export(export::ExportArgs),
+    Export(export::ExportSessionArgs),
 }
 
 /// Flags of `sessions list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListSessionsArgs {
     /// Only those in which this text was said, or whose title has it
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -66,7 +66,7 @@ pub(crate) struct ListArgs {
 
 /// Flags of `sessions rename`.
 #[derive(Debug, Args)]
-pub(crate) struct RenameArgs {
+pub(crate) struct RenameSessionArgs {
     /// Id of the session, as `sessions list` shows it
     id: String,
     /// The title
@@ -77,7 +77,7 @@ pub(crate) struct RenameArgs {
 
 /// Flags of `sessions delete`.
 #[derive(Debug, Args)]
-pub(crate) struct DeleteArgs {
+pub(crate) struct DeleteSessionsArgs {
     /// Ids of the sessions, as `sessions list` shows them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -166,14 +166,14 @@ struct Turn {
 impl Conversation {
     /// The last message of the person, and what was answered.
     pub(crate) fn last_exchange(&self) -> &[Message] {
-        let start = self.history.iter().rposition(Message::is_persons).unwrap_or_default();
+        let start = self.history.iter().rposition(Message::is_from_user).unwrap_or_default();
         self.history.get(start..).unwrap_or_default()
     }
 }
 
 impl Message {
     /// Whether a person said it.
-    pub(crate) fn is_persons(&self) -> bool {
+    pub(crate) fn is_from_user(&self) -> bool {
         self.role == "user"
     }
 
@@ -185,7 +185,7 @@ impl Message {
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: SessionsArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: SessionsArgs, context: &CliContext) -> CliResult {
     match args.command.unwrap_or(SessionsCommand::List(args.list)) {
         SessionsCommand::List(args) => list(&args, context).await,
         SessionsCommand::Show(args) => show::run(&args, context).await,
@@ -196,24 +196,26 @@ pub(crate) async fn run(args: SessionsArgs, context: &Context) -> Done {
 }
 
 /// The id of a session; of the one that was held last where it is `last`.
-pub(crate) async fn known(id: &str, client: &Client) -> Done<String> {
-    if id != LAST {
+pub(crate) async fn resolve_session_id(id: &str, client: &GatewayClient) -> CliResult<String> {
+    if id != LAST_SESSION {
         return Ok(id.to_owned());
     }
     let only = [("limit", "1".to_owned()), ("mine", "true".to_owned())];
     let text = client.get(&["api", "sessions"], &only).await?;
-    let last = read::<Page>(&text)?.sessions.into_iter().next();
+    let last = parse_response::<Page>(&text)?.sessions.into_iter().next();
     last.map(|session| session.id).ok_or_else(|| {
-        Failure::new("there is no conversation yet").code("session_unknown").hint("`toolway chat` begins one")
+        CliError::new("there is no conversation yet")
+            .with_code("session_unknown")
+            .with_hint("`toolway chat` begins one")
     })
 }
 
 /// A session with what was said in it.
-pub(crate) async fn get(id: &str, client: &Client) -> Done<Conversation> {
-    read(&client.get(&["api", "sessions", id], &[]).await?)
+pub(crate) async fn fetch_session(id: &str, client: &GatewayClient) -> CliResult<Conversation> {
+    parse_response(&client.get(&["api", "sessions", id], &[]).await?)
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListSessionsArgs, context: &CliContext) -> CliResult {
     let mut query = vec![("limit", args.limit.to_string())];
     for (field, value) in [("search", &args.search), ("agent", &args.agent), ("before", &args.before)] {
         query.extend(value.clone().map(|value| (field, value)));
@@ -222,7 +224,7 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let page: Page = read(&text)?;
+    let page: Page = parse_response(&text)?;
     print_page(&page, context)?;
     if let Some(next) = &page.next {
         context.printer.note(&format!("there are more: add --before {next}"));
@@ -231,26 +233,27 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
 }
 
 /// Lists the latest.
-pub(crate) async fn print_list(limit: u32, client: &Client, context: &Context) -> Done {
+pub(crate) async fn print_list(limit: u32, client: &GatewayClient, context: &CliContext) -> CliResult {
     let text = client.get(&["api", "sessions"], &[("limit", limit.to_string())]).await?;
-    print_page(&read(&text)?, context)
+    print_page(&parse_response(&text)?, context)
 }
 
-fn print_page(page: &Page, context: &Context) -> Done {
-    let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::whole("last"),
-        Column::cut("title", 12),
-        Column::cut("agent", 6).optional(),
-        Column::number("messages").optional(),
+fn print_page(page: &Page, context: &CliContext) -> CliResult {
+    let moments = context.time_formatter();
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("id"),
+        TableColumn::fixed("last"),
+        TableColumn::truncatable("title", 12),
+        TableColumn::truncatable("agent", 6).optional(),
+        TableColumn::number("messages").optional(),
     ]);
     for session in &page.sessions {
-        let last = if session.running { "answers now".to_owned() } else { moments.ago(session.updated_ms) };
-        table.row(vec![
+        let last =
+            if session.running { "answers now".to_owned() } else { moments.format_ago(session.updated_ms) };
+        table.add_row(vec![
             session.id.as_str().into(),
             last.into(),
-            Cell::styled(session.title.as_deref().unwrap_or("(no title)"), Style::Name),
+            TableCell::styled(session.title.as_deref().unwrap_or("(no title)"), Style::Name),
             session.agent.as_str().into(),
             session.messages.to_string().into(),
         ]);
@@ -258,7 +261,7 @@ fn print_page(page: &Page, context: &Context) -> Done {
     context.printer.table(&table, "there is no conversation that fits; `toolway chat` begins one")
 }
 
-async fn rename(args: &RenameArgs, context: &Context) -> Done {
+async fn rename(args: &RenameSessionArgs, context: &CliContext) -> CliResult {
     #[derive(Serialize)]
     struct Title<'a> {
         title: &'a str,
@@ -272,11 +275,11 @@ async fn rename(args: &RenameArgs, context: &Context) -> Done {
     context.printer.line(&escape::line(&format!("{} is called {}", args.id, args.title)))
 }
 
-async fn delete(args: &DeleteArgs, context: &Context) -> Done {
+async fn delete(args: &DeleteSessionsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let query: &[_] = if args.calls { &[("calls", "true".to_owned())] } else { &[] };
     for id in &args.ids {
-        client.ask_with(Method::DELETE, &["api", "sessions", id], query).await?;
+        client.send_empty_with_query(Method::DELETE, &["api", "sessions", id], query).await?;
         if !context.printer.json {
             context.printer.line(&escape::line(&format!("{id} is deleted")))?;
         }

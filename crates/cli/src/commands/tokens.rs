@@ -5,33 +5,33 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::client::{ConnectArgs, TokenPlace, read};
-use crate::context::Context;
-use crate::folder::private;
+use crate::client::{ConnectArgs, TokenLocation, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::{Done, Failure};
-use crate::when::When;
+use crate::print::table::{TableCell, TableColumn, TextTable};
+use crate::time_args::TimeArg;
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokensCommand {
     /// Make a token; it is printed this once
-    Create(CreateArgs),
+    Create(CreateTokenArgs),
     /// List the tokens, without their text
-    List(ListArgs),
+    List(ListTokensArgs),
     /// Take a token back: what uses it ends at once
-    Revoke(RevokeArgs),
+    Revoke(RevokeTokenArgs),
     /// Replace the owner's token; the old one stops working at once
     #[command(visible_alias = "rotate")]
-    RotateOwner(RotateArgs),
+    RotateOwner(RotateOwnerTokenArgs),
 }
 
 /// What a token lets its bearer do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum GivenRole {
+pub(crate) enum TokenRoleFlag {
     /// Offers tools, nothing else
     Device,
     /// Offers and calls tools, and talks to agents: chat apps, the phone app
@@ -42,10 +42,10 @@ pub(crate) enum GivenRole {
 
 /// Flags of `tokens create`.
 #[derive(Debug, Args)]
-pub(crate) struct CreateArgs {
+pub(crate) struct CreateTokenArgs {
     /// What it lets its bearer do
-    #[arg(long, value_enum, default_value_t = GivenRole::Client)]
-    role: GivenRole,
+    #[arg(long, value_enum, default_value_t = TokenRoleFlag::Client)]
+    role: TokenRoleFlag,
     /// A name by which you know it again
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
@@ -54,14 +54,14 @@ pub(crate) struct CreateArgs {
     agent: Option<String>,
     /// When it ends by itself: in 30 days as 30d, or a date like 2027-01-01; without it, never
     #[arg(long, value_name = "WHEN")]
-    expires: Option<When>,
+    expires: Option<TimeArg>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Flags of `tokens list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListTokensArgs {
     /// Also those that were revoked or have expired
     #[arg(long)]
     all: bool,
@@ -71,7 +71,7 @@ pub(crate) struct ListArgs {
 
 /// Flags of `tokens revoke`.
 #[derive(Debug, Args)]
-pub(crate) struct RevokeArgs {
+pub(crate) struct RevokeTokenArgs {
     /// Id of the token, as `tokens list` shows it
     id: String,
     #[command(flatten)]
@@ -80,14 +80,14 @@ pub(crate) struct RevokeArgs {
 
 /// Flags of `tokens rotate-owner`.
 #[derive(Debug, Args)]
-pub(crate) struct RotateArgs {
+pub(crate) struct RotateOwnerTokenArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 #[derive(Debug, Serialize)]
 struct NewToken<'a> {
-    role: GivenRole,
+    role: TokenRoleFlag,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ struct Token {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: TokensCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: TokensCommand, context: &CliContext) -> CliResult {
     match command {
         TokensCommand::Create(args) => create(&args, context).await,
         TokensCommand::List(args) => list(&args, context).await,
@@ -129,69 +129,70 @@ pub(crate) async fn run(command: TokensCommand, context: &Context) -> Done {
     }
 }
 
-async fn create(args: &CreateArgs, context: &Context) -> Done {
+async fn create(args: &CreateTokenArgs, context: &CliContext) -> CliResult {
     let now = context.now_ms();
     let expires_ms = args.expires.as_ref().map(|when| when.future_ms(now, &context.zone()));
     if expires_ms.is_some_and(|at| at <= now) {
-        return Err(Failure::usage("--expires does not lie in the future")
-            .hint("say how long, as 30d, or a later date"));
+        return Err(CliError::usage("--expires does not lie in the future")
+            .with_hint("say how long, as 30d, or a later date"));
     }
     let body = NewToken {
         role: args.role,
         label: args.label.as_deref(),
         agent: args.agent.as_deref(),
-        expires_in_s: expires_ms.map(|at| crate::when::Span(at.saturating_sub(now)).seconds()),
+        expires_in_s: expires_ms.map(|at| crate::time_args::DurationArg(at.saturating_sub(now)).seconds()),
     };
     let text = context.client(&args.connect)?.send(Method::POST, &["api", "tokens"], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let made: MadeToken = read(&text)?;
+    let made: MadeToken = parse_response(&text)?;
     // The token alone on standard output, so that a script can keep it.
     context.printer.line(&escape::line(&made.token))?;
     context.printer.note(&format!(
         "keep it: it is not shown again. To take it back: toolway tokens revoke {}{}",
         made.id,
-        context.folder.flag()
+        context.folder.data_dir_flag()
     ));
     Ok(())
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListTokensArgs, context: &CliContext) -> CliResult {
     let all = if args.all { vec![("all", "true".to_owned())] } else { Vec::new() };
     let text = context.client(&args.connect)?.get(&["api", "tokens"], &all).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::whole("role"),
-        Column::cut("label", 8),
-        Column::whole("status"),
-        Column::whole("last used"),
-        Column::whole("expires").optional(),
-        Column::cut("agent", 6).optional(),
-        Column::whole("made").optional(),
+    let moments = context.time_formatter();
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("id"),
+        TableColumn::fixed("role"),
+        TableColumn::truncatable("label", 8),
+        TableColumn::fixed("status"),
+        TableColumn::fixed("last used"),
+        TableColumn::fixed("expires").optional(),
+        TableColumn::truncatable("agent", 6).optional(),
+        TableColumn::fixed("made").optional(),
     ]);
-    for token in read::<TokenList>(&text)?.tokens {
+    for token in parse_response::<TokenList>(&text)?.tokens {
         let style = if token.status == "active" { Style::Good } else { Style::Faint };
-        table.row(vec![
+        table.add_row(vec![
             token.id.into(),
             token.role.into(),
             token.label.into(),
-            Cell::styled(token.status, style),
-            token.last_used_ms.map_or_else(|| "never".to_owned(), |ms| moments.ago(ms)).into(),
-            token.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.ago(ms)).into(),
+            TableCell::styled(token.status, style),
+            token.last_used_ms.map_or_else(|| "never".to_owned(), |ms| moments.format_ago(ms)).into(),
+            token.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.format_ago(ms)).into(),
             token.agent.unwrap_or_default().into(),
-            moments.local(token.created_ms).into(),
+            moments.format_local(token.created_ms).into(),
         ]);
     }
     context.printer.table(&table, "there are no tokens; `toolway tokens create` makes one")
 }
 
-async fn revoke(args: &RevokeArgs, context: &Context) -> Done {
-    let text = context.client(&args.connect)?.ask(Method::DELETE, &["api", "tokens", &args.id]).await?;
+async fn revoke(args: &RevokeTokenArgs, context: &CliContext) -> CliResult {
+    let text =
+        context.client(&args.connect)?.send_empty(Method::DELETE, &["api", "tokens", &args.id]).await?;
     if context.printer.json {
         return if text.trim().is_empty() {
             context.printer.json_value(&json!({"id": args.id, "revoked": true}))
@@ -202,9 +203,9 @@ async fn revoke(args: &RevokeArgs, context: &Context) -> Done {
     context.printer.line(&format!("token {} is revoked", escape::line(&args.id)))
 }
 
-async fn rotate_owner(args: &RotateArgs, context: &Context) -> Done {
+async fn rotate_owner(args: &RotateOwnerTokenArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let text = client.ask(Method::POST, &["api", "tokens", "owner", "rotate"]).await?;
+    let text = client.send_empty(Method::POST, &["api", "tokens", "owner", "rotate"]).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
@@ -212,25 +213,25 @@ async fn rotate_owner(args: &RotateArgs, context: &Context) -> Done {
     struct Rotated {
         token: String,
     }
-    let Rotated { token } = read(&text)?;
+    let Rotated { token } = parse_response(&text)?;
     // The gateway writes its own data folder; a file that somebody named is theirs to be kept up to date, and
     // where the token came from a variable nothing but this shows the new one.
     match client.token_place() {
-        TokenPlace::Folder(path) => context
+        TokenLocation::DataFolder(path) => context
             .printer
             .line(&format!("the owner's token is replaced; the new one is in {}", path.display())),
-        TokenPlace::File(path) => match private::replace(path, format!("{token}\n").as_bytes()) {
+        TokenLocation::File(path) => match private_file::replace(path, format!("{token}\n").as_bytes()) {
             Ok(()) => context
                 .printer
                 .line(&format!("the owner's token is replaced; the new one is in {}", path.display())),
             Err(failure) => {
                 context.printer.line(&escape::line(&token))?;
-                Err(failure.hint(
+                Err(failure.with_hint(
                     "the owner's token is replaced all the same; the new one is printed above, keep it",
                 ))
             }
         },
-        TokenPlace::Variable => {
+        TokenLocation::EnvVar => {
             context.printer.line(&escape::line(&token))?;
             context.printer.note("the owner's token is replaced; keep the new one, it is not shown again");
             Ok(())

@@ -1,47 +1,47 @@
 //! `toolway tools`: what can be called, calling it by hand, what changed about it, and tools of the owner's own.
 
 pub(crate) mod call;
-mod changes;
 mod conversion;
 pub(crate) mod outcome;
-pub(crate) mod own;
+pub(crate) mod own_tools;
+mod tool_changes;
 mod trial;
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use toolway_types::RawJson;
 
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Pairs, Table};
+use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 use crate::print::{escape, json, time};
-use crate::report::Done;
 
 /// What to do with tools.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
     /// List the tools that can be called
-    List(ListArgs),
+    List(ListToolsArgs),
     /// Show one tool: what it does, what it takes, what it gives
-    Show(ShowArgs),
+    Show(ShowToolArgs),
     /// Call a tool and print its result
-    Call(call::CallArgs),
+    Call(call::CallToolArgs),
     /// Show what changed about a tool since it was last accepted
-    Diff(changes::DiffArgs),
+    Diff(tool_changes::DiffToolArgs),
     /// Accept a tool as it is now
-    Accept(changes::AcceptArgs),
+    Accept(tool_changes::AcceptToolArgs),
     /// Define a tool of your own, a command or an HTTP request, on the gateway's computer
-    Add(own::AddArgs),
+    Add(own_tools::AddOwnToolArgs),
     /// Take the definition of a tool of your own away
-    Remove(own::RemoveArgs),
+    Remove(own_tools::RemoveOwnToolArgs),
     /// Run a tool of your own here and now, without the gateway
-    Test(own::TestArgs),
+    Test(own_tools::TestOwnToolArgs),
 }
 
 /// Flags of `tools list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListToolsArgs {
     /// Only the tools of this source: a device's id, as `toolway devices list` shows it, builtin, or own
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct ListArgs {
 
 /// Flags of `tools show`.
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowToolArgs {
     /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
     name: String,
     /// How it is described to models of this API, and what of it can't be said there: openai, openai-strict,
@@ -88,20 +88,20 @@ struct ToolList {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: ToolsCommand, context: &Context) -> Done {
+pub(crate) async fn run(command: ToolsCommand, context: &CliContext) -> CliResult {
     match command {
         ToolsCommand::List(args) => list(&args, context).await,
         ToolsCommand::Show(args) => show(&args, context).await,
         ToolsCommand::Call(args) => call::run(&args, context).await,
-        ToolsCommand::Diff(args) => changes::diff(&args, context).await,
-        ToolsCommand::Accept(args) => changes::accept(&args, context).await,
-        ToolsCommand::Add(args) => own::add(&args, context).await,
-        ToolsCommand::Remove(args) => own::remove(&args, context).await,
-        ToolsCommand::Test(args) => own::test(&args, context).await,
+        ToolsCommand::Diff(args) => tool_changes::diff(&args, context).await,
+        ToolsCommand::Accept(args) => tool_changes::accept(&args, context).await,
+        ToolsCommand::Add(args) => own_tools::add(&args, context).await,
+        ToolsCommand::Remove(args) => own_tools::remove(&args, context).await,
+        ToolsCommand::Test(args) => own_tools::test(&args, context).await,
     }
 }
 
-async fn list(args: &ListArgs, context: &Context) -> Done {
+async fn list(args: &ListToolsArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "tools"], &[]).await?;
     let printer = &context.printer;
     if printer.json && args.source.is_none() {
@@ -109,8 +109,8 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     }
     let mut kept = Vec::new();
     let mut tools = Vec::new();
-    for raw in read::<ToolList>(&text)?.tools {
-        let tool: Tool = read(raw.get())?;
+    for raw in parse_response::<ToolList>(&text)?.tools {
+        let tool: Tool = parse_response(raw.get())?;
         if args.source.as_ref().is_none_or(|source| *source == tool.source) {
             tools.push(tool);
             kept.push(raw);
@@ -132,39 +132,40 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     printer.table(&table(&tools), &empty)
 }
 
-fn table(tools: &[Tool]) -> Table {
-    let has_notes = tools.iter().any(|tool| !tool.notes().is_empty());
-    let note = has_notes.then(|| Column::cut("note", 8).optional());
-    let mut columns = vec![Column::whole("name"), Column::whole("status")];
+fn table(tools: &[Tool]) -> TextTable {
+    let has_notes = tools.iter().any(|tool| !tool.notes_text().is_empty());
+    let note = has_notes.then(|| TableColumn::truncatable("note", 8).optional());
+    let mut columns = vec![TableColumn::fixed("name"), TableColumn::fixed("status")];
     columns.extend(note);
-    columns.push(Column::cut("description", 12));
-    let mut table = Table::new(columns);
+    columns.push(TableColumn::truncatable("description", 12));
+    let mut table = TextTable::new(columns);
     for tool in tools {
         let style = if tool.status == "ready" { Style::Good } else { Style::Warning };
         let note_style = if tool.flags.is_empty() { Style::Plain } else { Style::Warning };
-        let mut row = vec![Cell::styled(&tool.name, Style::Name), Cell::styled(&tool.status, style)];
-        row.extend(has_notes.then(|| Cell::styled(tool.notes(), note_style)));
+        let mut row =
+            vec![TableCell::styled(&tool.name, Style::Name), TableCell::styled(&tool.status, style)];
+        row.extend(has_notes.then(|| TableCell::styled(tool.notes_text(), note_style)));
         row.push(tool.description.lines().next().unwrap_or_default().into());
-        table.row(row);
+        table.add_row(row);
     }
     table
 }
 
 impl Tool {
     /// What is odd about it.
-    fn oddities(&self) -> String {
+    fn flags_text(&self) -> String {
         self.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", ")
     }
 
     /// What should be known of it in a list: what is odd, and what it needs permission for.
-    fn notes(&self) -> String {
+    fn notes_text(&self) -> String {
         let needs = (!self.permissions.is_empty()).then(|| format!("needs {}", self.permissions.join(", ")));
-        let odd = Some(self.oddities()).filter(|odd| !odd.is_empty());
+        let odd = Some(self.flags_text()).filter(|odd| !odd.is_empty());
         odd.into_iter().chain(needs).collect::<Vec<_>>().join("; ")
     }
 }
 
-async fn show(args: &ShowArgs, context: &Context) -> Done {
+async fn show(args: &ShowToolArgs, context: &CliContext) -> CliResult {
     if let Some(target) = &args.target {
         return conversion::show(&args.name, target, &context.client(&args.connect)?, context).await;
     }
@@ -173,15 +174,15 @@ async fn show(args: &ShowArgs, context: &Context) -> Done {
     if printer.json {
         return printer.raw_json(&text);
     }
-    let tool: Tool = read(&text)?;
-    let mut pairs = Pairs::default();
+    let tool: Tool = parse_response(&text)?;
+    let mut pairs = LabeledValues::default();
     pairs.add("name", &tool.name);
     pairs.add("id", &tool.id);
-    pairs.maybe("title", tool.title.as_ref());
+    pairs.add_optional("title", tool.title.as_ref());
     pairs.add("status", &tool.status);
     pairs.add("description", if tool.description.is_empty() { "(none)" } else { &tool.description });
     #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
-    pairs.add("time limit", time::duration(tool.timeout_ms as f64));
+    pairs.add("time limit", time::format_duration(tool.timeout_ms as f64));
     if tool.sequential {
         pairs.add("calls", "one after the other");
     }
@@ -189,12 +190,12 @@ async fn show(args: &ShowArgs, context: &Context) -> Done {
         pairs.add("permissions", tool.permissions.join(", "));
     }
     if !tool.flags.is_empty() {
-        pairs.add("odd", tool.oddities());
+        pairs.add("odd", tool.flags_text());
     }
     for (label, value) in
         [("annotations", tool.annotations), ("arguments", tool.parameters), ("result", tool.output_schema)]
     {
-        pairs.maybe(label, value.map(|raw| escape::json(&json::pretty(raw.get()))));
+        pairs.add_optional(label, value.map(|raw| escape::json(&json::pretty(raw.get()))));
     }
     printer.pairs(&pairs)
 }

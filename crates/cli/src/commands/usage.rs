@@ -3,32 +3,32 @@
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
+use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::print::{amount, time};
-use crate::report::Done;
-use crate::when::When;
+use crate::time_args::TimeArg;
 
 /// Flags of `usage`.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
     /// What is added up under one another
-    #[arg(long, value_enum, value_name = "BY", default_value_t = By::Day)]
-    by: By,
+    #[arg(long, value_enum, value_name = "BY", default_value_t = UsageGrouping::Day)]
+    by: UsageGrouping,
     /// Only since then: so long ago, as 7d, or a date
     #[arg(long, value_name = "WHEN")]
-    since: Option<When>,
+    since: Option<TimeArg>,
     /// Only until then: so long ago, as 1d, or a date
     #[arg(long, value_name = "WHEN")]
-    until: Option<When>,
+    until: Option<TimeArg>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum By {
+enum UsageGrouping {
     Day,
     Model,
     Agent,
@@ -39,8 +39,8 @@ enum By {
     Principal,
 }
 
-impl By {
-    fn word(self) -> &'static str {
+impl UsageGrouping {
+    fn name(self) -> &'static str {
         match self {
             Self::Day => "day",
             Self::Model => "model",
@@ -78,63 +78,70 @@ impl Row {
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: &UsageArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: &UsageArgs, context: &CliContext) -> CliResult {
     let (now, zone) = (context.now_ms(), context.zone());
-    let mut query = vec![("by", args.by.word().to_owned())];
+    let mut query = vec![("by", args.by.name().to_owned())];
     for (field, when) in [("since_ms", &args.since), ("until_ms", &args.until)] {
         query.extend(when.as_ref().map(|when| (field, when.past_ms(now, &zone).to_string())));
     }
     // A day is one where this person is.
-    query.push(("zone_offset_s", context.offset_s().to_string()));
+    query.push(("zone_offset_s", context.utc_offset_s().to_string()));
     let text = context.client(&args.connect)?.get(&["api", "usage"], &query).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let rows = read::<Usage>(&text)?.rows;
-    let table = if args.by == By::Tool { of_tools(&rows) } else { of_models(&rows, args.by) };
+    let rows = parse_response::<Usage>(&text)?.rows;
+    let table = if args.by == UsageGrouping::Tool {
+        tool_usage_table(&rows)
+    } else {
+        model_usage_table(&rows, args.by)
+    };
     context.printer.table(&table, "nothing was used in that time")
 }
 
-fn count(number: Option<u64>) -> String {
-    number.map(amount::count).unwrap_or_default()
+fn format_count(number: Option<u64>) -> String {
+    number.map(amount::format_count).unwrap_or_default()
 }
 
-fn of_models(rows: &[Row], by: By) -> Table {
-    let mut table = Table::new(vec![
-        Column::cut(by.word(), 10),
-        Column::number("requests").optional(),
-        Column::number("tokens in"),
-        Column::number("cached").optional(),
-        Column::number("tokens out"),
-        Column::number("cost"),
+fn model_usage_table(rows: &[Row], by: UsageGrouping) -> TextTable {
+    let mut table = TextTable::new(vec![
+        TableColumn::truncatable(by.name(), 10),
+        TableColumn::number("requests").optional(),
+        TableColumn::number("tokens in"),
+        TableColumn::number("cached").optional(),
+        TableColumn::number("tokens out"),
+        TableColumn::number("cost"),
     ]);
     for row in rows {
-        table.row(vec![
-            Cell::styled(row.name(), Style::Name),
-            count(row.requests).into(),
-            count(row.input).into(),
-            count(row.cached).into(),
-            count(row.output).into(),
+        table.add_row(vec![
+            TableCell::styled(row.name(), Style::Name),
+            format_count(row.requests).into(),
+            format_count(row.input).into(),
+            format_count(row.cached).into(),
+            format_count(row.output).into(),
             // What no price is known for costs something unknown, not nothing.
-            row.cost.map(|cost| amount::money(cost, row.currency.as_deref())).unwrap_or_default().into(),
+            row.cost
+                .map(|cost| amount::format_money(cost, row.currency.as_deref()))
+                .unwrap_or_default()
+                .into(),
         ]);
     }
     table
 }
 
-fn of_tools(rows: &[Row]) -> Table {
-    let mut table = Table::new(vec![
-        Column::cut("tool", 10),
-        Column::number("calls"),
-        Column::number("failed"),
-        Column::number("took").optional(),
+fn tool_usage_table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new(vec![
+        TableColumn::truncatable("tool", 10),
+        TableColumn::number("calls"),
+        TableColumn::number("failed"),
+        TableColumn::number("took").optional(),
     ]);
     for row in rows {
-        table.row(vec![
-            Cell::styled(row.name(), Style::Name),
-            count(row.calls).into(),
-            count(row.errors).into(),
-            row.duration_ms.map(time::duration).unwrap_or_default().into(),
+        table.add_row(vec![
+            TableCell::styled(row.name(), Style::Name),
+            format_count(row.calls).into(),
+            format_count(row.errors).into(),
+            row.duration_ms.map(time::format_duration).unwrap_or_default().into(),
         ]);
     }
     table

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::context::Context;
-use crate::report::Done;
+use crate::context::CliContext;
+use crate::error::CliResult;
 
 /// Prints it.
-pub(crate) fn run(context: &Context) -> Done {
+pub(crate) fn run(context: &CliContext) -> CliResult {
     let version = env!("CARGO_PKG_VERSION");
     if context.printer.json {
         let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);

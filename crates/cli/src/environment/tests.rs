@@ -2,20 +2,21 @@ use super::*;
 
 #[test]
 fn the_data_folder_follows_the_platform() {
-    let home = Environment::with(&[], Some("/home/ada"));
+    let home = ProcessEnvironment::with(&[], Some("/home/ada"));
     let expected = if cfg!(target_os = "macos") {
         "/home/ada/Library/Application Support/toolway"
     } else {
         "/home/ada/.local/share/toolway"
     };
     assert_eq!(home.default_data_dir(), Some(PathBuf::from(expected)));
-    assert_eq!(Environment::with(&[], None).default_data_dir(), None);
+    assert_eq!(ProcessEnvironment::with(&[], None).default_data_dir(), None);
 }
 
 #[cfg(all(unix, not(target_os = "macos")))]
 #[test]
 fn xdg_counts_only_when_absolute() {
-    let dir = |value| Environment::with(&[("XDG_DATA_HOME", value)], Some("/home/ada")).default_data_dir();
+    let dir =
+        |value| ProcessEnvironment::with(&[("XDG_DATA_HOME", value)], Some("/home/ada")).default_data_dir();
     assert_eq!(dir("/data"), Some(PathBuf::from("/data/toolway")));
     assert_eq!(dir("data"), Some(PathBuf::from("/home/ada/.local/share/toolway")));
     assert_eq!(dir(""), Some(PathBuf::from("/home/ada/.local/share/toolway")));
@@ -23,8 +24,8 @@ fn xdg_counts_only_when_absolute() {
 
 #[test]
 fn no_colour_where_it_is_not_wanted() {
-    let allowed = |name: &str, value: &str| colour_allowed(&[(name.into(), value.into())]);
-    assert!(colour_allowed(&[]));
+    let allowed = |name: &str, value: &str| is_colour_allowed(&[(name.into(), value.into())]);
+    assert!(is_colour_allowed(&[]));
     assert!(!allowed("NO_COLOR", "1"));
     assert!(allowed("NO_COLOR", ""), "set to nothing counts as not set");
     assert!(!allowed("TERM", "dumb"));
@@ -33,7 +34,7 @@ fn no_colour_where_it_is_not_wanted() {
 
 #[test]
 fn settings_are_told_from_other_variables() {
-    let found = Environment::with(
+    let found = ProcessEnvironment::with(
         &[
             ("TOOLWAY_LISTEN", "::1"),
             ("TOOLWAY_TOKEN", "secret"),

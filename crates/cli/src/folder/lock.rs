@@ -4,8 +4,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 
 use super::DataFolder;
-use super::running::RunningGateway;
-use crate::report::{Done, Failure};
+use super::running_gateway::RunningGateway;
+use crate::error::{CliError, CliResult};
 
 /// The lock, held until it is dropped.
 #[derive(Debug)]
@@ -15,41 +15,41 @@ pub(crate) struct FolderLock {
 
 impl FolderLock {
     /// Takes the lock, or says who has it.
-    pub(crate) fn take(folder: &DataFolder) -> Done<Self> {
+    pub(crate) fn acquire(folder: &DataFolder) -> CliResult<Self> {
         let file = open(folder)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(held_by(folder)),
-            Err(TryLockError::Error(error)) => Err(Failure::io("lock", &folder.lock(), &error)),
+            Err(TryLockError::WouldBlock) => Err(already_locked_error(folder)),
+            Err(TryLockError::Error(error)) => Err(CliError::io("lock", &folder.lock(), &error)),
         }
     }
 }
 
 /// Whether a gateway runs on this folder.
-pub(crate) fn is_held(folder: &DataFolder) -> bool {
+pub(crate) fn is_locked(folder: &DataFolder) -> bool {
     // Never created here: looking leaves no trace. A shared lock does not keep other lookers out.
     let Ok(file) = File::open(folder.lock()) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-fn open(folder: &DataFolder) -> Done<File> {
+fn open(folder: &DataFolder) -> CliResult<File> {
     let path = folder.lock();
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&path).map_err(|error| Failure::io("open", &path, &error))
+    options.open(&path).map_err(|error| CliError::io("open", &path, &error))
 }
 
-fn held_by(folder: &DataFolder) -> Failure {
+fn already_locked_error(folder: &DataFolder) -> CliError {
     let running = RunningGateway::read(folder).ok().flatten();
     let (who, stop) = match running {
         Some(it) => (format!(" (process {}, at {})", it.pid, it.url), format!("stop process {}", it.pid)),
         None => (String::new(), "stop it".to_owned()),
     };
-    Failure::new(format!("a gateway already runs on {}{who}", folder.path().display()))
-        .code("already_running")
-        .hint(format!(
+    CliError::new(format!("a gateway already runs on {}{who}", folder.path().display()))
+        .with_code("already_running")
+        .with_hint(format!(
             "use the running one, {stop}, or start another one on a folder of its own with --data-dir"
         ))
 }

@@ -1,6 +1,6 @@
-use super::lock::{FolderLock, is_held};
-use super::private::{read, read_token, replace};
-use super::running::RunningGateway;
+use super::lock::{FolderLock, is_locked};
+use super::private_file::{read, read_token, replace};
+use super::running_gateway::RunningGateway;
 use toolway_wire::pairing::KeyPin;
 
 use super::*;
@@ -15,20 +15,20 @@ fn folder() -> (tempfile::TempDir, DataFolder) {
 #[test]
 fn one_gateway_a_folder() {
     let (_temp, folder) = folder();
-    assert!(!is_held(&folder));
+    assert!(!is_locked(&folder));
     assert!(!folder.lock().exists(), "looking leaves no trace");
-    let lock = FolderLock::take(&folder).unwrap();
-    assert!(is_held(&folder));
+    let lock = FolderLock::acquire(&folder).unwrap();
+    assert!(is_locked(&folder));
     let running =
         RunningGateway { url: "http://127.0.0.1:7717".to_owned(), pid: 4711, key: None, certificate: None };
     running.write(&folder).unwrap();
-    let refused = FolderLock::take(&folder).unwrap_err();
-    assert_eq!(refused.word(), "already_running");
-    let text = refused.for_people(false);
+    let refused = FolderLock::acquire(&folder).unwrap_err();
+    assert_eq!(refused.code(), "already_running");
+    let text = refused.render_text(false);
     assert!(text.contains("process 4711") && text.contains("http://127.0.0.1:7717"), "{text}");
     drop(lock);
-    assert!(!is_held(&folder));
-    FolderLock::take(&folder).unwrap();
+    assert!(!is_locked(&folder));
+    FolderLock::acquire(&folder).unwrap();
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn what_the_gateway_says_of_itself_is_read_back() {
     assert!(
         RunningGateway::read(&folder)
             .unwrap_err()
-            .for_people(false)
+            .render_text(false)
             .contains("hint: start the gateway again")
     );
 }
@@ -63,10 +63,10 @@ fn all_is_for_its_owner_alone() {
     // A file that was open to others is not so afterwards.
     std::fs::write(&token, "old").unwrap();
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(others_may(&token), Some(0o044));
+    assert_eq!(permissions_for_others(&token), Some(0o044));
     replace(&token, b"new").unwrap();
-    assert_eq!((mode(&token), others_may(&token)), (0o600, None));
-    let _lock = FolderLock::take(&folder).unwrap();
+    assert_eq!((mode(&token), permissions_for_others(&token)), (0o600, None));
+    let _lock = FolderLock::acquire(&folder).unwrap();
     assert_eq!(mode(&folder.lock()), 0o600);
     let left: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -82,11 +82,11 @@ fn a_folder_that_was_open_is_closed_if_it_is_ours() {
     std::fs::write(folder.settings(), "").unwrap();
     open();
     folder.create().unwrap();
-    assert_eq!(others_may(folder.path()), None);
+    assert_eq!(permissions_for_others(folder.path()), None);
     std::fs::write(folder.path().join("thesis.odt"), "").unwrap();
     open();
     folder.create().unwrap();
-    assert_eq!(others_may(folder.path()), Some(0o055), "somebody keeps other things there");
+    assert_eq!(permissions_for_others(folder.path()), Some(0o055), "somebody keeps other things there");
 }
 
 #[test]
@@ -113,6 +113,6 @@ fn words_survive_a_shell() {
         ("it's", r"'it'\''s'"),
         ("$(x)", "'$(x)'"),
     ] {
-        assert_eq!(shell_word(text), word);
+        assert_eq!(shell_quote(text), word);
     }
 }

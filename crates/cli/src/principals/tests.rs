@@ -1,12 +1,12 @@
 use super::*;
 
-fn known() -> Principals {
+fn known() -> PrincipalList {
     let token = |id: &str, label: &str, status: &str| Token {
         id: id.to_owned(),
         label: label.to_owned(),
         status: status.to_owned(),
     };
-    Principals(vec![
+    PrincipalList(vec![
         token("01", "phone", "active"),
         token("02", "phone", "revoked"),
         token("03", "script", "active"),
@@ -25,8 +25,8 @@ fn ids_and_labels_that_are_unique_are_found() {
 
 #[test]
 fn what_could_be_several_is_asked_for() {
-    let said = known().find("script").unwrap_err().for_people(false);
+    let said = known().find("script").unwrap_err().render_text(false);
     assert_eq!(said, "error: 2 tokens have the label \"script\"\nhint: say which, by its id: 03, 04\n");
     let unknown = known().find("nobody").unwrap_err();
-    assert_eq!(unknown.word(), "token_not_found");
+    assert_eq!(unknown.code(), "token_not_found");
 }

@@ -17,22 +17,28 @@ pub(crate) struct Tokens {
 }
 
 /// What a turn took, in a line; none where nothing is known.
-pub(crate) fn of_turn(tokens: &Tokens, cost: Option<f64>, currency: Option<&str>) -> Option<String> {
+pub(crate) fn format_turn_usage(
+    tokens: &Tokens,
+    cost: Option<f64>,
+    currency: Option<&str>,
+) -> Option<String> {
     let part = |amount: Option<u64>, what: &str| match amount {
-        Some(amount @ 1..) => format!(" ({} {what})", count(amount)),
+        Some(amount @ 1..) => format!(" ({} {what})", format_count(amount)),
         _ => String::new(),
     };
-    let input =
-        tokens.input.map(|input| format!("{} tokens in{}", count(input), part(tokens.cached, "cached")));
-    let output =
-        tokens.output.map(|output| format!("{} out{}", count(output), part(tokens.reasoning, "thinking")));
-    let cost = cost.map(|cost| money(cost, currency));
+    let input = tokens
+        .input
+        .map(|input| format!("{} tokens in{}", format_count(input), part(tokens.cached, "cached")));
+    let output = tokens
+        .output
+        .map(|output| format!("{} out{}", format_count(output), part(tokens.reasoning, "thinking")));
+    let cost = cost.map(|cost| format_money(cost, currency));
     let known: Vec<_> = input.into_iter().chain(output).chain(cost).collect();
     (!known.is_empty()).then(|| known.join(", "))
 }
 
 /// A number with its thousands apart.
-pub(crate) fn count(number: u64) -> String {
+pub(crate) fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -45,7 +51,7 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// An amount of money: with two decimals from one on, below that with two digits that say something.
-pub(crate) fn money(amount: f64, currency: Option<&str>) -> String {
+pub(crate) fn format_money(amount: f64, currency: Option<&str>) -> String {
     let mut decimals = 2;
     let mut least = 0.1;
     while amount > 0.0 && amount < least && decimals < 8 {
@@ -66,7 +72,7 @@ mod tests {
     #[test]
     fn amounts_are_readable() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(count(number), text);
+            assert_eq!(format_count(number), text);
         }
         for (amount, text) in [
             (0.0, "0.00 USD"),
@@ -75,20 +81,20 @@ mod tests {
             (0.0123, "0.012 USD"),
             (0.000_056_7, "0.000057 USD"),
         ] {
-            assert_eq!(money(amount, Some("USD")), text);
+            assert_eq!(format_money(amount, Some("USD")), text);
         }
-        assert_eq!(money(1.0, None), "1.00");
+        assert_eq!(format_money(1.0, None), "1.00");
     }
 
     #[test]
     fn what_is_not_known_is_not_said() {
         let all = Tokens { input: Some(1200), output: Some(50), cached: Some(1000), reasoning: Some(0) };
         assert_eq!(
-            of_turn(&all, Some(0.0123), Some("USD")).unwrap(),
+            format_turn_usage(&all, Some(0.0123), Some("USD")).unwrap(),
             "1,200 tokens in (1,000 cached), 50 out, 0.012 USD"
         );
         let some = Tokens { output: Some(7), ..Tokens::default() };
-        assert_eq!(of_turn(&some, None, None).unwrap(), "7 out");
-        assert_eq!(of_turn(&Tokens::default(), None, None), None);
+        assert_eq!(format_turn_usage(&some, None, None).unwrap(), "7 out");
+        assert_eq!(format_turn_usage(&Tokens::default(), None, None), None);
     }
 }

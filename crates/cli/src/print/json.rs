@@ -50,11 +50,11 @@ pub(crate) fn pretty(text: &str) -> String {
 }
 
 /// Deeper than this nobody reads; the text must not grow with the square of its depth.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 fn new_line(out: &mut String, depth: usize) {
     out.push('\n');
-    out.push_str(&"  ".repeat(depth.min(DEEPEST)));
+    out.push_str(&"  ".repeat(depth.min(MAX_DEPTH)));
 }
 
 #[cfg(test)]

@@ -11,34 +11,37 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use crate::environment::Stream;
+use crate::environment::OutputStream;
 pub(crate) use stream::MarkdownStream;
 
 /// Lines longer than this are hard to read.
-const WIDEST: usize = 100;
+const MAX_WIDTH: usize = 100;
 /// Narrower than this nothing is laid out; a terminal breaks its own lines then.
-const NARROWEST: usize = 20;
+const MIN_WIDTH: usize = 20;
 /// How wide a terminal is taken to be that does not say it.
-const USUAL: usize = 80;
+const DEFAULT_WIDTH: usize = 80;
 
 /// What Markdown is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Paper {
+pub(crate) struct MarkdownLayout {
     /// Columns that a line may take.
     pub(crate) width: usize,
     /// Whether colour may be used.
     pub(crate) colour: bool,
 }
 
-impl Paper {
+impl MarkdownLayout {
     /// As a stream is.
-    pub(crate) fn of(stream: Stream) -> Self {
-        Self { width: stream.width.unwrap_or(USUAL).clamp(NARROWEST, WIDEST), colour: stream.colour }
+    pub(crate) fn from_stream(stream: OutputStream) -> Self {
+        Self {
+            width: stream.width.unwrap_or(DEFAULT_WIDTH).clamp(MIN_WIDTH, MAX_WIDTH),
+            colour: stream.colour,
+        }
     }
 }
 
 /// The lines of a whole text.
-pub(crate) fn render(text: &str, paper: Paper) -> Vec<String> {
+pub(crate) fn render(text: &str, paper: MarkdownLayout) -> Vec<String> {
     blocks::render(text, None, paper)
 }
 
@@ -49,7 +52,7 @@ fn parser(text: &str) -> Parser<'_> {
 
 /// What stands at the top of a text, one after the other.
 #[derive(Debug, PartialEq, Eq)]
-struct Block {
+struct MarkdownBlock {
     /// Where its lines are; those between two blocks may belong to neither.
     lines: Range<usize>,
     kind: BlockKind,
@@ -68,8 +71,8 @@ enum BlockKind {
 }
 
 /// The blocks of a text.
-fn blocks_of(text: &str) -> Vec<Block> {
-    let mut found: Vec<Block> = Vec::new();
+fn split_blocks(text: &str) -> Vec<MarkdownBlock> {
+    let mut found: Vec<MarkdownBlock> = Vec::new();
     let mut depth = 0_usize;
     let line_start =
         |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
@@ -81,15 +84,18 @@ fn blocks_of(text: &str) -> Vec<Block> {
                     Tag::List(first) => BlockKind::List { first: *first, items: Vec::new() },
                     _ => BlockKind::Other,
                 };
-                found.push(Block { lines: line_start(range.start)..range.end, kind });
+                found.push(MarkdownBlock { lines: line_start(range.start)..range.end, kind });
             }
             Event::Start(Tag::Item) if depth == 1 => {
-                if let Some(Block { kind: BlockKind::List { items, .. }, .. }) = found.last_mut() {
+                if let Some(MarkdownBlock { kind: BlockKind::List { items, .. }, .. }) = found.last_mut() {
                     items.push(line_start(range.start));
                 }
             }
             Event::Rule if depth == 0 => {
-                found.push(Block { lines: line_start(range.start)..range.end, kind: BlockKind::Other });
+                found.push(MarkdownBlock {
+                    lines: line_start(range.start)..range.end,
+                    kind: BlockKind::Other,
+                });
             }
             _ => {}
         }

@@ -7,19 +7,20 @@
 use qrcode::{Color, EcLevel, QrCode};
 
 /// Light modules around the code, which readers need.
-const QUIET: usize = 2;
+const QUIET_ZONE: usize = 2;
 
 /// The code, line by line; none where the text does not fit into one, or the code not into the width.
 pub(crate) fn lines(text: &str, width: Option<usize>, colour: bool) -> Option<Vec<String>> {
     let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
     let side = code.width();
-    let framed = side + 2 * QUIET;
+    let framed = side + 2 * QUIET_ZONE;
     if width.is_some_and(|width| framed > width) {
         return None;
     }
     let modules = code.to_colors();
     let light = |x: usize, y: usize| {
-        let inside = x.checked_sub(QUIET).zip(y.checked_sub(QUIET)).filter(|(x, y)| *x < side && *y < side);
+        let inside =
+            x.checked_sub(QUIET_ZONE).zip(y.checked_sub(QUIET_ZONE)).filter(|(x, y)| *x < side && *y < side);
         inside.and_then(|(x, y)| modules.get(y * side + x)).is_none_or(|module| *module == Color::Light)
     };
     let line = |y: usize| {

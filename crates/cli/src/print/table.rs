@@ -8,42 +8,42 @@ use super::escape;
 use super::style::Style;
 
 /// Between two columns.
-const GAP: usize = 2;
+const COLUMN_GAP: usize = 2;
 /// What stands for what was cut.
-const CUT: char = '…';
+const ELLIPSIS: char = '…';
 
 /// Where a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Align {
+enum ColumnAlignment {
     Left,
     Right,
 }
 
 /// One column.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     title: &'static str,
-    align: Align,
+    align: ColumnAlignment,
     /// How narrow it may become; none keeps it whole.
-    least: Option<usize>,
+    min_width: Option<usize>,
     /// Whether it is left out before rows become blocks.
     optional: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// Text that is shown whole.
-    pub(crate) fn whole(title: &'static str) -> Self {
-        Self { title, align: Align::Left, least: None, optional: false }
+    pub(crate) fn fixed(title: &'static str) -> Self {
+        Self { title, align: ColumnAlignment::Left, min_width: None, optional: false }
     }
 
     /// Text that may be cut, to `least` characters at most.
-    pub(crate) fn cut(title: &'static str, least: usize) -> Self {
-        Self { title, align: Align::Left, least: Some(least), optional: false }
+    pub(crate) fn truncatable(title: &'static str, least: usize) -> Self {
+        Self { title, align: ColumnAlignment::Left, min_width: Some(least), optional: false }
     }
 
     /// A number.
     pub(crate) fn number(title: &'static str) -> Self {
-        Self { title, align: Align::Right, least: None, optional: false }
+        Self { title, align: ColumnAlignment::Right, min_width: None, optional: false }
     }
 
     /// The same, left out where the terminal is too narrow.
@@ -54,19 +54,19 @@ impl Column {
 
 /// One cell. Its text is escaped.
 #[derive(Debug, Clone)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     text: String,
     style: Style,
 }
 
-impl Cell {
+impl TableCell {
     /// With a style.
     pub(crate) fn styled(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: escape::line(text.as_ref()), style }
     }
 }
 
-impl<T: AsRef<str>> From<T> for Cell {
+impl<T: AsRef<str>> From<T> for TableCell {
     fn from(text: T) -> Self {
         Self::styled(text, Style::Plain)
     }
@@ -74,19 +74,19 @@ impl<T: AsRef<str>> From<T> for Cell {
 
 /// Rows under titles.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+pub(crate) struct TextTable {
+    columns: Vec<TableColumn>,
+    rows: Vec<Vec<TableCell>>,
 }
 
-impl Table {
+impl TextTable {
     /// With these columns.
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<TableColumn>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn add_row(&mut self, cells: Vec<TableCell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
@@ -102,13 +102,13 @@ impl Table {
             return self.as_rows(&widths, colour);
         }
         match self.columns.iter().rposition(|column| column.optional) {
-            Some(last) => self.without(last).render(width, colour),
+            Some(last) => self.without_column(last).render(width, colour),
             None => self.as_blocks(colour),
         }
     }
 
     /// The same without a column.
-    fn without(&self, column: usize) -> Self {
+    fn without_column(&self, column: usize) -> Self {
         fn others<T: Clone>(all: &[T], column: usize) -> Vec<T> {
             all.iter().enumerate().filter(|(at, _)| *at != column).map(|(_, one)| one.clone()).collect()
         }
@@ -130,14 +130,14 @@ impl Table {
             })
             .collect();
         let Some(available) = available else { return Some(widths) };
-        let gaps = GAP * widths.len().saturating_sub(1);
+        let gaps = COLUMN_GAP * widths.len().saturating_sub(1);
         let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
         while excess > 0 {
             let (width, _) = widths
                 .iter_mut()
                 .zip(&self.columns)
                 .filter(|(width, column)| {
-                    column.least.is_some_and(|least| **width > least.max(column.title.width()))
+                    column.min_width.is_some_and(|least| **width > least.max(column.title.width()))
                 })
                 .max_by_key(|(width, _)| **width)?;
             *width -= 1;
@@ -147,20 +147,21 @@ impl Table {
     }
 
     fn as_rows(&self, widths: &[usize], colour: bool) -> String {
-        let titles = self.columns.iter().map(|it| Cell::styled(it.title, Style::Label)).collect::<Vec<_>>();
+        let titles =
+            self.columns.iter().map(|it| TableCell::styled(it.title, Style::Label)).collect::<Vec<_>>();
         let mut text = String::new();
         for row in [&titles].into_iter().chain(&self.rows) {
             let mut line = String::new();
             for ((cell, column), width) in row.iter().zip(&self.columns).zip(widths) {
                 if !line.is_empty() {
-                    line.push_str(&" ".repeat(GAP));
+                    line.push_str(&" ".repeat(COLUMN_GAP));
                 }
-                let shown = fitted(&cell.text, *width);
+                let shown = truncate_to(&cell.text, *width);
                 let padding = " ".repeat(width.saturating_sub(shown.width()));
                 let painted = cell.style.paint(&shown, colour);
                 match column.align {
-                    Align::Left => line.extend([painted, padding]),
-                    Align::Right => line.extend([padding, painted]),
+                    ColumnAlignment::Left => line.extend([painted, padding]),
+                    ColumnAlignment::Right => line.extend([padding, painted]),
                 }
             }
             text.push_str(line.trim_end());
@@ -185,7 +186,7 @@ impl Table {
 }
 
 /// The text, cut to a width with `…` at its end.
-fn fitted(text: &str, width: usize) -> String {
+fn truncate_to(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -198,22 +199,22 @@ fn fitted(text: &str, width: usize) -> String {
         used += wide;
         shown.push(c);
     }
-    shown.push(CUT);
+    shown.push(ELLIPSIS);
     shown
 }
 
 /// Several `label  value` lines with the values under one another; values may have several lines.
 #[derive(Debug, Default)]
-pub(crate) struct Pairs(Vec<(&'static str, String)>);
+pub(crate) struct LabeledValues(Vec<(&'static str, String)>);
 
-impl Pairs {
+impl LabeledValues {
     /// Adds a line.
     pub(crate) fn add(&mut self, label: &'static str, value: impl AsRef<str>) {
         self.0.push((label, escape::lines(value.as_ref())));
     }
 
     /// Adds a line where there is a value.
-    pub(crate) fn maybe(&mut self, label: &'static str, value: Option<impl AsRef<str>>) {
+    pub(crate) fn add_optional(&mut self, label: &'static str, value: Option<impl AsRef<str>>) {
         if let Some(value) = value {
             self.add(label, value);
         }
@@ -224,8 +225,8 @@ impl Pairs {
         let widest = self.0.iter().map(|(label, _)| label.width()).max().unwrap_or_default();
         let mut text = String::new();
         for (label, value) in &self.0 {
-            let padding = " ".repeat(widest.saturating_sub(label.width()) + GAP);
-            let value = value.replace('\n', &format!("\n{}", " ".repeat(widest + GAP)));
+            let padding = " ".repeat(widest.saturating_sub(label.width()) + COLUMN_GAP);
+            let value = value.replace('\n', &format!("\n{}", " ".repeat(widest + COLUMN_GAP)));
             text.push_str(&format!("{}{padding}{value}\n", Style::Label.paint(label, colour)));
         }
         text

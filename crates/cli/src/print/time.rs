@@ -5,19 +5,19 @@ use jiff::tz::TimeZone;
 
 /// Tells moments as this person sees them.
 #[derive(Debug, Clone)]
-pub(crate) struct Moments {
+pub(crate) struct TimeFormatter {
     now_ms: i64,
     zone: TimeZone,
 }
 
-impl Moments {
+impl TimeFormatter {
     /// Seen from now, in this zone.
     pub(crate) fn new(now_ms: i64, zone: TimeZone) -> Self {
         Self { now_ms, zone }
     }
 
     /// `2026-09-01 14:03:05`.
-    pub(crate) fn local(&self, ms: i64) -> String {
+    pub(crate) fn format_local(&self, ms: i64) -> String {
         match Timestamp::from_millisecond(ms) {
             Ok(moment) => self.zone.to_datetime(moment).strftime("%Y-%m-%d %H:%M:%S").to_string(),
             Err(_) => format!("{ms} ms"),
@@ -25,23 +25,23 @@ impl Moments {
     }
 
     /// `3 s ago`, `in 5 min`.
-    pub(crate) fn ago(&self, ms: i64) -> String {
+    pub(crate) fn format_ago(&self, ms: i64) -> String {
         let past = self.now_ms.saturating_sub(ms);
         match past.unsigned_abs() {
             0..1000 => "now".to_owned(),
-            distance if past > 0 => format!("{} ago", coarse(distance)),
-            distance => format!("in {}", coarse(distance)),
+            distance if past > 0 => format!("{} ago", format_coarse(distance)),
+            distance => format!("in {}", format_coarse(distance)),
         }
     }
 
     /// `2026-09-01 14:03:05 (3 s ago)`.
-    pub(crate) fn both(&self, ms: i64) -> String {
-        format!("{} ({})", self.local(ms), self.ago(ms))
+    pub(crate) fn format_local_and_ago(&self, ms: i64) -> String {
+        format!("{} ({})", self.format_local(ms), self.format_ago(ms))
     }
 }
 
 /// The largest unit alone, rounded.
-fn coarse(ms: u64) -> String {
+fn format_coarse(ms: u64) -> String {
     let rounded = |unit_ms: u64| ms.saturating_add(unit_ms / 2) / unit_ms;
     match ms / 1000 {
         0..60 => format!("{} s", rounded(1000)),
@@ -52,7 +52,7 @@ fn coarse(ms: u64) -> String {
 }
 
 /// A duration given in milliseconds: `0.4 ms`, `12 ms`, `1.2 s`, `3 min 5 s`.
-pub(crate) fn duration(ms: f64) -> String {
+pub(crate) fn format_duration(ms: f64) -> String {
     if ms.is_nan() || ms < 0.0 {
         return "?".to_owned();
     }
@@ -70,7 +70,7 @@ pub(crate) fn duration(ms: f64) -> String {
 }
 
 /// Bytes: `512 B`, `1.5 KiB`, `16 MiB`.
-pub(crate) fn bytes(count: u64) -> String {
+pub(crate) fn format_bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
         return format!("{count} B");

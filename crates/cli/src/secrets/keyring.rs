@@ -2,10 +2,10 @@
 
 use secrecy::SecretString;
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// Whether this system has one that is used here.
-pub(crate) const EXISTS: bool = cfg!(any(target_os = "macos", windows));
+pub(crate) const IS_AVAILABLE: bool = cfg!(any(target_os = "macos", windows));
 
 /// The secret of this name.
 ///
@@ -16,19 +16,19 @@ pub(crate) fn read(name: &str) -> Result<SecretString, String> {
 }
 
 /// Keeps a secret.
-pub(crate) fn set(name: &str, secret: &SecretString) -> Done {
-    imp::set(name, secret).map_err(failed)
+pub(crate) fn set(name: &str, secret: &SecretString) -> CliResult {
+    imp::set(name, secret).map_err(keyring_error)
 }
 
 /// Removes a secret.
-pub(crate) fn remove(name: &str) -> Done {
-    imp::remove(name).map_err(failed)
+pub(crate) fn remove(name: &str) -> CliResult {
+    imp::remove(name).map_err(keyring_error)
 }
 
-fn failed(problem: String) -> Failure {
-    Failure::new(format!("the system's keyring: {problem}"))
-        .code("keyring")
-        .hint("--key-stdin keeps a key in a file for you alone instead")
+fn keyring_error(problem: String) -> CliError {
+    CliError::new(format!("the system's keyring: {problem}"))
+        .with_code("keyring")
+        .with_hint("--key-stdin keeps a key in a file for you alone instead")
 }
 
 #[cfg(any(target_os = "macos", windows))]

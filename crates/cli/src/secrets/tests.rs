@@ -14,16 +14,18 @@ fn secret(text: &str) -> SecretString {
 fn secrets_are_read_from_where_they_are() {
     let (_temp, folder) = folder();
     let path = set(&folder, "weather_key", &secret("s3cret\n")).unwrap();
-    let kept =
-        Kept::new(HashMap::from([("KEY".into(), " from a variable\n".into()), ("BARE".into(), "".into())]));
-    let read = |source: SecretSource| kept.read(&source).map(|found| found.expose_secret().to_owned());
-    assert_eq!(read(SecretSource::File(path)).unwrap(), "s3cret");
-    assert_eq!(read(SecretSource::Env("KEY".to_owned())).unwrap(), "from a variable");
+    let kept = SystemSecretReader::new(HashMap::from([
+        ("KEY".into(), " from a variable\n".into()),
+        ("BARE".into(), "".into()),
+    ]));
+    let read = |source: SecretLocation| kept.read(&source).map(|found| found.expose_secret().to_owned());
+    assert_eq!(read(SecretLocation::File(path)).unwrap(), "s3cret");
+    assert_eq!(read(SecretLocation::Env("KEY".to_owned())).unwrap(), "from a variable");
     for (source, said) in [
-        (SecretSource::Env("NONE".to_owned()), "no secret in the environment variable NONE: it is not set"),
-        (SecretSource::Env("BARE".to_owned()), "no secret in the environment variable BARE: it is empty"),
+        (SecretLocation::Env("NONE".to_owned()), "no secret in the environment variable NONE: it is not set"),
+        (SecretLocation::Env("BARE".to_owned()), "no secret in the environment variable BARE: it is empty"),
         (
-            SecretSource::File("/nowhere/x".into()),
+            SecretLocation::File("/nowhere/x".into()),
             "no secret in the file /nowhere/x: no such file or directory",
         ),
     ] {
@@ -37,7 +39,10 @@ fn what_is_no_secret_is_not_read() {
     let path = temp.path().join("s");
     let read = |content: &[u8]| {
         std::fs::write(&path, content).unwrap();
-        Kept::new(HashMap::new()).read(&SecretSource::File(path.clone())).unwrap_err().to_string()
+        SystemSecretReader::new(HashMap::new())
+            .read(&SecretLocation::File(path.clone()))
+            .unwrap_err()
+            .to_string()
     };
     assert!(read(b" \n").ends_with("it is empty"));
     assert!(read(b"\xFF").ends_with("it is not text"));
@@ -48,8 +53,8 @@ fn what_is_no_secret_is_not_read() {
 fn names_are_plain() {
     let (_temp, folder) = folder();
     for name in ["", ".", "..", "a/b", "a.b", "-a", "_a", "a b", "é", &"x".repeat(65)] {
-        assert_eq!(set(&folder, name, &secret("x")).unwrap_err().word(), "usage", "{name:?}");
-        assert_eq!(remove(&folder, name).unwrap_err().word(), "usage", "{name:?}");
+        assert_eq!(set(&folder, name, &secret("x")).unwrap_err().code(), "usage", "{name:?}");
+        assert_eq!(remove(&folder, name).unwrap_err().code(), "usage", "{name:?}");
     }
     assert!(!folder.path().exists(), "nothing was made");
     for name in ["a", "weather_key", "API-KEY", "7"] {
@@ -68,11 +73,11 @@ fn a_secret_is_replaced_and_removed() {
     set(&folder, "k", &secret("new")).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
     for bad in ["", "  \n", &"x".repeat(70_000)] {
-        assert_eq!(set(&folder, "k", &secret(bad)).unwrap_err().word(), "secret");
+        assert_eq!(set(&folder, "k", &secret(bad)).unwrap_err().code(), "secret");
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
     remove(&folder, "k").unwrap();
-    assert_eq!(remove(&folder, "k").unwrap_err().word(), "secret_unknown");
+    assert_eq!(remove(&folder, "k").unwrap_err().code(), "secret_unknown");
 }
 
 #[cfg(unix)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::key::Key;
-use super::{Entry, Origin, Wrong};
+use super::key::SettingKey;
+use super::{SettingDiagnostic, SettingEntry, SettingOrigin};
 
 /// A settings file larger than this is none.
 const MAX_BYTES: u64 = 1 << 20;
@@ -16,8 +16,8 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) fn read(
     path: &Path,
     must_exist: bool,
-    set: &mut Vec<Entry>,
-    wrong: &mut Vec<Wrong>,
+    set: &mut Vec<SettingEntry>,
+    wrong: &mut Vec<SettingDiagnostic>,
 ) -> Option<PathBuf> {
     let unreadable = |what: String| {
         let hint = if must_exist {
@@ -25,8 +25,8 @@ pub(super) fn read(
         } else {
             "correct its permissions"
         };
-        Wrong::new(
-            Origin::Default,
+        SettingDiagnostic::new(
+            SettingOrigin::Default,
             format!("the settings file {} can't be read: {what}", path.display()),
             hint,
         )
@@ -40,7 +40,7 @@ pub(super) fn read(
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return None,
         Err(error) => {
-            wrong.push(unreadable(crate::report::plain(&error)));
+            wrong.push(unreadable(crate::error::io_error_message(&error)));
             return None;
         }
     };
@@ -49,14 +49,19 @@ pub(super) fn read(
 }
 
 /// Reads the text of a file.
-pub(super) fn parse(path: &Path, text: &str, set: &mut Vec<Entry>, wrong: &mut Vec<Wrong>) {
+pub(super) fn parse(
+    path: &Path,
+    text: &str,
+    set: &mut Vec<SettingEntry>,
+    wrong: &mut Vec<SettingDiagnostic>,
+) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = Lines::of(path, text);
+    let lines = LineIndex::new(path, text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         let origin = lines.origin(error.span().map_or(0, |span| span.start));
         let what = format!("not TOML: {}", error.message().replace('\n', ", "));
-        wrong.push(Wrong::new(
+        wrong.push(SettingDiagnostic::new(
             origin,
             what,
             "correct the line; strings stand in quotes: listen = \"127.0.0.1:7717\"",
@@ -64,19 +69,19 @@ pub(super) fn parse(path: &Path, text: &str, set: &mut Vec<Entry>, wrong: &mut V
     }
     // What could be read besides may be a misreading: it is checked only where all of it is TOML.
     if errors.is_empty() {
-        collect(document.get_ref(), &Key::of(&[]), &lines, set);
+        collect(document.get_ref(), &SettingKey::from_parts(&[]), &lines, set);
     }
 }
 
 /// Adds everything in a table.
-fn collect(table: &DeTable<'_>, prefix: &Key, lines: &Lines<'_>, set: &mut Vec<Entry>) {
+fn collect(table: &DeTable<'_>, prefix: &SettingKey, lines: &LineIndex<'_>, set: &mut Vec<SettingEntry>) {
     for (name, value) in table {
         let key = prefix.child(name.get_ref());
         if let DeValue::Table(inner) = value.get_ref() {
             collect(inner, &key, lines, set);
             continue;
         }
-        let mut entry = Entry::new(key, to_json(value.get_ref()), lines.origin(name.span().start));
+        let mut entry = SettingEntry::new(key, to_json(value.get_ref()), lines.origin(name.span().start));
         if let DeValue::Array(elements) = value.get_ref() {
             entry.element_lines = elements.iter().map(|element| lines.line(element.span().start)).collect();
         }
@@ -110,13 +115,13 @@ pub(super) fn to_json(value: &DeValue<'_>) -> Value {
 }
 
 /// Where the lines of a text begin.
-struct Lines<'a> {
+struct LineIndex<'a> {
     path: &'a Path,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
-    fn of(path: &'a Path, text: &str) -> Self {
+impl<'a> LineIndex<'a> {
+    fn new(path: &'a Path, text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { path, starts: ends.collect() }
     }
@@ -126,7 +131,7 @@ impl<'a> Lines<'a> {
         self.starts.partition_point(|start| *start <= at) + 1
     }
 
-    fn origin(&self, at: usize) -> Origin {
-        Origin::File { path: self.path.to_owned(), line: self.line(at) }
+    fn origin(&self, at: usize) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.to_owned(), line: self.line(at) }
     }
 }

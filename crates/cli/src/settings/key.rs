@@ -6,17 +6,17 @@ use serde_json::Value;
 use toolway_mcp::definition::ServerDefinition;
 
 /// What stands for a secret value.
-const HIDDEN: &str = "[hidden]";
+const REDACTED: &str = "[hidden]";
 /// Settings with this last part name a file.
-const PATHS: &[&str] = &["tls.cert", "tls.key"];
+const PATH_SETTINGS: &[&str] = &["tls.cert", "tls.key"];
 
 /// A setting's full name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key(Vec<String>);
+pub(crate) struct SettingKey(Vec<String>);
 
-impl Key {
+impl SettingKey {
     /// From its parts.
-    pub(crate) fn of(parts: &[&str]) -> Self {
+    pub(crate) fn from_parts(parts: &[&str]) -> Self {
         Self(parts.iter().map(|part| (*part).to_owned()).collect())
     }
 
@@ -43,7 +43,7 @@ impl Key {
     }
 
     /// Its last part.
-    pub(crate) fn last(&self) -> &str {
+    pub(crate) fn last_part(&self) -> &str {
         self.0.last().map(String::as_str).unwrap_or_default()
     }
 
@@ -54,7 +54,7 @@ impl Key {
 
     /// Whether its value is a file's path.
     pub(crate) fn is_path(&self) -> bool {
-        PATHS.contains(&self.to_string().as_str())
+        PATH_SETTINGS.contains(&self.to_string().as_str())
     }
 
     /// The paths of files and folders that its value holds.
@@ -79,37 +79,39 @@ impl Key {
 
     /// Whether its value must not be shown, going by its name.
     pub(crate) fn is_secret(&self) -> bool {
-        let last = self.last().to_ascii_lowercase();
+        let last = self.last_part().to_ascii_lowercase();
         let secret = ["token", "secret", "password", "passphrase"];
         !self.is_path() && (last.ends_with("_key") || secret.iter().any(|word| last.ends_with(word)))
     }
 
     /// The value as it may be shown.
-    pub(crate) fn shown(&self, value: &Value) -> Value {
+    pub(crate) fn redact(&self, value: &Value) -> Value {
         if let ["mcp", "servers", _, field, ..] =
             self.0.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
         {
-            return self.shown_of_server(field, value);
+            return self.redact_server_field(field, value);
         }
         // A number is no secret, whatever its name (`sources_per_token`).
-        if self.is_secret() && value.is_string() { Value::from(HIDDEN) } else { value.clone() }
+        if self.is_secret() && value.is_string() { Value::from(REDACTED) } else { value.clone() }
     }
 
     /// The same of a field of an MCP server.
-    fn shown_of_server(&self, field: &str, value: &Value) -> Value {
+    fn redact_server_field(&self, field: &str, value: &Value) -> Value {
         let whole =
             self.0.iter().skip(3).rev().fold(value.clone(), |inner, part| {
                 Value::Object([(part.clone(), inner)].into_iter().collect())
             });
         let shown = serde_json::from_value::<ServerDefinition>(whole)
             .ok()
-            .and_then(|definition| serde_json::to_value(definition.shown()).ok())
+            .and_then(|definition| serde_json::to_value(definition.redacted()).ok())
             .unwrap_or_default();
         let within = self.0.iter().skip(3).try_fold(&shown, |inner, part| inner.get(part));
         // What it says no more than nothing is left out there.
         match within {
             Some(shown) => shown.clone(),
-            None if matches!(field, "env" | "headers" | "oauth") && value.is_string() => Value::from(HIDDEN),
+            None if matches!(field, "env" | "headers" | "oauth") && value.is_string() => {
+                Value::from(REDACTED)
+            }
             None => value.clone(),
         }
     }
@@ -123,7 +125,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for SettingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, part) in self.0.iter().enumerate() {
             if at > 0 {

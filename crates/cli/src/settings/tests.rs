@@ -5,12 +5,12 @@ use serde_json::json;
 use super::*;
 
 /// A settings file with this text, variables, and flags as `(flag, key, value)`.
-struct Case {
+struct SettingsFixture {
     temp: tempfile::TempDir,
-    sources: Sources,
+    sources: SettingSources,
 }
 
-fn case(file: Option<&str>, variables: &[(&str, &str)], flags: &[(&str, &str, &str)]) -> Case {
+fn case(file: Option<&str>, variables: &[(&str, &str)], flags: &[(&str, &str, &str)]) -> SettingsFixture {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("toolway.toml");
     if let Some(text) = file {
@@ -21,24 +21,24 @@ fn case(file: Option<&str>, variables: &[(&str, &str)], flags: &[(&str, &str, &s
         key: (*key).to_owned(),
         text: (*text).to_owned(),
     });
-    let sources = Sources {
+    let sources = SettingSources {
         file: path,
-        file_named: false,
+        is_file_required: false,
         variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         flags: flags.collect(),
     };
-    Case { temp, sources }
+    SettingsFixture { temp, sources }
 }
 
-impl Case {
+impl SettingsFixture {
     #[track_caller]
-    fn loaded(&self) -> Loaded {
+    fn load_ok(&self) -> LoadedSettings {
         load(&self.sources).unwrap_or_else(|wrong| panic!("{wrong:#?}"))
     }
 
     /// All that is wrong, as `place: matter | hint`, the place without its folder.
     #[track_caller]
-    fn wrong(&self) -> Vec<String> {
+    fn load_errors(&self) -> Vec<String> {
         let folder = format!("{}/", self.temp.path().display());
         let wrong = load(&self.sources).expect_err("something is wrong");
         wrong.iter().map(|one| format!("{} | {}", one.message(), one.hint).replace(&folder, "")).collect()
@@ -46,11 +46,11 @@ impl Case {
 }
 
 #[track_caller]
-fn origin(loaded: &Loaded, key: &str) -> (Value, String) {
-    let found = loaded.effective().into_iter().find(|it| it.key.to_string() == key);
+fn origin(loaded: &LoadedSettings, key: &str) -> (Value, String) {
+    let found = loaded.effective_settings().into_iter().find(|it| it.key.to_string() == key);
     let found = found.unwrap_or_else(|| panic!("no {key}"));
     let origin = match found.origin {
-        Origin::File { line, .. } => format!("line {line}"),
+        SettingOrigin::File { line, .. } => format!("line {line}"),
         other => other.to_string(),
     };
     (found.value, origin)
@@ -65,7 +65,7 @@ fn each_layer_lies_over_the_one_before() {
         &[("TOOLWAY_LISTEN", "127.0.0.1:2"), ("TOOLWAY_LIMITS__CONNECTIONS", "6")],
         &[("--listen", "listen", "127.0.0.1:3")],
     );
-    let loaded = case.loaded();
+    let loaded = case.load_ok();
     assert_eq!(origin(&loaded, "listen"), (json!("127.0.0.1:3"), "--listen".to_owned()));
     assert_eq!(origin(&loaded, "limits.connections"), (json!(6), "TOOLWAY_LIMITS__CONNECTIONS".to_owned()));
     assert_eq!(origin(&loaded, "limits.send_queue"), (json!(100), "line 5".to_owned()));
@@ -74,14 +74,14 @@ fn each_layer_lies_over_the_one_before() {
     assert_eq!(loaded.settings.limits.connections, 6);
     assert_eq!(loaded.settings.limits.send_queue, 100);
     assert_eq!(loaded.settings.listen.to_string(), "127.0.0.1:3");
-    assert_eq!((loaded.set(), loaded.file.is_some()), (4, true));
+    assert_eq!((loaded.set_count(), loaded.file.is_some()), (4, true));
 }
 
 #[test]
 fn without_anything_they_are_the_defaults() {
-    let loaded = case(None, &[("TOOLWAY_LISTEN", "")], &[]).loaded();
+    let loaded = case(None, &[("TOOLWAY_LISTEN", "")], &[]).load_ok();
     assert_eq!(loaded.settings, Settings::default());
-    assert_eq!((loaded.set(), loaded.file), (0, None));
+    assert_eq!((loaded.set_count(), loaded.file), (0, None));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn tls_is_one_setting_however_it_is_written() {
         &[],
         &[("--tls", "tls", "off")],
     );
-    let loaded = case.loaded();
+    let loaded = case.load_ok();
     assert_eq!(origin(&loaded, "tls.mode"), (json!("off"), "--tls".to_owned()));
     let cert = loaded.settings.tls.cert.as_deref().unwrap();
     assert_eq!(cert, case.temp.path().join("c.pem"), "a relative path is meant from the file's folder");
@@ -113,7 +113,7 @@ fn text_means_what_the_setting_takes() {
         ],
         &[("--set", "timeouts.tools.\"pc/x\"", "7"), ("--set", "log.format", "json")],
     )
-    .loaded();
+    .load_ok();
     let settings = &loaded.settings;
     assert_eq!(settings.allowed_hosts, ["a.example", "b.example"]);
     assert_eq!(settings.calls.redact, ["pin"]);
@@ -136,7 +136,7 @@ fn everything_wrong_is_said_at_once_with_its_line() {
         &[("TOOLWAY_LIMIT__CONNECTIONS", "3"), ("TOOLWAY_LOG__FORMAT", "xml")],
         &[("--listen", "listen", "example.org")],
     )
-    .wrong();
+    .load_errors();
     let starts = [
         "toolway.toml:1: there is no setting lisen | did you mean listen?",
         "toolway.toml:6: workers: is string \"many\", not a whole number from 0 on | Threads",
@@ -157,7 +157,7 @@ fn everything_wrong_is_said_at_once_with_its_line() {
 
 #[test]
 fn a_file_that_is_not_toml_is_refused_by_line() {
-    let wrong = case(Some("listen = \"127.0.0.1\"\nlog level = 3\n[limits\n"), &[], &[]).wrong();
+    let wrong = case(Some("listen = \"127.0.0.1\"\nlog level = 3\n[limits\n"), &[], &[]).load_errors();
     assert!(wrong[0].starts_with("toolway.toml:2: not TOML: "), "{wrong:#?}");
     assert!(wrong.iter().any(|one| one.starts_with("toolway.toml:3: not TOML: ")), "{wrong:#?}");
 }
@@ -165,30 +165,30 @@ fn a_file_that_is_not_toml_is_refused_by_line() {
 #[test]
 fn a_file_asked_for_by_name_must_exist() {
     let mut case = case(None, &[], &[]);
-    case.sources.file_named = true;
-    assert!(case.wrong()[0].contains("can't be read"), "{:?}", case.wrong());
+    case.sources.is_file_required = true;
+    assert!(case.load_errors()[0].contains("can't be read"), "{:?}", case.load_errors());
 }
 
 #[test]
 fn variables_of_others_are_let_be() {
     let loaded =
         case(None, &[("TOOLWAY_SERVICE_HOST", "10.0.0.1"), ("TOOLWAY_PORT", "tcp://10.0.0.1:80")], &[])
-            .loaded();
+            .load_ok();
     assert_eq!(loaded.settings, Settings::default());
     assert_eq!(loaded.ignored.len(), 2, "{:?}", loaded.ignored);
-    let wrong = case(None, &[("TOOLWAY_LISTN", "::1")], &[]).wrong();
+    let wrong = case(None, &[("TOOLWAY_LISTN", "::1")], &[]).load_errors();
     assert_eq!(wrong, ["TOOLWAY_LISTN: there is no setting listn | did you mean TOOLWAY_LISTEN?"]);
 }
 
 #[test]
 fn a_missing_neighbour_is_placed_where_it_is_missed() {
-    let wrong = case(Some("\n[tls]\ncert = \"c.pem\"\n"), &[], &[]).wrong();
+    let wrong = case(Some("\n[tls]\ncert = \"c.pem\"\n"), &[], &[]).load_errors();
     assert!(wrong[0].starts_with("toolway.toml:3: tls.key: missing"), "{wrong:#?}");
 }
 
 #[test]
 fn what_is_allowed_but_unwise_is_a_warning_with_its_place() {
-    let loaded = case(Some("tls = \"off\"\nlisten = \"0.0.0.0\"\n"), &[], &[]).loaded();
+    let loaded = case(Some("tls = \"off\"\nlisten = \"0.0.0.0\"\n"), &[], &[]).load_ok();
     let [warning] = loaded.warnings.as_slice() else { panic!("{:?}", loaded.warnings) };
     assert!(warning.message().contains("toolway.toml:1: tls.mode: off, while"), "{}", warning.message());
 }
@@ -203,18 +203,18 @@ fn secrets_are_not_shown() {
         ("limits.sources_per_token", true),
         ("listen", false),
     ] {
-        let key = Key::parse(key);
+        let key = SettingKey::parse(key);
         // A number is no secret, whatever its name.
-        let value = if key.last() == "sources_per_token" { json!(8) } else { json!("value") };
-        let hidden = key.shown(&value) == json!("[hidden]");
+        let value = if key.last_part() == "sources_per_token" { json!(8) } else { json!("value") };
+        let hidden = key.redact(&value) == json!("[hidden]");
         assert_eq!(hidden, secret && value.is_string(), "{key}");
     }
 }
 
 #[test]
 fn a_change_is_told_by_its_name() {
-    let before = case(Some("workers = 1\n"), &[], &[]).loaded();
-    let after = case(Some("workers = 2\n[timeouts.tools]\n\"a/b\" = 3\n"), &[], &[]).loaded();
+    let before = case(Some("workers = 1\n"), &[], &[]).load_ok();
+    let after = case(Some("workers = 2\n[timeouts.tools]\n\"a/b\" = 3\n"), &[], &[]).load_ok();
     let changed = before.differences(&after);
     assert!(changed.contains(&"workers".to_owned()), "{changed:?}");
     assert!(changed.contains(&"timeouts.tools.\"a/b\"".to_owned()), "{changed:?}");
@@ -222,8 +222,8 @@ fn a_change_is_told_by_its_name() {
 
 #[test]
 fn keys_are_written_as_in_the_file() {
-    assert_eq!(Key::of(&["timeouts", "tools", "pc/x"]).to_string(), "timeouts.tools.\"pc/x\"");
-    assert_eq!(check::toml(&json!(["a", 1, true])), "[\"a\", 1, true]");
+    assert_eq!(SettingKey::from_parts(&["timeouts", "tools", "pc/x"]).to_string(), "timeouts.tools.\"pc/x\"");
+    assert_eq!(validation::toml(&json!(["a", 1, true])), "[\"a\", 1, true]");
 }
 
 #[test]
@@ -237,19 +237,19 @@ fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
         &[],
         &[],
     );
-    let settings = case.loaded().settings;
+    let settings = case.load_ok().settings;
     let at = |name: &str| case.temp.path().join(name);
     assert_eq!(settings.tools.own, [at("mine.toml"), "/etc/theirs.toml".into()]);
     assert_eq!(settings.tools.files.folders[0].path, at("../docs"));
     assert_eq!(settings.hooks[0].secret_file, Some(at("key")));
-    assert_eq!(settings.secrets["weather"], toolway_tools::secrets::SecretSource::File(at("weather")));
+    assert_eq!(settings.secrets["weather"], toolway_tools::secrets::SecretLocation::File(at("weather")));
 }
 
 #[test]
 fn mcp_servers_are_settings_with_their_lines_and_without_their_secrets() {
     let file = "[mcp]\nsessions = 5\n\n[mcp.servers.time]\ncommand = \"uvx\"\nargs = [\"--api-key\", \"k-1\"]\ncwd = \"w\"\n\
                 env = { A = \"k-2\" }\n\n[mcp.issuer]\nurl = \"https://login.example.org\"\nsubjects = [\"ada\"]\naudience = \"a\"\n";
-    let loaded = case(Some(file), &[], &[]).loaded();
+    let loaded = case(Some(file), &[], &[]).load_ok();
     assert_eq!(loaded.settings.mcp.sessions, 5);
     assert_eq!(
         loaded.settings.mcp.issuer.as_ref().map(|it| it.subjects.clone()),
@@ -259,14 +259,19 @@ fn mcp_servers_are_settings_with_their_lines_and_without_their_secrets() {
     let cwd = loaded.settings.mcp.servers["time"].cwd.clone().unwrap();
     assert!(cwd.is_absolute() && cwd.ends_with("w"), "{cwd:?}");
     let shown = |key: &[&str]| {
-        let key = Key::of(key);
-        loaded.effective().into_iter().find(|it| it.key == key).map(|it| it.value).unwrap_or_default()
+        let key = SettingKey::from_parts(key);
+        loaded
+            .effective_settings()
+            .into_iter()
+            .find(|it| it.key == key)
+            .map(|it| it.value)
+            .unwrap_or_default()
     };
     assert_eq!(shown(&["mcp", "servers", "time", "command"]), json!("uvx"));
     assert_eq!(shown(&["mcp", "servers", "time", "args"]), json!(["--api-key", "[hidden]"]));
     assert_eq!(shown(&["mcp", "servers", "time", "env", "A"]), json!("[hidden]"));
-    let wrong = case(Some("[mcp.servers.time]\ncomand = \"x\"\n"), &[], &[]).wrong();
+    let wrong = case(Some("[mcp.servers.time]\ncomand = \"x\"\n"), &[], &[]).load_errors();
     assert!(wrong.iter().any(|it| it.contains("comand")), "{wrong:?}");
-    let wrong = case(Some("[mcp.issuer]\nsubject = [\"x\"]\n"), &[], &[]).wrong();
+    let wrong = case(Some("[mcp.issuer]\nsubject = [\"x\"]\n"), &[], &[]).load_errors();
     assert!(wrong.iter().any(|it| it.contains("subject")), "{wrong:?}");
 }

@@ -5,11 +5,11 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 use toolway_gateway::settings::Settings;
 
-use super::key::Key;
-use super::{Entry, FlagSetting, Origin, Wrong, file};
+use super::key::SettingKey;
+use super::{FlagSetting, SettingDiagnostic, SettingEntry, SettingOrigin, file};
 
 /// What a text means for a setting. Where it means nothing, whatever gives the best refusal.
-pub(super) fn value(key: &Key, text: &str) -> Value {
+pub(super) fn parse_value(key: &SettingKey, text: &str) -> Value {
     let word = Value::from(text);
     let written = DeValue::parse(text.trim()).ok().map(|value| file::to_json(value.get_ref()));
     let list: Value = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -19,32 +19,36 @@ pub(super) fn value(key: &Key, text: &str) -> Value {
 }
 
 /// Adds what a flag sets.
-pub(super) fn read_flag(flag: &FlagSetting, set: &mut Vec<Entry>, wrong: &mut Vec<Wrong>) {
-    let origin = Origin::Flag(flag.flag.clone());
-    let Some(key) = key_of(&flag.key) else {
+pub(super) fn read_flag(flag: &FlagSetting, set: &mut Vec<SettingEntry>, wrong: &mut Vec<SettingDiagnostic>) {
+    let origin = SettingOrigin::Flag(flag.flag.clone());
+    let Some(key) = parse_key(&flag.key) else {
         let hint = "write --set KEY=VALUE, as --set limits.connections=500";
-        return wrong.push(Wrong::new(origin, format!("{:?} is not the name of a setting", flag.key), hint));
+        return wrong.push(SettingDiagnostic::new(
+            origin,
+            format!("{:?} is not the name of a setting", flag.key),
+            hint,
+        ));
     };
-    spread(&key, value(&key, &flag.text), &origin, set);
+    flatten(&key, parse_value(&key, &flag.text), &origin, set);
 }
 
 /// Adds a value; a table's parts each by itself.
-pub(super) fn spread(key: &Key, value: Value, origin: &Origin, set: &mut Vec<Entry>) {
+pub(super) fn flatten(key: &SettingKey, value: Value, origin: &SettingOrigin, set: &mut Vec<SettingEntry>) {
     match value {
         Value::Object(parts) => {
             for (name, part) in parts {
-                spread(&key.child(&name), part, origin, set);
+                flatten(&key.child(&name), part, origin, set);
             }
         }
-        value => set.push(Entry::new(key.clone(), value, origin.clone())),
+        value => set.push(SettingEntry::new(key.clone(), value, origin.clone())),
     }
 }
 
 /// A key as it is written in the file, quoted parts included.
-fn key_of(text: &str) -> Option<Key> {
+fn parse_key(text: &str) -> Option<SettingKey> {
     let document = format!("{text} = 0");
     let mut table = DeTable::parse(&document).ok()?.into_inner();
-    let mut key = Key::of(&[]);
+    let mut key = SettingKey::from_parts(&[]);
     loop {
         let mut pairs = table.into_iter();
         let (name, value) = pairs.next()?;

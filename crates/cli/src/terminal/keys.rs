@@ -6,15 +6,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
 /// Keys that wait to be taken; whoever types more waits.
-const WAITING: usize = 64;
+const KEY_CAPACITY: usize = 64;
 /// How long after an escape the rest of a sequence may take, in nanoseconds. What comes later is a key of its own.
-const SEQUENCE_NS: i64 = 50_000_000;
+const SEQUENCE_TIMEOUT_NS: i64 = 50_000_000;
 /// No sequence is longer, in bytes.
 const MAX_SEQUENCE: usize = 16;
 
 /// One key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum KeyPress {
     Up,
     Down,
     PageUp,
@@ -33,25 +33,25 @@ pub(crate) enum Key {
 }
 
 /// Reads keys until nobody wants them or there are no more. The terminal must be in [`super::Mode::Keys`].
-pub(crate) fn read() -> mpsc::Receiver<Key> {
-    let (sender, keys) = mpsc::channel(WAITING);
+pub(crate) fn spawn_reader() -> mpsc::Receiver<KeyPress> {
+    let (sender, keys) = mpsc::channel(KEY_CAPACITY);
     std::thread::spawn(move || {
-        let mut decoder = Decoder::default();
+        let mut decoder = KeyDecoder::default();
         let mut buffer = [0; 256];
         loop {
-            let lone = decoder.is_within() && !more_within(SEQUENCE_NS);
+            let lone = decoder.is_in_sequence() && !has_input_within(SEQUENCE_TIMEOUT_NS);
             let found = if lone {
-                decoder.pause().into_iter().collect()
+                decoder.flush().into_iter().collect()
             } else {
                 match rustix::io::read(io::stdin(), &mut buffer) {
-                    Ok(0) => vec![Key::Eof],
+                    Ok(0) => vec![KeyPress::Eof],
                     Ok(count) => buffer.iter().take(count).filter_map(|byte| decoder.feed(*byte)).collect(),
                     Err(rustix::io::Errno::INTR) => continue,
                     Err(_) => return,
                 }
             };
             for key in found {
-                if sender.blocking_send(key).is_err() || key == Key::Eof {
+                if sender.blocking_send(key).is_err() || key == KeyPress::Eof {
                     return;
                 }
             }
@@ -61,7 +61,7 @@ pub(crate) fn read() -> mpsc::Receiver<Key> {
 }
 
 /// Whether there is more to read within so many nanoseconds.
-fn more_within(nanoseconds: i64) -> bool {
+fn has_input_within(nanoseconds: i64) -> bool {
     let stdin = io::stdin();
     let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
     let wait = Timespec { tv_sec: 0, tv_nsec: nanoseconds };
@@ -70,63 +70,63 @@ fn more_within(nanoseconds: i64) -> bool {
 
 /// Turns bytes into keys.
 #[derive(Debug, Default)]
-struct Decoder {
+struct KeyDecoder {
     /// What has come of a key that is not whole.
-    held: Vec<u8>,
+    pending: Vec<u8>,
 }
 
-impl Decoder {
+impl KeyDecoder {
     /// Whether a key has begun that is not whole.
-    fn is_within(&self) -> bool {
-        !self.held.is_empty()
+    fn is_in_sequence(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Nothing follows: an escape that began a sequence was the key itself.
-    fn pause(&mut self) -> Option<Key> {
-        let held = std::mem::take(&mut self.held);
-        (held.as_slice() == [0x1b]).then_some(Key::Escape)
+    fn flush(&mut self) -> Option<KeyPress> {
+        let held = std::mem::take(&mut self.pending);
+        (held.as_slice() == [0x1b]).then_some(KeyPress::Escape)
     }
 
     /// The key that this byte ends; none where it ends none, or one that nobody here wants.
-    fn feed(&mut self, byte: u8) -> Option<Key> {
-        self.held.push(byte);
-        let (key, is_whole) = match self.held.as_slice() {
+    fn feed(&mut self, byte: u8) -> Option<KeyPress> {
+        self.pending.push(byte);
+        let (key, is_whole) = match self.pending.as_slice() {
             [0x1b] => (None, false),
             // Escape and then a key: the second one counts only as what follows.
             [0x1b, b'[' | b'O'] => (None, false),
-            [0x1b, b'O', last] => (named(b"", *last), true),
+            [0x1b, b'O', last] => (parse_sequence(b"", *last), true),
             [0x1b, b'[', within @ .., last] => match last {
-                0x40..=0x7e => (named(within, *last), true),
-                _ => (None, self.held.len() > MAX_SEQUENCE),
+                0x40..=0x7e => (parse_sequence(within, *last), true),
+                _ => (None, self.pending.len() > MAX_SEQUENCE),
             },
             [0x1b, ..] => (None, true),
-            [b'\r' | b'\n'] => (Some(Key::Enter), true),
-            [0x7f | 0x08] => (Some(Key::Backspace), true),
-            [0x03] => (Some(Key::Interrupt), true),
-            [0x04] => (Some(Key::Eof), true),
+            [b'\r' | b'\n'] => (Some(KeyPress::Enter), true),
+            [0x7f | 0x08] => (Some(KeyPress::Backspace), true),
+            [0x03] => (Some(KeyPress::Interrupt), true),
+            [0x04] => (Some(KeyPress::Eof), true),
             [0x00..0x20] => (None, true),
             text => match std::str::from_utf8(text) {
-                Ok(text) => (text.chars().next().map(Key::Char), true),
+                Ok(text) => (text.chars().next().map(KeyPress::Char), true),
                 Err(error) => (None, error.error_len().is_some()),
             },
         };
         if is_whole {
-            self.held.clear();
+            self.pending.clear();
         }
         key
     }
 }
 
 /// The key of a sequence, by its parameters and its last byte, as xterm and the Linux console send them.
-fn named(parameters: &[u8], last: u8) -> Option<Key> {
+fn parse_sequence(parameters: &[u8], last: u8) -> Option<KeyPress> {
     match (parameters, last) {
-        (_, b'A') => Some(Key::Up),
-        (_, b'B') => Some(Key::Down),
-        (_, b'H') | (b"1" | b"7", b'~') => Some(Key::Home),
-        (_, b'F') | (b"4" | b"8", b'~') => Some(Key::End),
-        (b"5", b'~') => Some(Key::PageUp),
-        (b"6", b'~') => Some(Key::PageDown),
-        (_, b'M') => Some(Key::Enter),
+        (_, b'A') => Some(KeyPress::Up),
+        (_, b'B') => Some(KeyPress::Down),
+        (_, b'H') | (b"1" | b"7", b'~') => Some(KeyPress::Home),
+        (_, b'F') | (b"4" | b"8", b'~') => Some(KeyPress::End),
+        (b"5", b'~') => Some(KeyPress::PageUp),
+        (b"6", b'~') => Some(KeyPress::PageDown),
+        (_, b'M') => Some(KeyPress::Enter),
         _ => None,
     }
 }

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::loopback::{Loopback, Reply};
-use crate::support::Folder;
-use crate::terminal::Terminal;
+use crate::loopback::{CannedReply, FakeGateway};
+use crate::support::CliHarness;
+use crate::terminal::TerminalHarness;
 
 const DOWN: &str = "\u{1b}[B";
 const ESCAPE: &str = "\u{1b}";
 
 /// The tools of the feature's own description, and one that needs a permission.
-fn server() -> Loopback {
-    Loopback::start(|request| match (request.method.as_str(), request.path.as_str()) {
-        ("GET", "/api/agents/cook") => Reply::Json(
+fn server() -> FakeGateway {
+    FakeGateway::start(|request| match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/api/agents/cook") => CannedReply::Json(
             200,
             json!({"name": "cook", "tools": ["builtin/*", "!builtin/http_request"], "origin": {"kind": "database"}}),
         ),
         ("GET", "/api/tools") => {
             let tool = |id: &str, name: &str, description: &str, permissions: Value| json!({"id": id, "name": name, "source": "builtin", "description": description, "permissions": permissions});
-            Reply::Json(
+            CannedReply::Json(
                 200,
                 json!({"tools": [
                     tool("builtin/get_current_time", "get_current_time", "Get the current date and time", json!([])),
@@ -29,25 +29,26 @@ fn server() -> Loopback {
                 ]}),
             )
         }
-        ("PUT", "/api/agents/cook") => Reply::Json(200, json!({"name": "cook"})),
-        (method, path) => {
-            Reply::Json(404, json!({"error": {"code": "not_found", "message": format!("{method} {path}")}}))
-        }
+        ("PUT", "/api/agents/cook") => CannedReply::Json(200, json!({"name": "cook"})),
+        (method, path) => CannedReply::Json(
+            404,
+            json!({"error": {"code": "not_found", "message": format!("{method} {path}")}}),
+        ),
     })
 }
 
-fn pick(server: &Loopback, folder: &Folder, size: (u16, u16)) -> Terminal {
-    let flags = server.flags(folder);
+fn pick(server: &FakeGateway, folder: &CliHarness, size: (u16, u16)) -> TerminalHarness {
+    let flags = server.connect_flags(folder);
     let arguments: Vec<&str> =
         ["agents", "pick", "cook"].into_iter().chain(flags.iter().map(String::as_str)).collect();
-    Terminal::start_sized(folder, &arguments, &[("NO_COLOR", "1")], size)
+    TerminalHarness::start_sized(folder, &arguments, &[("NO_COLOR", "1")], size)
 }
 
 #[test]
 fn tools_are_ticked_with_keys() {
-    let (folder, server) = (Folder::new(), server());
+    let (folder, server) = (CliHarness::new(), server());
     let mut pick = pick(&server, &folder, (80, 24));
-    pick.says("Tools of cook: 3 of 5 ticked");
+    pick.wait_for_text("Tools of cook: 3 of 5 ticked");
     for line in [
         "> [x] get_current_time - Get the current date and time",
         "  [x] read_file - Read the contents of a file from local storage",
@@ -55,19 +56,19 @@ fn tools_are_ticked_with_keys() {
         "  [ ] http_request - Make an HTTP request to a URL\r\n",
         "  [ ] pixel-8__camera - Take a photo\\u{1b}[2J  ! needs device.camera",
     ] {
-        pick.says(line);
+        pick.wait_for_text(line);
     }
-    pick.presses(&format!("{DOWN} "));
-    pick.says("2 of 5 ticked");
-    pick.presses("/camera");
-    pick.says("/camera_");
-    pick.presses("\ra");
-    pick.says("3 of 5 ticked");
-    pick.presses("\r");
-    let (code, shown) = pick.end();
+    pick.press_keys(&format!("{DOWN} "));
+    pick.wait_for_text("2 of 5 ticked");
+    pick.press_keys("/camera");
+    pick.wait_for_text("/camera_");
+    pick.press_keys("\ra");
+    pick.wait_for_text("3 of 5 ticked");
+    pick.press_keys("\r");
+    let (code, shown) = pick.wait_for_exit();
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("cook may use 3 of 5 tools"), "{shown}");
-    let put = server.seen("PUT", "/api/agents/cook").json();
+    let put = server.wait_for_request("PUT", "/api/agents/cook").json();
     assert_eq!(
         put["tools"],
         json!(["!builtin/http_request", "builtin/get_current_time", "builtin/write_file", "pixel-8/camera"])
@@ -76,33 +77,33 @@ fn tools_are_ticked_with_keys() {
 
 #[test]
 fn a_small_terminal_does() {
-    let (folder, server) = (Folder::new(), server());
+    let (folder, server) = (CliHarness::new(), server());
     let mut pick = pick(&server, &folder, (30, 5));
-    pick.says("> [x] get_current_time - Get …");
-    pick.says("1/5  space tick");
-    pick.presses(DOWN);
-    pick.presses(DOWN);
-    pick.says("> [x] write_file");
-    pick.presses(ESCAPE);
-    let (code, shown) = pick.end();
+    pick.wait_for_text("> [x] get_current_time - Get …");
+    pick.wait_for_text("1/5  space tick");
+    pick.press_keys(DOWN);
+    pick.press_keys(DOWN);
+    pick.wait_for_text("> [x] write_file");
+    pick.press_keys(ESCAPE);
+    let (code, shown) = pick.wait_for_exit();
     assert_eq!(code, 1, "{shown}");
     assert!(shown.contains("nothing was changed"), "{shown}");
 }
 
 #[test]
 fn without_a_terminal_a_line_says_which() {
-    let (folder, server) = (Folder::new(), server());
-    let flags = server.flags(&folder);
+    let (folder, server) = (CliHarness::new(), server());
+    let flags = server.connect_flags(&folder);
     let arguments: Vec<&str> =
         ["agents", "pick", "cook"].into_iter().chain(flags.iter().map(String::as_str)).collect();
-    let ended = folder.run_with_input(&arguments, "1, 4-5\n").done();
+    let ended = folder.run_with_input(&arguments, "1, 4-5\n").assert_success();
     assert!(
         ended.stderr.contains("5 [ ] pixel-8__camera - Take a photo\\u{1b}[2J  ! needs device.camera\n"),
         "{ended:?}"
     );
     assert_eq!(ended.stdout, "cook may use 3 of 5 tools\n");
-    let put = server.seen("PUT", "/api/agents/cook").json();
+    let put = server.wait_for_request("PUT", "/api/agents/cook").json();
     assert_eq!(put["tools"], json!(["builtin/get_current_time", "builtin/http_request", "pixel-8/camera"]));
-    folder.run_with_input(&arguments, "9\n").failed(2, "is no number from 1 to 5");
-    folder.run(&arguments).failed(1, "nothing was changed");
+    folder.run_with_input(&arguments, "9\n").assert_failure(2, "is no number from 1 to 5");
+    folder.run(&arguments).assert_failure(1, "nothing was changed");
 }

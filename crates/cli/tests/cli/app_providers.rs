@@ -3,19 +3,19 @@
 use serde_json::json;
 use toolway_device::{
     AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
-    Device, DeviceHandle, NoArguments, Running, Status, Tool, dialect,
+    ConnectionStatus, Device, DeviceHandle, NoArguments, RunningDevice, Tool, dialect,
 };
 
-use crate::support::{Folder, until};
+use crate::support::{CliHarness, wait_until};
 
 /// A device in this process that offers these tools.
 fn device(
     runtime: &tokio::runtime::Runtime,
-    folder: &Folder,
+    folder: &CliHarness,
     url: &str,
     id: &str,
     tools: &[&str],
-) -> Running {
+) -> RunningDevice {
     let token = std::fs::read_to_string(folder.file("owner.token")).unwrap();
     let tools = tools.iter().map(|name| Tool::typed(*name, "", |_: NoArguments, _| async { Ok(()) }));
     let builder = Device::builder(url).token(token.trim().to_owned()).device_id(id).name(id).tools(tools);
@@ -23,24 +23,25 @@ fn device(
     runtime.block_on(async {
         let running = device.start();
         let mut states = running.handle().status();
-        let known = |now: &Status| matches!(now, Status::Connected(live) if live.tools.is_some());
+        let known =
+            |now: &ConnectionStatus| matches!(now, ConnectionStatus::Connected(live) if live.tools.is_some());
         states.wait_for(known).await.unwrap();
         running
     })
 }
 
 /// Says it and waits until the gateway has heard.
-fn say(folder: &Folder, handle: &DeviceHandle, id: &str, apps: Vec<AppProvider>) {
+fn report_providers(folder: &CliHarness, handle: &DeviceHandle, id: &str, apps: Vec<AppProvider>) {
     let count = apps.len();
     handle.set_app_providers(apps);
-    until(|| {
+    wait_until(|| {
         let listed = folder.json(&["devices", "list"]);
         let mut all = listed["devices"].as_array().unwrap().iter();
         all.find(|device| device["id"] == id && device["app_providers"] == count).map(|_| ())
     });
 }
 
-fn finance() -> AppProvider {
+fn finance_provider() -> AppProvider {
     let note = |kind, tool: Option<&str>, reason: &str| AppProviderNote {
         kind,
         tool: tool.map(str::to_owned),
@@ -75,11 +76,11 @@ fn finance() -> AppProvider {
 
 #[test]
 fn a_device_is_shown_with_its_tools_and_every_app() {
-    let folder = Folder::new();
-    let gateway = folder.serve_bare(&[]);
+    let folder = CliHarness::new();
+    let gateway = folder.serve_without_event(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let running = device(&runtime, &folder, &gateway.url(), "phone", &["finance__spend", "battery"]);
-    let plain = folder.run(["devices", "show", "phone"]).done();
+    let plain = folder.run(["devices", "show", "phone"]).assert_success();
     for line in ["id          phone", "status      online", "platform    Android 15", "program     1.2.0"] {
         assert!(plain.stdout.contains(line), "{line:?} is not in {plain:#?}");
     }
@@ -87,10 +88,10 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
         plain.stdout.ends_with("tools       phone__battery\n            phone__finance__spend\n"),
         "nothing is said of apps where there are none: {plain:#?}"
     );
-    assert!(!folder.run(["devices", "list"]).done().stdout.contains("apps"));
+    assert!(!folder.run(["devices", "list"]).assert_success().stdout.contains("apps"));
 
-    say(&folder, running.handle(), "phone", vec![finance(), AppProvider::default()]);
-    let shown = folder.run(["devices", "show", "phone"]).done().stdout;
+    report_providers(&folder, running.handle(), "phone", vec![finance_provider(), AppProvider::default()]);
+    let shown = folder.run(["devices", "show", "phone"]).assert_success().stdout;
     let (device, apps) = shown.split_once("\n\n").unwrap();
     assert!(device.lines().last().unwrap().starts_with("apps        2, as of 20"), "{shown}");
     assert_eq!(
@@ -117,7 +118,7 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
          state      ready\n\
          tools      0\n"
     );
-    let listed = folder.run(["devices", "list"]).done().stdout;
+    let listed = folder.run(["devices", "list"]).assert_success().stdout;
     assert!(listed.lines().next().unwrap().contains("tools  apps  calls"), "{listed}");
     // For programs it is what REST says.
     let raw = folder.json(&["devices", "show", "phone"]);
@@ -126,15 +127,15 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
     assert_eq!((&raw["app_providers"], &raw["id"]), (&json!(2), &json!("phone")));
     // What it offers leaves with it; what is known of its apps stays.
     runtime.block_on(running.stop()).unwrap();
-    let away = folder.run(["devices", "show", "phone"]).done().stdout;
+    let away = folder.run(["devices", "show", "phone"]).assert_success().stdout;
     assert!(away.contains("status      offline\n") && away.contains("tools       (none now)\n"), "{away}");
     assert!(away.contains("\napp             Finance\n"), "{away}");
 }
 
 #[test]
 fn what_apps_say_can_not_pass_for_anything_else() {
-    let folder = Folder::new();
-    let gateway = folder.serve_bare(&[]);
+    let folder = CliHarness::new();
+    let gateway = folder.serve_without_event(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let running = device(&runtime, &folder, &gateway.url(), "phone", &["battery"]);
     let evil = "x\nstate  ready\r\u{1b}[2J\u{202e}\u{0}\u{200b}";
@@ -161,8 +162,8 @@ fn what_apps_say_can_not_pass_for_anything_else() {
             reason: text(),
         }],
     };
-    say(&folder, running.handle(), "phone", vec![app]);
-    let shown = folder.run(["devices", "show", "phone"]).done().stdout;
+    report_providers(&folder, running.handle(), "phone", vec![app]);
+    let shown = folder.run(["devices", "show", "phone"]).assert_success().stdout;
     let (_, app) = shown.split_once("\n\n").unwrap();
     let safe = r"x\nstate  ready\r\u{1b}[2J\u{202e}\u{0}\u{200b}";
     let expected = [
@@ -185,19 +186,20 @@ fn what_apps_say_can_not_pass_for_anything_else() {
 
 #[test]
 fn a_device_is_found_by_its_id_and_by_a_name_that_it_alone_has() {
-    let folder = Folder::new();
-    let gateway = folder.serve_bare(&[]);
+    let folder = CliHarness::new();
+    let gateway = folder.serve_without_event(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let _running: Vec<Running> =
+    let _running: Vec<RunningDevice> =
         ["one", "two"].map(|id| device(&runtime, &folder, &gateway.url(), id, &["battery"])).into();
-    folder.run(["devices", "rename", "two", "Kitchen tablet"]).done();
+    folder.run(["devices", "rename", "two", "Kitchen tablet"]).assert_success();
     assert_eq!(folder.json(&["devices", "show", "Kitchen tablet"])["id"], "two");
     // An id comes before a name.
-    folder.run(["devices", "rename", "two", "one"]).done();
+    folder.run(["devices", "rename", "two", "one"]).assert_success();
     assert_eq!(folder.json(&["devices", "show", "one"])["id"], "one");
-    folder.run(["devices", "rename", "two", "Mine"]).done();
-    folder.run(["devices", "rename", "one", "Mine"]).done();
-    let said = folder.run(["devices", "show", "Mine"]).failed(1, "several devices are called \"Mine\"");
+    folder.run(["devices", "rename", "two", "Mine"]).assert_success();
+    folder.run(["devices", "rename", "one", "Mine"]).assert_success();
+    let said =
+        folder.run(["devices", "show", "Mine"]).assert_failure(1, "several devices are called \"Mine\"");
     assert!(said.stderr.contains("one, two"), "{said:#?}");
-    folder.run(["devices", "show", "nobody"]).failed(1, "there is no device \"nobody\"");
+    folder.run(["devices", "show", "nobody"]).assert_failure(1, "there is no device \"nobody\"");
 }

@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Running, mode};
+use crate::support::{CliHarness, RunningProcess, file_mode};
 
 /// A gateway with some calls on its record; the ids of these, the oldest first.
-fn recorded() -> (Folder, Running, Vec<String>) {
-    let folder = Folder::new();
+fn gateway_with_calls() -> (CliHarness, RunningProcess, Vec<String>) {
+    let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
     let call = |name: &str, arguments: &str| folder.run(["--json", "tools", "call", name, arguments]);
-    call("get_current_time", r#"{"timezone":"Europe/Lisbon"}"#).done();
-    call("get_current_time", r#"{"timezone":"Asia/Tokyo"}"#).done();
+    call("get_current_time", r#"{"timezone":"Europe/Lisbon"}"#).assert_success();
+    call("get_current_time", r#"{"timezone":"Asia/Tokyo"}"#).assert_success();
     assert_eq!(call("nothing", "{}").code, 1);
     let calls = folder.json(&["calls", "list"]);
     let ids = calls["calls"].as_array().unwrap().iter().rev();
@@ -27,7 +27,7 @@ fn ids(list: &Value) -> Vec<&str> {
 
 #[test]
 fn calls_are_found_by_what_stands_in_them() {
-    let (folder, _gateway, all) = recorded();
+    let (folder, _gateway, all) = gateway_with_calls();
     let found = |arguments: &[&str]| folder.json(&[&["calls", "list"], arguments].concat());
     assert_eq!(ids(&found(&["--search", "LISBON"])), [&all[0]]);
     assert_eq!(ids(&found(&["--search", "current_time", "--limit", "1"])), [&all[1]]);
@@ -41,14 +41,14 @@ fn calls_are_found_by_what_stands_in_them() {
     let page = found(&["--search", "current_time", "--limit", "1"]);
     let next = page["next"].as_str().unwrap();
     assert_eq!(ids(&found(&["--search", "current_time", "--cursor", next])), [&all[0]]);
-    let shown = folder.run(["calls", "list", "--search", "tokyo"]).done().stdout;
+    let shown = folder.run(["calls", "list", "--search", "tokyo"]).assert_success().stdout;
     assert!(shown.contains(&all[1]) && !shown.contains(&all[0]), "{shown}");
 }
 
 #[test]
 fn the_parts_of_a_calls_time_are_shown_apart() {
-    let (folder, _gateway, all) = recorded();
-    let shown = folder.run(["calls", "show", &all[0]]).done().stdout;
+    let (folder, _gateway, all) = gateway_with_calls();
+    let shown = folder.run(["calls", "show", &all[0]]).assert_success().stdout;
     let labels: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
     for label in
         ["id", "tool", "caller", "door", "started", "status", "took", "running", "arguments", "outcome"]
@@ -59,7 +59,7 @@ fn the_parts_of_a_calls_time_are_shown_apart() {
 }
 
 /// Asks the gateway something that is asked of it by other clients too.
-fn post(gateway: &Running, token: &str, path: &str, body: &Value) -> Value {
+fn post(gateway: &RunningProcess, token: &str, path: &str, body: &Value) -> Value {
     let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
     let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(&address).unwrap();
@@ -79,18 +79,18 @@ fn post(gateway: &Running, token: &str, path: &str, body: &Value) -> Value {
 
 #[test]
 fn it_is_shown_who_let_a_call_run() {
-    let folder = Folder::new();
-    folder.settings("[approval]\ndefault = \"always\"\n");
+    let folder = CliHarness::new();
+    folder.write_settings("[approval]\ndefault = \"always\"\n");
     let gateway = folder.serve(&["--no-local-device"]);
     let token = std::fs::read_to_string(folder.file("owner.token")).unwrap();
     let wanted = json!({"tool": "builtin/get_current_time"});
     let grant = post(&gateway, token.trim(), "/api/grants", &wanted)["id"].as_str().unwrap().to_owned();
-    folder.run(["tools", "call", "get_current_time", "{}"]).done();
+    folder.run(["tools", "call", "get_current_time", "{}"]).assert_success();
     let by = format!("grant:{grant}");
     let list = folder.json(&["calls", "list", "--approved-by", &by]);
     let call = ids(&list)[0];
     assert_eq!(list["calls"][0]["approved_by"], json!(by));
-    let shown = folder.run(["calls", "show", call]).done().stdout;
+    let shown = folder.run(["calls", "show", call]).assert_success().stdout;
     let line =
         shown.lines().find(|line| line.starts_with("approved by")).unwrap_or_else(|| panic!("{shown}"));
     assert!(line.ends_with(&by), "{shown}");
@@ -99,9 +99,9 @@ fn it_is_shown_who_let_a_call_run() {
 
 #[test]
 fn calls_are_passed_on_in_either_form() {
-    let (folder, _gateway, all) = recorded();
+    let (folder, _gateway, all) = gateway_with_calls();
     let lines = |arguments: &[&str]| -> Vec<Value> {
-        let text = folder.run([&["calls", "export"], arguments].concat()).done().stdout;
+        let text = folder.run([&["calls", "export"], arguments].concat()).assert_success().stdout;
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let exported = lines(&[]);
@@ -112,48 +112,48 @@ fn calls_are_passed_on_in_either_form() {
     assert_eq!(order(&lines(&["--newest-first", "--search", "time", "--json"])), [&*all[1], &*all[0]]);
     assert_eq!(lines(&["--status", "timeout"]), [Value::Null; 0]);
 
-    let csv = folder.run(["calls", "export", "--format", "csv", "--status", "error"]).done().stdout;
+    let csv = folder.run(["calls", "export", "--format", "csv", "--status", "error"]).assert_success().stdout;
     let (head, rest) = csv.split_once("\r\n").unwrap();
     assert!(head.starts_with("call_id,started,started_ms,name,"), "{csv}");
     assert!(rest.starts_with(&format!("{},", all[2])) && rest.ends_with("\r\n"), "{csv}");
-    folder.run(["calls", "export", "--format", "csv", "--json"]).failed(2, "two forms at once");
-    folder.run(["calls", "export", "--format", "xml"]).failed(2, "xml");
+    folder.run(["calls", "export", "--format", "csv", "--json"]).assert_failure(2, "two forms at once");
+    folder.run(["calls", "export", "--format", "xml"]).assert_failure(2, "xml");
 
-    let file = folder.beside("calls.jsonl");
+    let file = folder.sibling_path("calls.jsonl");
     let path = file.to_str().unwrap();
-    let said = folder.run(["calls", "export", "--output", path]).done();
+    let said = folder.run(["calls", "export", "--output", path]).assert_success();
     assert!(said.stdout.contains(path), "{said:#?}");
-    assert_eq!(mode(&file), 0o600);
+    assert_eq!(file_mode(&file), 0o600);
     let text = std::fs::read_to_string(&file).unwrap();
     let written: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(written, exported);
     // What is there is not written over, nor is anything left beside it.
-    folder.run(["calls", "export", "--output", path]).failed(1, "exists already");
+    folder.run(["calls", "export", "--output", path]).assert_failure(1, "exists already");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
-    let other = folder.beside("other.csv");
+    let other = folder.sibling_path("other.csv");
     let said = folder.json(&["calls", "export", "--format", "csv", "--output", other.to_str().unwrap()]);
     assert_eq!(said, json!({"file": other, "bytes": std::fs::metadata(&other).unwrap().len()}));
-    let nowhere = folder.beside("none").join("calls.jsonl");
-    folder.run(["calls", "export", "--output", nowhere.to_str().unwrap()]).failed(1, "cannot write");
-    assert_eq!(std::fs::read_dir(folder.beside("")).unwrap().count(), 3);
+    let nowhere = folder.sibling_path("none").join("calls.jsonl");
+    folder.run(["calls", "export", "--output", nowhere.to_str().unwrap()]).assert_failure(1, "cannot write");
+    assert_eq!(std::fs::read_dir(folder.sibling_path("")).unwrap().count(), 3);
 }
 
 #[test]
 fn calls_are_removed_one_by_one_or_as_they_fit() {
-    let (folder, _gateway, all) = recorded();
+    let (folder, _gateway, all) = gateway_with_calls();
     let left = || folder.json(&["calls", "list"]);
-    let said = folder.run(["calls", "remove", &all[0]]).done();
+    let said = folder.run(["calls", "remove", &all[0]]).assert_success();
     assert_eq!(said.stdout, format!("{} is removed\n", all[0]));
-    folder.run(["calls", "show", &all[0]]).failed(1, "there is no call");
-    folder.run(["calls", "remove", &all[0]]).failed(1, "there is no call");
-    folder.run(["calls", "remove"]).failed(2, "<ID>");
+    folder.run(["calls", "show", &all[0]]).assert_failure(1, "there is no call");
+    folder.run(["calls", "remove", &all[0]]).assert_failure(1, "there is no call");
+    folder.run(["calls", "remove"]).assert_failure(2, "<ID>");
     assert_eq!(ids(&left()), [&*all[2], &*all[1]]);
 
     assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
-    let said = folder.run(["calls", "purge", "--before", "0s", "--search", "tokyo"]).done().stdout;
+    let said = folder.run(["calls", "purge", "--before", "0s", "--search", "tokyo"]).assert_success().stdout;
     assert!(said.starts_with("1 calls that fit from before "), "{said}");
     assert_eq!(ids(&left()), [&all[2]]);
-    folder.run(["calls", "purge", "--search", "tokyo"]).failed(2, "--before");
+    folder.run(["calls", "purge", "--search", "tokyo"]).assert_failure(2, "--before");
     assert_eq!(folder.json(&["calls", "remove", &all[2]]), json!({"removed": [all[2]]}));
     assert_eq!(ids(&left()), [""; 0]);
 }

@@ -1,17 +1,17 @@
 //! Models, agents and conversations from the command line, with a real gateway and a server that plays the model.
 
 use serde_json::{Value, json};
-use toolway_fake_models::{Answer, Api, FakeModels, KEY, When};
+use toolway_fake_models::{ApiKind, FakeModels, KEY, RequestMatcher, ScriptedResponse};
 
-use crate::support::{Folder, Running};
+use crate::support::{CliHarness, RunningProcess};
 
 /// A model provider that plays its part, on a runtime of its own: tests here are no asynchronous code.
-struct Model {
+struct ModelHarness {
     runtime: tokio::runtime::Runtime,
     fakes: FakeModels,
 }
 
-impl Model {
+impl ModelHarness {
     fn start() -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -20,44 +20,44 @@ impl Model {
     }
 
     /// Says what time it is when it is asked for that, with a tool.
-    fn tells_the_time(&self) {
+    fn script_time_call(&self) {
         self.fakes.whenever(
-            When { user_has: Some("time".to_owned()), ..When::user() },
-            Answer::new()
-                .says(["Let me ", "look."])
-                .call("get_current_time", json!({"timezone": "UTC"}))
+            RequestMatcher { user_has: Some("time".to_owned()), ..RequestMatcher::user() },
+            ScriptedResponse::new()
+                .text_deltas(["Let me ", "look."])
+                .tool_call("get_current_time", json!({"timezone": "UTC"}))
                 .usage(100, 10),
         );
-        self.fakes.line(toolway_fake_models::Line {
-            when: When::result_of("get_current_time"),
+        self.fakes.line(toolway_fake_models::ScriptLine {
+            when: RequestMatcher::result_of("get_current_time"),
             times: 0,
-            answer: Answer::text("It is **noon**.").usage(150, 8),
+            answer: ScriptedResponse::text("It is **noon**.").usage(150, 8),
         });
     }
 }
 
 /// A gateway with one model provider; titles are not asked for.
-fn gateway(model: &Model) -> (Folder, Running) {
-    let folder = Folder::new();
-    folder.settings("[chat]\ntitles = false\n");
-    folder.add_models(&model.fakes.base_url(Api::Openai));
+fn gateway(model: &ModelHarness) -> (CliHarness, RunningProcess) {
+    let folder = CliHarness::new();
+    folder.write_settings("[chat]\ntitles = false\n");
+    folder.add_models(&model.fakes.base_url(ApiKind::Openai));
     let gateway = folder.serve(&["--no-local-device"]);
     (folder, gateway)
 }
 
 #[test]
 fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
-    let model = Model::start();
-    model.tells_the_time();
+    let model = ModelHarness::start();
+    model.script_time_call();
     let (folder, _gateway) = gateway(&model);
-    let ended = folder.run(["chat", "What time is it?"]).done();
+    let ended = folder.run(["chat", "What time is it?"]).assert_success();
     assert_eq!(ended.stdout, "Let me look.\n\nIt is **noon**.\n");
     assert_eq!(ended.stderr, "");
 
     let listed = folder.json(&["sessions", "list"]);
     let id = listed["sessions"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
-    let shown = folder.run(["sessions", "show", &id]).done().stdout;
+    let shown = folder.run(["sessions", "show", &id]).assert_success().stdout;
     for part in [
         "What time is it?",
         "→ get_current_time {\"timezone\":\"UTC\"}",
@@ -70,17 +70,19 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     let calls = folder.json(&["calls", "list", "--session", &id]);
     assert_eq!(calls["calls"][0]["tool"], "builtin/get_current_time");
     assert_eq!(calls["calls"][0]["agent"], "default");
-    folder.run(["chat", "And what time is it now?", "--session", "last"]).done();
+    folder.run(["chat", "And what time is it now?", "--session", "last"]).assert_success();
     assert_eq!(folder.json(&["sessions"])["sessions"].as_array().unwrap().len(), 1);
 
-    folder.run(["sessions", "rename", &id, "Of time"]).done();
+    folder.run(["sessions", "rename", &id, "Of time"]).assert_success();
     assert_eq!(folder.json(&["sessions", "list", "--search", "of TIME"])["sessions"][0]["title"], "Of time");
     assert_eq!(folder.json(&["sessions", "list", "--search", "elephants"])["sessions"], json!([]));
     assert_eq!(folder.json(&["sessions", "show", "last"])["id"], id.as_str());
-    let exported = folder.run(["sessions", "export", "last"]).done().stdout;
+    let exported = folder.run(["sessions", "export", "last"]).assert_success().stdout;
     assert!(exported.contains("Of time") && exported.contains("What time is it?"), "{exported}");
-    let file = folder.beside("talk.json");
-    folder.run(["sessions", "export", &id, "--form", "json", "--out", file.to_str().unwrap()]).done();
+    let file = folder.sibling_path("talk.json");
+    folder
+        .run(["sessions", "export", &id, "--form", "json", "--out", file.to_str().unwrap()])
+        .assert_success();
     let exported: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(exported.to_string().contains("It is **noon**."), "{exported}");
 
@@ -93,19 +95,19 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     assert_eq!(row["cost"], Value::Null, "no price is known, so it is not said to cost nothing");
     let used = folder.json(&["usage", "--by", "tool"]);
     assert_eq!(used["rows"][0]["calls"], 2, "{used}");
-    assert!(folder.run(["usage"]).done().stdout.contains("500"));
+    assert!(folder.run(["usage"]).assert_success().stdout.contains("500"));
 
-    folder.run(["sessions", "delete", &id]).done();
+    folder.run(["sessions", "delete", &id]).assert_success();
     assert_eq!(folder.json(&["sessions", "list"])["sessions"], json!([]));
-    folder.run(["sessions", "show", &id]).failed(1, "session");
+    folder.run(["sessions", "show", &id]).assert_failure(1, "session");
 }
 
 #[test]
 fn events_come_as_lines() {
-    let model = Model::start();
-    model.tells_the_time();
+    let model = ModelHarness::start();
+    model.script_time_call();
     let (folder, _gateway) = gateway(&model);
-    let ended = folder.run(["--json", "chat", "What time is it?"]).done();
+    let ended = folder.run(["--json", "chat", "What time is it?"]).assert_success();
     let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |kind: &str| lines.iter().filter(|line| line["event"] == kind).collect::<Vec<_>>();
     assert_eq!(lines[0]["event"], "session_start");
@@ -120,7 +122,7 @@ fn events_come_as_lines() {
 
 #[test]
 fn an_agent_is_made_changed_and_removed() {
-    let model = Model::start();
+    let model = ModelHarness::start();
     let (folder, _gateway) = gateway(&model);
     let set = [
         "agents",
@@ -132,39 +134,42 @@ fn an_agent_is_made_changed_and_removed() {
         "builtin/get_*,!builtin/get_x",
         "--prompt",
     ];
-    folder.run(set.iter().chain(&["You cook.", "--temperature", "0.5", "--rounds", "4"])).done();
+    folder.run(set.iter().chain(&["You cook.", "--temperature", "0.5", "--rounds", "4"])).assert_success();
     let cook = folder.json(&["agents", "show", "cook"]);
     assert_eq!(cook["tools"], json!(["builtin/get_*", "!builtin/get_x"]));
     assert_eq!((&cook["prompt"], &cook["limits"]["rounds"]), (&json!("You cook."), &json!(4)));
-    let file = folder.beside("prompt.md");
+    let file = folder.sibling_path("prompt.md");
     std::fs::write(&file, "You cook\nwell.\n").unwrap();
     folder
         .run(["agents", "set", "cook", "--prompt-file", file.to_str().unwrap(), "--unset", "rounds"])
-        .done();
+        .assert_success();
     let cook = folder.json(&["agents", "show", "cook"]);
     assert_eq!((&cook["prompt"], &cook["options"]["temperature"]), (&json!("You cook\nwell."), &json!(0.5)));
-    let shown = folder.run(["agents", "show", "cook"]).done().stdout;
+    let shown = folder.run(["agents", "show", "cook"]).assert_success().stdout;
     assert!(shown.contains("now these") && shown.contains("get_current_time"), "{shown}");
-    assert!(folder.run(["agents", "list"]).done().stdout.contains("cook"));
+    assert!(folder.run(["agents", "list"]).assert_success().stdout.contains("cook"));
 
-    model.fakes.when(When { system_has: Some("You cook".to_owned()), ..When::user() }, Answer::text("Soup."));
-    assert_eq!(folder.run(["chat", "What is there?", "--agent", "cook"]).done().stdout, "Soup.\n");
-    folder.run(["chat", "hi", "--agent", "cok"]).failed(1, "cok");
-    folder.run(["agents", "set", "cook", "--tools", "a/[z"]).failed(1, "a/[z");
-    folder.run(["agents", "remove", "cook"]).done();
-    folder.run(["agents", "show", "cook"]).failed(1, "cook");
-    folder.run(["agents", "remove", "default"]).failed(1, "default");
+    model.fakes.when(
+        RequestMatcher { system_has: Some("You cook".to_owned()), ..RequestMatcher::user() },
+        ScriptedResponse::text("Soup."),
+    );
+    assert_eq!(folder.run(["chat", "What is there?", "--agent", "cook"]).assert_success().stdout, "Soup.\n");
+    folder.run(["chat", "hi", "--agent", "cok"]).assert_failure(1, "cok");
+    folder.run(["agents", "set", "cook", "--tools", "a/[z"]).assert_failure(1, "a/[z");
+    folder.run(["agents", "remove", "cook"]).assert_success();
+    folder.run(["agents", "show", "cook"]).assert_failure(1, "cook");
+    folder.run(["agents", "remove", "default"]).assert_failure(1, "default");
 }
 
 #[test]
 fn a_model_provider_is_tried() {
-    let model = Model::start();
-    let folder = Folder::new();
-    folder.add_models(&model.fakes.base_url(Api::Openai));
+    let model = ModelHarness::start();
+    let folder = CliHarness::new();
+    folder.add_models(&model.fakes.base_url(ApiKind::Openai));
     // What the test of a model asks for: this tool, called with this word.
     model.fakes.whenever(
-        When { offers: Some("ping".to_owned()), ..When::user() },
-        Answer::new().call("ping", json!({"word": "toolway"})).usage(20, 5),
+        RequestMatcher { offers: Some("ping".to_owned()), ..RequestMatcher::user() },
+        ScriptedResponse::new().tool_call("ping", json!({"word": "toolway"})).usage(20, 5),
     );
     // From here, since no gateway runs.
     let ended = folder.run(["models", "test", "fake"]);
@@ -172,74 +177,75 @@ fn a_model_provider_is_tried() {
     for check in ["reached", "key", "model", "streaming", "tool call", "usage"] {
         assert!(ended.stdout.contains(check), "{check:?} is not in {ended:?}");
     }
-    let _gateway = folder.serve_bare(&[]);
+    let _gateway = folder.serve_without_event(&[]);
     let tests = folder.run(["models", "test", "--json"]).json();
     assert_eq!(tests["tests"][0]["name"], "fake");
     let listed = folder.json(&["models", "list"]);
     assert_eq!(listed["models"][0]["key"]["present"], true);
 
     // A wrong key is told, and so is where it came from.
-    folder.run_with_input(&["secrets", "set", "model-fake"], "wrong").done();
-    let failed = folder.run(["models", "test", "fake"]).failed(1, "fake does not work as it should");
+    folder.run_with_input(&["secrets", "set", "model-fake"], "wrong").assert_success();
+    let failed = folder.run(["models", "test", "fake"]).assert_failure(1, "fake does not work as it should");
     assert!(failed.stdout.contains("✗"), "{failed:?}");
     assert!(!failed.stdout.contains("wrong\n") && !failed.stderr.contains("fake-key"), "{failed:?}");
-    folder.run(["models", "test", "gone"]).failed(1, "gone");
+    folder.run(["models", "test", "gone"]).assert_failure(1, "gone");
 }
 
 #[test]
 fn a_tool_is_shown_as_models_are_told_of_it() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let _gateway = folder.serve(&["--no-local-device"]);
     let gemini = folder.json(&["tools", "show", "get_current_time", "--for", "gemini"]);
     assert_eq!(
         (&gemini["for"], &gemini["definition"]["name"]),
         (&json!("gemini"), &json!("get_current_time"))
     );
-    let shown = folder.run(["tools", "show", "get_current_time", "--for", "anthropic"]).done().stdout;
+    let shown =
+        folder.run(["tools", "show", "get_current_time", "--for", "anthropic"]).assert_success().stdout;
     assert!(shown.contains("input_schema") && shown.contains("lost"), "{shown}");
-    folder.run(["tools", "show", "get_current_time", "--for", "nobody"]).failed(1, "nobody");
+    folder.run(["tools", "show", "get_current_time", "--for", "nobody"]).assert_failure(1, "nobody");
 }
 
 #[test]
 fn without_a_model_it_is_said_how_to_add_one() {
-    let folder = Folder::new();
-    let _gateway = folder.serve_bare(&[]);
-    folder.run(["chat", "hi"]).failed(1, "toolway models add");
-    let ended = folder.run(["models", "list"]).done();
+    let folder = CliHarness::new();
+    let _gateway = folder.serve_without_event(&[]);
+    folder.run(["chat", "hi"]).assert_failure(1, "toolway models add");
+    let ended = folder.run(["models", "list"]).assert_success();
     assert!(ended.stderr.contains("toolway models add"), "{ended:?}");
 }
 
 #[test]
 fn a_model_that_is_added_while_the_gateway_runs_answers() {
-    let model = Model::start();
-    model.fakes.answer(Answer::text("Hello."));
-    let folder = Folder::new();
-    folder.settings("[chat]\ntitles = false\n");
-    let _gateway = folder.serve_bare(&[]);
-    let url = model.fakes.base_url(Api::Compatible);
+    let model = ModelHarness::start();
+    model.fakes.answer(ScriptedResponse::text("Hello."));
+    let folder = CliHarness::new();
+    folder.write_settings("[chat]\ntitles = false\n");
+    let _gateway = folder.serve_without_event(&[]);
+    let url = model.fakes.base_url(ApiKind::Compatible);
     let added =
         ["models", "add", "local", "--kind", "compatible", "--base-url", &url, "--model", "fake-model"];
-    folder.run(added).done();
-    assert_eq!(folder.run(["chat", "hi"]).done().stdout, "Hello.\n");
-    folder.run(["models", "remove", "local"]).done();
-    folder.run(["chat", "hi"]).failed(1, "toolway models add");
+    folder.run(added).assert_success();
+    assert_eq!(folder.run(["chat", "hi"]).assert_success().stdout, "Hello.\n");
+    folder.run(["models", "remove", "local"]).assert_success();
+    folder.run(["chat", "hi"]).assert_failure(1, "toolway models add");
     drop(model.runtime);
 }
 
 #[test]
 fn everything_is_in_a_backup() {
-    let (folder, other) = (Folder::new(), Folder::new());
-    folder.run_with_input(&["models", "add", "groq", "--key-stdin"], KEY).done();
+    let (folder, other) = (CliHarness::new(), CliHarness::new());
+    folder.run_with_input(&["models", "add", "groq", "--key-stdin"], KEY).assert_success();
     std::fs::create_dir_all(folder.file("agents")).unwrap();
     std::fs::write(folder.file("agents/cook.toml"), "prompt = \"You cook.\"\n").unwrap();
     std::fs::write(folder.file("prices.toml"), "currency = \"USD\"\n").unwrap();
-    let gateway = folder.serve_bare(&[]);
-    let backup = folder.beside("backup.tar");
-    folder.run(["backup", backup.to_str().unwrap()]).done();
+    let gateway = folder.serve_without_event(&[]);
+    let backup = folder.sibling_path("backup.tar");
+    folder.run(["backup", backup.to_str().unwrap()]).assert_success();
     drop(gateway);
-    other.run(["restore", backup.to_str().unwrap(), "--yes"]).done();
+    other.run(["restore", backup.to_str().unwrap(), "--yes"]).assert_success();
     for name in ["models.toml", "prices.toml", "agents/cook.toml", "secrets/model-groq"] {
-        let read = |folder: &Folder| std::fs::read(folder.file(name)).unwrap();
+        let read = |folder: &CliHarness| std::fs::read(folder.file(name)).unwrap();
         assert_eq!(read(&folder), read(&other), "{name}");
     }
 }

@@ -1,31 +1,31 @@
 //! `toolway device` against a gateway, each in a process and with a data folder of its own.
 
-use crate::support::{Folder, Running, mode};
+use crate::support::{CliHarness, RunningProcess, file_mode};
 
 /// A gateway and the folder of another machine.
-struct Pair {
-    here: Folder,
-    there: Folder,
-    gateway: Running,
+struct DeviceHarness {
+    gateway_machine: CliHarness,
+    device_machine: CliHarness,
+    gateway: RunningProcess,
 }
 
-fn pair(flags: &[&str]) -> Pair {
-    let here = Folder::new();
+fn pair(flags: &[&str]) -> DeviceHarness {
+    let here = CliHarness::new();
     let gateway = here.serve(&[&["--no-local-device"], flags].concat());
-    Pair { here, there: Folder::new(), gateway }
+    DeviceHarness { gateway_machine: here, device_machine: CliHarness::new(), gateway }
 }
 
-impl Pair {
+impl DeviceHarness {
     fn code(&self) -> String {
-        self.here.json(&["pair"])["code"].as_str().unwrap().to_owned()
+        self.gateway_machine.json(&["pair"])["code"].as_str().unwrap().to_owned()
     }
 
-    fn device(&self, more: &[&str]) -> Running {
-        self.there.start(["--json", "device"].iter().chain(more))
+    fn device(&self, more: &[&str]) -> RunningProcess {
+        self.device_machine.start(["--json", "device"].iter().chain(more))
     }
 
     fn status(&self) -> String {
-        self.here.json(&["devices", "list"])["devices"][0]["status"].as_str().unwrap().to_owned()
+        self.gateway_machine.json(&["devices", "list"])["devices"][0]["status"].as_str().unwrap().to_owned()
     }
 }
 
@@ -34,64 +34,66 @@ fn pairs_once_and_comes_back_without_a_code() {
     let pair = pair(&["--tls", "on"]);
     let (url, code) = (pair.gateway.url(), pair.code());
     let mut device = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
-    let paired = device.event("paired");
+    let paired = device.wait_for_event("paired");
     let file = std::path::PathBuf::from(paired["file"].as_str().unwrap());
-    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-    let connected = device.event("connected");
+    assert_eq!((file_mode(&file), file_mode(file.parent().unwrap())), (0o600, 0o700));
+    let connected = device.wait_for_event("connected");
     assert_eq!(connected["source"], "lap-top");
     assert!(connected["tools"].as_u64().unwrap() >= 4);
-    pair.here.run(["tools", "call", "lap-top__disk_usage"]).done();
+    pair.gateway_machine.run(["tools", "call", "lap-top__disk_usage"]).assert_success();
     let (code_of_end, said) = device.stop();
     assert_eq!(code_of_end, 0, "{said}");
     assert_eq!(pair.status(), "offline");
 
     let mut again = pair.device(&[]);
-    assert_eq!(again.event("connected")["source"], "lap-top");
+    assert_eq!(again.wait_for_event("connected")["source"], "lap-top");
     again.stop();
     // The first command once more, as a service would: the code is spent, what it gave is not.
     let mut same = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
-    assert_eq!(same.event("connected")["source"], "lap-top");
+    assert_eq!(same.wait_for_event("connected")["source"], "lap-top");
     same.stop();
     // From nowhere else.
-    let other = Folder::new();
-    other.run(["device", "--gateway", &url, "--pair", &code]).failed(1, "the gateway did not take the code");
+    let other = CliHarness::new();
+    other
+        .run(["device", "--gateway", &url, "--pair", &code])
+        .assert_failure(1, "the gateway did not take the code");
 }
 
 #[test]
-fn r17_a_revoked_device_stops_and_says_so() {
+fn a_revoked_device_stops_and_reports_it_r17() {
     let pair = pair(&[]);
     let mut device = pair.device(&["--gateway", &pair.gateway.url(), "--pair", &pair.code()]);
-    let source = device.event("connected")["source"].as_str().unwrap().to_owned();
-    pair.here.run(["devices", "revoke", &source]).done();
-    let (code, said) = device.end();
+    let source = device.wait_for_event("connected")["source"].as_str().unwrap().to_owned();
+    pair.gateway_machine.run(["devices", "revoke", &source]).assert_success();
+    let (code, said) = device.wait_for_exit();
     assert_eq!(code, 1);
     let error: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
     assert_eq!(error["error"]["code"], "token_revoked", "{said}");
     assert!(error["error"]["hint"].as_str().unwrap().contains("pair again"), "{said}");
-    pair.there.run(["device"]).failed(1, "revoked");
+    pair.device_machine.run(["device"]).assert_failure(1, "revoked");
 }
 
 #[test]
-fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
-    let here = Folder::new();
-    here.settings("[[registration.rules]]\nsources = [\"mute\"]\nnames = [\"none\"]\n");
+fn a_connected_device_without_tools_is_reported_r16() {
+    let here = CliHarness::new();
+    here.write_settings("[[registration.rules]]\nsources = [\"mute\"]\nnames = [\"none\"]\n");
     let gateway = here.serve(&["--no-local-device"]);
-    let pair = Pair { here, there: Folder::new(), gateway };
+    let pair = DeviceHarness { gateway_machine: here, device_machine: CliHarness::new(), gateway };
     let mut device =
         pair.device(&["--gateway", &pair.gateway.url(), "--pair", &pair.code(), "--name", "Mute"]);
-    assert_eq!(device.event("connected")["source"], "mute");
+    assert_eq!(device.wait_for_event("connected")["source"], "mute");
     let said = "mute: It is connected, but offers no tools.";
-    let listed = pair.here.run(["devices", "list"]).done();
+    let listed = pair.gateway_machine.run(["devices", "list"]).assert_success();
     assert!(listed.stdout.contains("online"), "{listed:#?}");
     assert!(listed.stderr.contains(&format!("warning: {said}")), "{listed:#?}");
-    let found = pair.here.run(["doctor"]).done();
+    let found = pair.gateway_machine.run(["doctor"]).assert_success();
     assert!(found.stdout.contains(said), "{found:#?}");
     device.stop();
     // Of one that is away nothing else is to be expected.
-    let listed = pair.here.run(["devices", "list"]).done();
+    let listed = pair.gateway_machine.run(["devices", "list"]).assert_success();
     assert!(listed.stdout.contains("offline"), "{listed:#?}");
     assert_eq!(listed.stderr, "");
-    assert!(!pair.here.run(["doctor"]).done().stdout.contains(said));
+    assert!(!pair.gateway_machine.run(["doctor"]).assert_success().stdout.contains(said));
 }
 
 #[test]
@@ -103,25 +105,27 @@ fn another_key_is_refused_before_the_code_is_sent() {
         None => format!("{}0", &code[..code.len() - 1]),
     };
     let url = pair.gateway.url();
-    let refused =
-        pair.there.run(["device", "--gateway", &url, "--pair", &other]).failed(1, "the gateway's key is");
+    let refused = pair
+        .device_machine
+        .run(["device", "--gateway", &url, "--pair", &other])
+        .assert_failure(1, "the gateway's key is");
     assert!(refused.stderr.contains("the code was not sent"), "{refused:#?}");
     let mut device = pair.device(&["--gateway", &url, "--pair", &code]);
-    device.event("connected");
+    device.wait_for_event("connected");
 }
 
 #[test]
 fn a_link_says_everything() {
     let pair = pair(&["--tls", "on"]);
-    let link = pair.here.json(&["pair"])["link"].as_str().unwrap().to_owned();
+    let link = pair.gateway_machine.json(&["pair"])["link"].as_str().unwrap().to_owned();
     let mut device = pair.device(&["--pair", &link]);
-    device.event("connected");
+    device.wait_for_event("connected");
 }
 
 #[test]
 fn commands_in_a_file_become_tools() {
     let pair = pair(&[]);
-    let tools = pair.there.beside("tools.toml");
+    let tools = pair.device_machine.sibling_path("tools.toml");
     std::fs::write(
         &tools,
         "[[tool]]\nname = \"echo\"\ndescription = \"Says it again\"\nprogram = \"/bin/echo\"\nargs = [\"{text}\"]\n\
@@ -131,28 +135,28 @@ fn commands_in_a_file_become_tools() {
     let (url, code) = (pair.gateway.url(), pair.code());
     let arguments = ["--gateway", &url, "--pair", &code, "--name", "box", "--tools", tools.to_str().unwrap()];
     let mut device = pair.device(&arguments);
-    device.event("connected");
-    let said = pair.here.json(&["tools", "call", "box__echo", "{\"text\": \"$(id); hello\"}"]);
+    device.wait_for_event("connected");
+    let said = pair.gateway_machine.json(&["tools", "call", "box__echo", "{\"text\": \"$(id); hello\"}"]);
     assert_eq!(said["result"]["stdout"], "$(id); hello\n", "{said}");
     drop(device);
 
     std::fs::write(&tools, "[[tool]]\nname = \"x\"\n").unwrap();
     let code = pair.code();
     let wrong = ["device", "--gateway", &url, "--pair", &code, "--tools", tools.to_str().unwrap()];
-    Folder::new().run(wrong).failed(1, "tools.toml");
-    let mut unspent = Folder::new().start(["--json", "device", "--gateway", &url, "--pair", &code]);
-    unspent.event("connected");
+    CliHarness::new().run(wrong).assert_failure(1, "tools.toml");
+    let mut unspent = CliHarness::new().start(["--json", "device", "--gateway", &url, "--pair", &code]);
+    unspent.wait_for_event("connected");
 }
 
 #[test]
 fn a_token_does_instead_of_pairing() {
     let pair = pair(&[]);
-    let token = pair.there.beside("token");
-    let made = pair.here.run(["tokens", "create", "--role", "device"]).done();
+    let token = pair.device_machine.sibling_path("token");
+    let made = pair.gateway_machine.run(["tokens", "create", "--role", "device"]).assert_success();
     std::fs::write(&token, made.stdout).unwrap();
     let url = pair.gateway.url();
     let mut device =
         pair.device(&["--gateway", &url, "--token-file", token.to_str().unwrap(), "--name", "Box"]);
-    assert_eq!(device.event("connected")["source"], "box");
-    assert!(!pair.there.file("devices").exists(), "nothing is kept of a token that lies elsewhere");
+    assert_eq!(device.wait_for_event("connected")["source"], "box");
+    assert!(!pair.device_machine.file("devices").exists(), "nothing is kept of a token that lies elsewhere");
 }

@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::CliHarness;
 
 /// Nothing here takes that long; what does has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct GatewayRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) body: String,
 }
 
-impl Request {
+impl GatewayRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
@@ -30,16 +30,16 @@ impl Request {
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub(crate) enum Reply {
+pub(crate) enum CannedReply {
     Json(u16, Value),
     Text(String),
     /// An event stream, step by step.
-    Events(Vec<Step>),
+    Events(Vec<StreamStep>),
 }
 
 /// One step of an event stream.
 #[derive(Debug, Clone)]
-pub(crate) enum Step {
+pub(crate) enum StreamStep {
     Event(&'static str, Value),
     /// Waits until the test opens this gate.
     Gate(&'static str),
@@ -49,7 +49,7 @@ pub(crate) enum Step {
 
 /// The gates that are open.
 #[derive(Default)]
-struct Gates {
+struct GateSet {
     #[allow(
         clippy::disallowed_types,
         reason = "a condition variable of the standard library takes no other"
@@ -58,7 +58,7 @@ struct Gates {
     changed: Condvar,
 }
 
-impl Gates {
+impl GateSet {
     fn open(&self, gate: &str) {
         self.open.lock().unwrap().push(gate.to_owned());
         self.changed.notify_all();
@@ -66,23 +66,23 @@ impl Gates {
 
     fn wait(&self, gate: &str) {
         let is_shut = |open: &mut Vec<String>| !open.iter().any(|it| it == gate);
-        drop(self.changed.wait_timeout_while(self.open.lock().unwrap(), PATIENCE, is_shut).unwrap());
+        drop(self.changed.wait_timeout_while(self.open.lock().unwrap(), TIMEOUT, is_shut).unwrap());
     }
 }
 
 /// The server.
-pub(crate) struct Loopback {
+pub(crate) struct FakeGateway {
     url: String,
-    gates: Arc<Gates>,
-    seen: Receiver<Request>,
+    gates: Arc<GateSet>,
+    requests: Receiver<GatewayRequest>,
 }
 
-impl Loopback {
+impl FakeGateway {
     /// Answers every request as this says, each on a thread of its own.
-    pub(crate) fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&GatewayRequest) -> CannedReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let gates = Arc::new(Gates::default());
+        let gates = Arc::new(GateSet::default());
         let (sender, seen) = mpsc::channel();
         let (answer, ours) = (Arc::new(answer), Arc::clone(&gates));
         std::thread::spawn(move || {
@@ -91,26 +91,27 @@ impl Loopback {
                 std::thread::spawn(move || serve(&stream, &*answer, &gates, &sender));
             }
         });
-        Self { url, gates, seen }
+        Self { url, gates, requests: seen }
     }
 
     /// The flags with which the program asks this server.
-    pub(crate) fn flags(&self, folder: &Folder) -> Vec<String> {
-        let token = folder.beside("token");
+    pub(crate) fn connect_flags(&self, folder: &CliHarness) -> Vec<String> {
+        let token = folder.sibling_path("token");
         std::fs::write(&token, "twy_o_test").unwrap();
         ["--gateway", &self.url, "--token-file", token.to_str().unwrap()].map(str::to_owned).to_vec()
     }
 
     /// Opens a gate for good.
-    pub(crate) fn open(&self, gate: &str) {
+    pub(crate) fn open_gate(&self, gate: &str) {
         self.gates.open(gate);
     }
 
     /// Waits for a request to this path.
     #[track_caller]
-    pub(crate) fn seen(&self, method: &str, path: &str) -> Request {
+    pub(crate) fn wait_for_request(&self, method: &str, path: &str) -> GatewayRequest {
         loop {
-            let request = self.seen.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {method} {path}"));
+            let request =
+                self.requests.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("no {method} {path}"));
             if request.method == method && request.path.split('?').next() == Some(path) {
                 return request;
             }
@@ -120,21 +121,21 @@ impl Loopback {
 
 fn serve(
     stream: &TcpStream,
-    answer: &(dyn Fn(&Request) -> Reply + Send + Sync),
-    gates: &Gates,
-    seen: &Sender<Request>,
+    answer: &(dyn Fn(&GatewayRequest) -> CannedReply + Send + Sync),
+    gates: &GateSet,
+    seen: &Sender<GatewayRequest>,
 ) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
         // Nobody looks any more where the test is over.
         let _ = seen.send(request.clone());
         let (status, kind, body) = match answer(&request) {
-            Reply::Events(steps) => {
+            CannedReply::Events(steps) => {
                 events(stream, &steps, gates);
                 return;
             }
-            Reply::Json(status, value) => (status, "application/json", value.to_string()),
-            Reply::Text(text) => (200, "text/markdown", text),
+            CannedReply::Json(status, value) => (status, "application/json", value.to_string()),
+            CannedReply::Text(text) => (200, "text/markdown", text),
         };
         let head = format!(
             "HTTP/1.1 {status} Answer\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n",
@@ -147,7 +148,7 @@ fn serve(
     }
 }
 
-fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
+fn read(reader: &mut BufReader<&TcpStream>) -> Option<GatewayRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
     let mut words = line.split_whitespace();
@@ -163,24 +164,24 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Request { method, path, body: String::from_utf8(body).ok()? })
+    Some(GatewayRequest { method, path, body: String::from_utf8(body).ok()? })
 }
 
-fn events(mut stream: &TcpStream, steps: &[Step], gates: &Gates) {
+fn events(mut stream: &TcpStream, steps: &[StreamStep], gates: &GateSet) {
     let mut send = |bytes: &[u8]| stream.write_all(bytes).is_ok();
     if !send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n") {
         return;
     }
     for step in steps {
         match step {
-            Step::Event(kind, data) => {
+            StreamStep::Event(kind, data) => {
                 let event = format!("event: {kind}\ndata: {data}\n\n");
                 if !send(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()) {
                     return;
                 }
             }
-            Step::Gate(gate) => gates.wait(gate),
-            Step::Cut => return,
+            StreamStep::Gate(gate) => gates.wait(gate),
+            StreamStep::Cut => return,
         }
     }
     send(b"0\r\n\r\n");

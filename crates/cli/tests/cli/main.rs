@@ -14,9 +14,6 @@ mod backup;
 #[cfg(unix)]
 #[cfg(test)]
 mod calls;
-#[cfg(unix)]
-#[cfg(test)]
-mod changes;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod chat;
@@ -26,6 +23,9 @@ mod conversations;
 #[cfg(unix)]
 #[cfg(test)]
 mod device;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod device_prompts;
 #[cfg(test)]
 mod loopback;
 #[cfg(unix)]
@@ -39,7 +39,7 @@ mod mcp_servers;
 mod models;
 #[cfg(unix)]
 #[cfg(test)]
-mod own;
+mod own_tools;
 #[cfg(unix)]
 #[cfg(test)]
 mod policy;
@@ -51,8 +51,8 @@ mod support;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod terminal;
+#[cfg(unix)]
+#[cfg(test)]
+mod tool_changes;
 #[cfg(test)]
 mod usage;
-#[cfg(target_os = "linux")]
-#[cfg(test)]
-mod waiting;

@@ -5,30 +5,30 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Folder, Running, mode};
+use crate::support::{CliHarness, CommandOutput, RunningProcess, file_mode};
 
-struct Home {
-    folder: Folder,
-    _gateway: Running,
+struct InstallHarness {
+    folder: CliHarness,
+    _gateway: RunningProcess,
 }
 
-impl Home {
+impl InstallHarness {
     fn new() -> Self {
-        let folder = Folder::new();
-        let gateway = folder.serve_bare(&[]);
-        std::fs::create_dir_all(folder.beside("home")).unwrap();
+        let folder = CliHarness::new();
+        let gateway = folder.serve_without_event(&[]);
+        std::fs::create_dir_all(folder.sibling_path("home")).unwrap();
         Self { _gateway: gateway, folder }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.folder.command(arguments);
-        command.env("HOME", self.folder.beside("home"));
+        command.env("HOME", self.folder.sibling_path("home"));
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    fn run(&self, arguments: &[&str]) -> CommandOutput {
         let output = self.command(arguments).output().unwrap();
-        Ended {
+        CommandOutput {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -36,7 +36,7 @@ impl Home {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.beside("home").join(name)
+        self.folder.sibling_path("home").join(name)
     }
 
     fn read(&self, name: &str) -> String {
@@ -51,7 +51,7 @@ impl Home {
 
     fn token(&self, client: &str) -> String {
         let file = self.folder.file("mcp-clients").join(format!("{client}.token"));
-        assert_eq!(mode(&file), 0o600);
+        assert_eq!(file_mode(&file), 0o600);
         std::fs::read_to_string(file).unwrap().trim().to_owned()
     }
 
@@ -64,7 +64,7 @@ impl Home {
     }
 }
 
-fn args(home: &Home, client: &str, more: &[&str]) -> Value {
+fn args(home: &InstallHarness, client: &str, more: &[&str]) -> Value {
     let data = home.folder.path();
     let mut args = vec!["mcp", "--client", client];
     args.extend(more);
@@ -74,10 +74,10 @@ fn args(home: &Home, client: &str, more: &[&str]) -> Value {
 
 #[test]
 fn a_client_gets_an_entry_and_a_token_of_its_own() {
-    let home = Home::new();
+    let home = InstallHarness::new();
     let text = "{\n\t// what I want\n\t\"editor.x\": 1.0,\n\t\"mcpServers\": {\n\t\t\"mine\": {\"command\": \"x\"},\n\t},\n}\n";
     home.write(".cursor/mcp.json", text);
-    let ended = home.run(&["mcp", "install", "--client", "cursor", "--yes"]).done();
+    let ended = home.run(&["mcp", "install", "--client", "cursor", "--yes"]).assert_success();
     assert!(ended.stdout.contains("+\t\t\"toolway\": {"), "the change is shown: {ended:?}");
     let after = home.read(".cursor/mcp.json");
     assert!(after.starts_with(text.split_once("\t},\n}").unwrap().0), "{after}");
@@ -95,27 +95,27 @@ fn a_client_gets_an_entry_and_a_token_of_its_own() {
     assert_eq!(beside.len(), 2, "{beside:?}");
     // Again changes nothing.
     let token = home.token("cursor");
-    let again = home.run(&["--json", "mcp", "install", "--client", "cursor"]).done().json();
+    let again = home.run(&["--json", "mcp", "install", "--client", "cursor"]).assert_success().json();
     assert_eq!((&again["changed"], &again["token"]), (&json!(false), &json!("kept")));
     assert_eq!(home.token("cursor"), token);
     assert_eq!(home.read(".cursor/mcp.json"), after);
     // Another token takes the old one back.
-    home.run(&["mcp", "install", "--client", "cursor", "--new-token", "--yes"]).done();
+    home.run(&["mcp", "install", "--client", "cursor", "--new-token", "--yes"]).assert_success();
     assert_ne!(home.token("cursor"), token);
     assert_eq!(home.labels(), ["MCP: cursor"]);
     // Taken out again, the file is what it was.
-    home.run(&["mcp", "install", "--client", "cursor", "--remove", "--yes"]).done();
+    home.run(&["mcp", "install", "--client", "cursor", "--remove", "--yes"]).assert_success();
     assert_eq!(home.read(".cursor/mcp.json"), text);
     assert_eq!(home.labels(), Vec::<String>::new());
     assert!(!home.folder.file("mcp-clients/cursor.token").exists());
     home.run(&["mcp", "install", "--client", "cursor", "--remove", "--yes"])
-        .failed(1, "does not use this gateway");
+        .assert_failure(1, "does not use this gateway");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn each_client_s_file_has_its_own_place_and_form() {
-    let home = Home::new();
+    let home = InstallHarness::new();
     for (client, file, table) in [
         ("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
         ("claude-code", ".claude.json", "mcpServers"),
@@ -124,7 +124,7 @@ fn each_client_s_file_has_its_own_place_and_form() {
     ] {
         let limits = ["--read-only", "--only", "laptop/*"];
         let command = ["mcp", "install", "--client", client, "--yes"];
-        home.run(&[&command[..], &limits].concat()).done();
+        home.run(&[&command[..], &limits].concat()).assert_success();
         let written: Value = serde_json::from_str(&home.read(file)).unwrap();
         let entry = &written[table]["toolway"];
         let data = home.folder.path();
@@ -141,17 +141,17 @@ fn each_client_s_file_has_its_own_place_and_form() {
         assert_eq!(entry["args"], json!(expected));
         let is_typed = matches!(client, "claude-code" | "vscode");
         assert_eq!(entry.get("type"), is_typed.then(|| json!("stdio")).as_ref(), "{client}");
-        assert_eq!(mode(&home.file(file)), 0o600);
+        assert_eq!(file_mode(&home.file(file)), 0o600);
     }
     assert_eq!(home.labels().len(), 4);
 }
 
 #[test]
 fn nobody_s_file_is_changed_without_their_yes_or_in_a_way_that_could_break_it() {
-    let home = Home::new();
+    let home = InstallHarness::new();
     let install = ["mcp", "install", "--client", "claude-code"];
     home.write(".claude.json", "{\"a\": 1}");
-    let asked = home.run(&install).failed(2, "Write this into");
+    let asked = home.run(&install).assert_failure(2, "Write this into");
     assert!(asked.stdout.contains("toolway"), "{asked:?}");
     assert_eq!(home.read(".claude.json"), "{\"a\": 1}");
     assert_eq!(home.labels(), Vec::<String>::new(), "no token before they said yes");
@@ -159,32 +159,33 @@ fn nobody_s_file_is_changed_without_their_yes_or_in_a_way_that_could_break_it() 
         [("{", "it is not JSON"), ("[]", "no JSON object"), ("{\"mcpServers\": 1}", "is no object")]
     {
         home.write(".claude.json", text);
-        home.run(&[&install[..], &["--yes"]].concat()).failed(1, words);
+        home.run(&[&install[..], &["--yes"]].concat()).assert_failure(1, words);
         assert_eq!(home.read(".claude.json"), text);
     }
-    home.run(&["mcp", "install", "--client", "notepad", "--yes"]).failed(2, "not known here");
-    home.run(&["mcp", "install", "--client", "../x", "--print"]).failed(2, "can't be a client's name");
+    home.run(&["mcp", "install", "--client", "notepad", "--yes"]).assert_failure(2, "not known here");
+    home.run(&["mcp", "install", "--client", "../x", "--print"])
+        .assert_failure(2, "can't be a client's name");
 }
 
 #[cfg(unix)]
 #[test]
 fn links_are_followed_and_permissions_kept() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::new();
+    let home = InstallHarness::new();
     home.write("dotfiles/mcp.json", "{}\n");
     std::fs::set_permissions(home.file("dotfiles/mcp.json"), PermissionsExt::from_mode(0o644)).unwrap();
     std::fs::create_dir_all(home.file(".cursor")).unwrap();
     std::os::unix::fs::symlink(home.file("dotfiles/mcp.json"), home.file(".cursor/mcp.json")).unwrap();
-    home.run(&["mcp", "install", "--client", "cursor", "--yes"]).done();
+    home.run(&["mcp", "install", "--client", "cursor", "--yes"]).assert_success();
     assert!(std::fs::symlink_metadata(home.file(".cursor/mcp.json")).unwrap().is_symlink());
     assert!(home.read("dotfiles/mcp.json").contains("toolway"));
-    assert_eq!(mode(&home.file("dotfiles/mcp.json")), 0o644);
+    assert_eq!(file_mode(&home.file("dotfiles/mcp.json")), 0o644);
 }
 
 #[test]
 fn any_other_client_is_shown_what_it_needs() {
-    let home = Home::new();
-    let ended = home.run(&["mcp", "install", "--client", "zed", "--print"]).done();
+    let home = InstallHarness::new();
+    let ended = home.run(&["mcp", "install", "--client", "zed", "--print"]).assert_success();
     let shown: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(shown["mcpServers"]["toolway"]["args"], args(&home, "zed", &[]));
     assert!(ended.stderr.contains("mcp --client zed"), "{ended:?}");
@@ -196,7 +197,7 @@ fn any_other_client_is_shown_what_it_needs() {
         ".cursor/mcp.json",
         r#"{"mcpServers": {"toolway": {"env": {"A": "b"}, "url": "http://old"}}}"#,
     );
-    home.run(&["mcp", "install", "--client", "cursor", "--yes"]).done();
+    home.run(&["mcp", "install", "--client", "cursor", "--yes"]).assert_success();
     let written: Value = serde_json::from_str(&home.read(".cursor/mcp.json")).unwrap();
     let entry = &written["mcpServers"]["toolway"];
     assert_eq!((&entry["env"], entry.get("url")), (&json!({"A": "b"}), None));

@@ -1,21 +1,21 @@
 //! MCP servers in their file: added, listed, imported and removed, with and without a gateway.
 
 use serde_json::{Value, json};
-use toolway_fake_mcp::{FakeMcp, Options};
+use toolway_fake_mcp::{FakeMcp, FakeMcpOptions};
 
-use crate::support::{Folder, mode};
+use crate::support::{CliHarness, file_mode};
 
-fn file(folder: &Folder) -> String {
+fn file(folder: &CliHarness) -> String {
     std::fs::read_to_string(folder.file("mcp.toml")).unwrap_or_default()
 }
 
-fn secret(folder: &Folder, name: &str) -> Option<String> {
+fn secret(folder: &CliHarness, name: &str) -> Option<String> {
     std::fs::read_to_string(folder.file("secrets").join(name)).ok()
 }
 
 #[test]
 fn a_program_is_added_with_its_arguments_as_they_are() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let add = [
         "mcp",
         "add",
@@ -30,36 +30,36 @@ fn a_program_is_added_with_its_arguments_as_they_are() {
         "--env",
         "x",
     ];
-    let ended = folder.run(add).done();
+    let ended = folder.run(add).assert_success();
     assert!(ended.stdout.starts_with("time is an MCP server now, in "), "{ended:?}");
     assert!(ended.stderr.contains("--env is given to the program"), "{ended:?}");
     assert!(ended.stderr.contains("toolway mcp test time"), "{ended:?}");
-    assert_eq!(mode(&folder.file("mcp.toml")), 0o600);
+    assert_eq!(file_mode(&folder.file("mcp.toml")), 0o600);
     let expected = "[servers.time]\ncommand = \"uvx\"\nargs = [\"-y\", \"server\", \"--env\", \"x\"]\nenv = { LOG = \
                     \"debug\" }\nsampling = true\n";
     assert!(file(&folder).ends_with(expected), "{}", file(&folder));
     let listed = folder.json(&["mcp", "list"]);
     assert_eq!(listed["servers"][0]["name"], "time");
     assert_eq!(listed["servers"][0]["definition"]["env"], json!({"LOG": "[hidden]"}));
-    let shown = folder.run(["mcp", "list"]).done();
+    let shown = folder.run(["mcp", "list"]).assert_success();
     assert!(shown.stdout.contains("uvx -y server --env x"), "{shown:?}");
 }
 
 #[test]
 fn what_looks_like_a_secret_is_kept_apart_and_goes_with_its_server() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let add = ["mcp", "add", "hub", "--env", "GITHUB_TOKEN=ghp_123", "--command", "npx", "server"];
-    let ended = folder.run(add).done();
+    let ended = folder.run(add).assert_success();
     assert!(ended.stderr.contains("others on this computer could see it"), "{ended:?}");
     assert_eq!(secret(&folder, "mcp-hub-GITHUB_TOKEN").as_deref(), Some("ghp_123"));
     assert!(file(&folder).contains("GITHUB_TOKEN = \"secret:mcp-hub-GITHUB_TOKEN\""));
     assert!(!file(&folder).contains("ghp_123"));
     // Read from standard input, whatever it is called.
     let add = ["mcp", "add", "web", "--header", "X-Team", "--url", "http://127.0.0.1:9/mcp"];
-    folder.run_with_input(&add, "blue\n").done();
+    folder.run_with_input(&add, "blue\n").assert_success();
     assert_eq!(secret(&folder, "mcp-web-X-Team").as_deref(), Some("blue"));
     let two = ["mcp", "add", "w2", "--header", "A", "--header", "B", "--url", "http://127.0.0.1:9/mcp"];
-    folder.run_with_input(&two, "x").failed(2, "only one value");
+    folder.run_with_input(&two, "x").assert_failure(2, "only one value");
     let removed = folder.json(&["mcp", "remove", "hub"]);
     assert_eq!(removed["secrets_removed"], json!(["mcp-hub-GITHUB_TOKEN"]));
     assert_eq!(secret(&folder, "mcp-hub-GITHUB_TOKEN"), None);
@@ -68,25 +68,29 @@ fn what_looks_like_a_secret_is_kept_apart_and_goes_with_its_server() {
 
 #[test]
 fn what_can_not_stand_is_refused_and_nothing_changes() {
-    let folder = Folder::new();
-    folder.run(["mcp", "add", "one", "--command", "a"]).done();
+    let folder = CliHarness::new();
+    folder.run(["mcp", "add", "one", "--command", "a"]).assert_success();
     let before = file(&folder);
-    folder.run(["mcp", "add", "one", "--command", "b"]).failed(1, "there is an MCP server one already");
-    folder.run(["mcp", "add", "own", "--command", "b"]).failed(2, "kept for Toolway itself");
-    folder.run(["mcp", "add", "No!", "--command", "b"]).failed(2, "can't be a server's name");
-    folder.run(["mcp", "add", "two", "--url", "ftp://x.example"]).failed(2, "no way to reach an MCP server");
+    folder
+        .run(["mcp", "add", "one", "--command", "b"])
+        .assert_failure(1, "there is an MCP server one already");
+    folder.run(["mcp", "add", "own", "--command", "b"]).assert_failure(2, "kept for Toolway itself");
+    folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "can't be a server's name");
+    folder
+        .run(["mcp", "add", "two", "--url", "ftp://x.example"])
+        .assert_failure(2, "no way to reach an MCP server");
     let reserved = ["mcp", "add", "two", "--url", "https://x.example", "--header", "Host:x"];
-    folder.run(reserved).failed(2, "the protocol sets this header itself");
+    folder.run(reserved).assert_failure(2, "the protocol sets this header itself");
     assert_eq!(folder.run(["mcp", "add", "two"]).code, 2);
     assert_eq!(folder.run(["mcp", "add", "two", "--command", "a", "--url", "https://x.example"]).code, 2);
-    folder.run(["mcp", "remove", "two"]).failed(1, "there is no MCP server \"two\"");
-    folder.run(["mcp", "test", "two"]).failed(1, "there is no MCP server \"two\"");
+    folder.run(["mcp", "remove", "two"]).assert_failure(1, "there is no MCP server \"two\"");
+    folder.run(["mcp", "test", "two"]).assert_failure(1, "there is no MCP server \"two\"");
     assert_eq!(file(&folder), before);
-    folder.run(["mcp", "add", "one", "--replace", "--command", "b"]).done();
+    folder.run(["mcp", "add", "one", "--replace", "--command", "b"]).assert_success();
     assert!(file(&folder).contains("command = \"b\""));
     std::fs::write(folder.file("mcp.toml"), "[servers.a]\ncomand = \"x\"\n").unwrap();
-    folder.run(["mcp", "list"]).failed(1, "mcp.toml:2");
-    folder.run(["mcp", "add", "b", "--command", "x"]).failed(1, "mcp.toml:2");
+    folder.run(["mcp", "list"]).assert_failure(1, "mcp.toml:2");
+    folder.run(["mcp", "add", "b", "--command", "x"]).assert_failure(1, "mcp.toml:2");
     let found = folder.run(["doctor", "--json"]).json();
     let is_said = |it: &Value| it["about"] == "mcp servers" && it["state"] == "wrong";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
@@ -94,22 +98,22 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
 
 #[test]
 fn what_stands_in_the_settings_is_changed_there() {
-    let folder = Folder::new();
-    folder.settings("[mcp.servers.clock]\ncommand = \"uvx\"\nenv = { API_KEY = \"k-123\" }\n");
+    let folder = CliHarness::new();
+    folder.write_settings("[mcp.servers.clock]\ncommand = \"uvx\"\nenv = { API_KEY = \"k-123\" }\n");
     let listed = folder.json(&["mcp", "list"]);
     assert_eq!(listed["servers"][0]["name"], "clock");
-    folder.run(["mcp", "remove", "clock"]).failed(1, "toolway.toml:2");
-    folder.run(["mcp", "add", "clock", "--replace", "--command", "x"]).failed(1, "toolway.toml:2");
-    let shown = folder.run(["config", "show"]).done();
+    folder.run(["mcp", "remove", "clock"]).assert_failure(1, "toolway.toml:2");
+    folder.run(["mcp", "add", "clock", "--replace", "--command", "x"]).assert_failure(1, "toolway.toml:2");
+    let shown = folder.run(["config", "show"]).assert_success();
     assert!(!shown.stdout.contains("k-123") && shown.stdout.contains("uvx"), "{shown:?}");
-    folder.settings("[mcp.servers.clock]\nurl = \"nonsense\"\n");
-    folder.run(["config", "check"]).failed(1, "mcp.servers.clock.url");
+    folder.write_settings("[mcp.servers.clock]\nurl = \"nonsense\"\n");
+    folder.run(["config", "check"]).assert_failure(1, "mcp.servers.clock.url");
 }
 
 #[test]
 fn another_program_s_servers_are_taken_over() {
-    let folder = Folder::new();
-    let theirs = folder.beside("claude_desktop_config.json");
+    let folder = CliHarness::new();
+    let theirs = folder.sibling_path("claude_desktop_config.json");
     let text = r#"{"mcpServers": {
         "GitHub": {"command": "npx", "args": ["hub"], "env": {"GITHUB_TOKEN": "ghp_456"}},
         "Broken": {"command": "${workspaceFolder}/x"},
@@ -120,7 +124,7 @@ fn another_program_s_servers_are_taken_over() {
     let dry = folder.json(&["mcp", "import", path, "--dry-run"]);
     assert!(!folder.file("mcp.toml").exists());
     assert!(!dry.to_string().contains("ghp_456"));
-    let ended = folder.run(["mcp", "import", path]).done();
+    let ended = folder.run(["mcp", "import", path]).assert_success();
     assert!(ended.stdout.contains("GitHub is added as github: npx hub"), "{ended:?}");
     assert!(
         ended.stdout.contains("env.GITHUB_TOKEN is kept as the secret mcp-github-GITHUB_TOKEN"),
@@ -129,19 +133,19 @@ fn another_program_s_servers_are_taken_over() {
     assert!(ended.stdout.contains("Broken: not added: "), "{ended:?}");
     assert!(ended.stdout.contains("self: not added: it is Toolway itself"), "{ended:?}");
     assert_eq!(secret(&folder, "mcp-github-GITHUB_TOKEN").as_deref(), Some("ghp_456"));
-    assert_eq!(mode(&folder.file("secrets").join("mcp-github-GITHUB_TOKEN")), 0o600);
-    let again = folder.run(["mcp", "import", path]).done();
+    assert_eq!(file_mode(&folder.file("secrets").join("mcp-github-GITHUB_TOKEN")), 0o600);
+    let again = folder.run(["mcp", "import", path]).assert_success();
     assert!(again.stdout.contains("GitHub: not added: it is here already"), "{again:?}");
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), text, "their file is theirs");
     std::fs::write(&theirs, "{}").unwrap();
-    folder.run(["mcp", "import", path]).failed(1, "no \"mcpServers\"");
-    folder.run(["mcp", "import", "/nowhere"]).failed(1, "there is no file");
+    folder.run(["mcp", "import", path]).assert_failure(1, "no \"mcpServers\"");
+    folder.run(["mcp", "import", "/nowhere"]).assert_failure(1, "there is no file");
 }
 
 #[test]
 fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
-    let folder = Folder::new();
-    let _gateway = folder.serve_bare(&[]);
+    let folder = CliHarness::new();
+    let _gateway = folder.serve_without_event(&[]);
     let added = folder.json(&["mcp", "add", "off", "--command", "/nowhere/at-all"]);
     assert_eq!(added["gateway"], "reloaded");
     assert_eq!(added["status"]["state"], "failed", "{added}");
@@ -149,20 +153,20 @@ fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
     assert_eq!(listed["servers"][0]["name"], "off");
     assert_eq!(listed["servers"][0]["origin"]["kind"], "file");
     assert_eq!(listed["servers"][0]["definition"]["command"], "/nowhere/at-all");
-    let tried = folder.run(["mcp", "test", "off"]).failed(1, "off can't be used");
+    let tried = folder.run(["mcp", "test", "off"]).assert_failure(1, "off can't be used");
     assert!(tried.stdout.contains("✗ off"), "{tried:?}");
     let found = folder.run(["doctor", "--json"]).json();
     let is_said = |it: &Value| it["about"] == "mcp servers" && it["state"] == "warning";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
-    folder.run(["mcp", "remove", "off"]).done();
+    folder.run(["mcp", "remove", "off"]).assert_success();
     assert_eq!(folder.json(&["mcp", "list"])["servers"], json!([]));
 }
 
 #[test]
 fn one_is_tried_without_a_gateway() {
-    let folder = Folder::new();
-    folder.run(["mcp", "add", "off", "--command", "/nowhere/at-all"]).done();
-    let tried = folder.run(["mcp", "test"]).failed(1, "off can't be used");
+    let folder = CliHarness::new();
+    folder.run(["mcp", "add", "off", "--command", "/nowhere/at-all"]).assert_success();
+    let tried = folder.run(["mcp", "test"]).assert_failure(1, "off can't be used");
     assert!(tried.stderr.contains("no gateway runs"), "{tried:?}");
     assert!(tried.stdout.contains("✗ off  /nowhere/at-all"), "{tried:?}");
     let tried = folder.run(["--json", "mcp", "test", "off"]);
@@ -173,11 +177,11 @@ fn one_is_tried_without_a_gateway() {
 #[test]
 fn one_that_works_says_what_it_offers() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let fake = runtime.block_on(FakeMcp::start(Options::default()));
-    let folder = Folder::new();
-    folder.run(["mcp", "add", "fake", "--url", &fake.url()]).done();
+    let fake = runtime.block_on(FakeMcp::start(FakeMcpOptions::default()));
+    let folder = CliHarness::new();
+    folder.run(["mcp", "add", "fake", "--url", &fake.url()]).assert_success();
     // From here, without a gateway.
-    let alone = folder.run(["--json", "mcp", "test", "fake"]).done().json();
+    let alone = folder.run(["--json", "mcp", "test", "fake"]).assert_success().json();
     let status = &alone["servers"][0]["status"];
     assert_eq!(
         (&status["state"], &status["transport"]),
@@ -187,13 +191,13 @@ fn one_that_works_says_what_it_offers() {
     let tools = status["tools"].as_u64().unwrap();
     assert!(tools > 0);
     // Through a gateway.
-    let _gateway = folder.serve_bare(&[]);
-    let tried = folder.run(["mcp", "test"]).done();
+    let _gateway = folder.serve_without_event(&[]);
+    let tried = folder.run(["mcp", "test"]).assert_success();
     assert!(tried.stdout.contains(&format!("{tools} tools")), "{tried:?}");
-    let added = folder.run(["mcp", "add", "again", "--url", &fake.url()]).done();
+    let added = folder.run(["mcp", "add", "again", "--url", &fake.url()]).assert_success();
     assert!(added.stdout.contains("✓ again"), "{added:?}");
     assert!(added.stderr.contains("toolway tools list"), "{added:?}");
-    let listed = folder.run(["mcp", "list"]).done();
+    let listed = folder.run(["mcp", "list"]).assert_success();
     assert_eq!(listed.stdout.matches("connected").count(), 2, "{listed:?}");
     let tools = folder.json(&["tools", "list"]);
     assert!(tools.to_string().contains("again__"), "{tools}");

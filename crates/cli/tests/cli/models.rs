@@ -2,21 +2,21 @@
 
 use serde_json::json;
 
-use crate::support::{Folder, mode};
+use crate::support::{CliHarness, file_mode};
 
 const KEY: &str = "sk-a-key-that-nobody-may-see";
 
-fn file(folder: &Folder) -> String {
+fn file(folder: &CliHarness) -> String {
     std::fs::read_to_string(folder.file("models.toml")).unwrap()
 }
 
 #[test]
 fn a_preset_is_added_by_its_name() {
-    let folder = Folder::new();
-    let ended = folder.run(["models", "add", "groq", "--model", "small"]).done();
+    let folder = CliHarness::new();
+    let ended = folder.run(["models", "add", "groq", "--model", "small"]).assert_success();
     assert!(ended.stdout.starts_with("groq is a model provider now"), "{ended:?}");
     assert!(ended.stderr.contains("GROQ_API_KEY"), "{ended:?}");
-    assert_eq!(mode(&folder.file("models.toml")), 0o600);
+    assert_eq!(file_mode(&folder.file("models.toml")), 0o600);
     assert!(
         file(&folder).contains("[[model]]\nname = \"groq\"\npreset = \"groq\"\nmodel = \"small\"\n"),
         "{}",
@@ -25,7 +25,7 @@ fn a_preset_is_added_by_its_name() {
     // Under another name, and somewhere else.
     folder
         .run(["models", "add", "home", "--preset", "ollama", "--base-url", "http://192.168.1.5:11434/v1"])
-        .done();
+        .assert_success();
     let listed = folder.json(&["models", "list"]);
     let names: Vec<_> = listed["models"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["groq", "home"]);
@@ -35,24 +35,26 @@ fn a_preset_is_added_by_its_name() {
 
 #[test]
 fn what_can_not_stand_is_refused_and_nothing_changes() {
-    let folder = Folder::new();
-    folder.run(["models", "add", "groq"]).done();
+    let folder = CliHarness::new();
+    folder.run(["models", "add", "groq"]).assert_success();
     let before = file(&folder);
-    folder.run(["models", "add", "groq"]).failed(1, "there is a model provider groq already");
-    folder.run(["models", "add", "mine"]).failed(2, "\"mine\" is no preset");
-    folder.run(["models", "add", "mine", "--preset", "grok"]).failed(2, "there is no preset \"grok\"");
-    folder.run(["models", "add", "mine", "--kind", "other"]).failed(2, "other");
-    folder.run(["models", "add", "Mine!", "--preset", "groq"]).failed(1, "models.toml:");
-    folder.run(["models", "add", "mine", "--kind", "compatible"]).failed(1, "models.toml:");
+    folder.run(["models", "add", "groq"]).assert_failure(1, "there is a model provider groq already");
+    folder.run(["models", "add", "mine"]).assert_failure(2, "\"mine\" is no preset");
+    folder
+        .run(["models", "add", "mine", "--preset", "grok"])
+        .assert_failure(2, "there is no preset \"grok\"");
+    folder.run(["models", "add", "mine", "--kind", "other"]).assert_failure(2, "other");
+    folder.run(["models", "add", "Mine!", "--preset", "groq"]).assert_failure(1, "models.toml:");
+    folder.run(["models", "add", "mine", "--kind", "compatible"]).assert_failure(1, "models.toml:");
     let header = ["models", "add", "mine", "--preset", "groq", "--header", "Authorization=Bearer sk-1"];
-    let refused = folder.run(header).failed(2, "a key is no argument");
+    let refused = folder.run(header).assert_failure(2, "a key is no argument");
     assert!(!refused.stderr.contains("sk-1"), "{refused:?}");
-    folder.run(["models", "remove", "mine"]).failed(1, "there is no model provider \"mine\"");
+    folder.run(["models", "remove", "mine"]).assert_failure(1, "there is no model provider \"mine\"");
     assert_eq!(file(&folder), before);
     // A file that is broken is not made worse.
     std::fs::write(folder.file("models.toml"), "[[model]\n").unwrap();
-    folder.run(["models", "add", "mine", "--preset", "groq"]).failed(1, "can't be changed");
-    folder.run(["models", "list"]).failed(1, "models.toml:1");
+    folder.run(["models", "add", "mine", "--preset", "groq"]).assert_failure(1, "can't be changed");
+    folder.run(["models", "list"]).assert_failure(1, "models.toml:1");
     let found = folder.run(["doctor", "--json"]).json();
     let is_said = |it: &serde_json::Value| it["about"] == "models" && it["state"] == "wrong";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
@@ -61,12 +63,12 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
 
 #[test]
 fn a_key_from_standard_input_is_kept_and_never_shown() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let add = ["models", "add", "work", "--kind", "anthropic", "--key-stdin"];
-    let ended = folder.run_with_input(&add, &format!("{KEY}\n")).done();
+    let ended = folder.run_with_input(&add, &format!("{KEY}\n")).assert_success();
     let kept = folder.file("secrets/model-work");
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), KEY);
-    assert_eq!(mode(&kept), 0o600);
+    assert_eq!(file_mode(&kept), 0o600);
     let mut shown = format!("{ended:?}{}", file(&folder));
     assert!(file(&folder).contains("key = { secret = \"model-work\" }"), "{}", file(&folder));
     shown.push_str(&format!("{:?}", folder.run(["models", "list"])));
@@ -75,31 +77,31 @@ fn a_key_from_standard_input_is_kept_and_never_shown() {
     assert!(!shown.contains("sk-a-key"), "{shown}");
     assert_eq!(folder.json(&["models", "list"])["models"][0]["key"]["present"], true);
 
-    let ended = folder.run(["models", "remove", "work"]).done();
+    let ended = folder.run(["models", "remove", "work"]).assert_success();
     assert!(ended.stderr.contains("its key, which was kept here, is removed too"), "{ended:?}");
     assert!(!kept.exists());
     // Nothing is kept for what is refused, and nothing is added without the key that it needs.
     folder
         .run_with_input(&["models", "add", "Work", "--kind", "anthropic", "--key-stdin"], KEY)
-        .failed(1, "models.toml");
+        .assert_failure(1, "models.toml");
     assert!(!folder.file("secrets/model-Work").exists());
-    folder.run_with_input(&add, "\n").failed(1, "the secret is empty");
+    folder.run_with_input(&add, "\n").assert_failure(1, "the secret is empty");
     assert!(!file(&folder).contains("work"), "{}", file(&folder));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn without_a_keyring_a_file_for_the_owner_alone_is_used() {
-    let folder = Folder::new();
-    let ended = folder.run_with_input(&["models", "add", "anthropic", "--key-keyring"], KEY).done();
+    let folder = CliHarness::new();
+    let ended = folder.run_with_input(&["models", "add", "anthropic", "--key-keyring"], KEY).assert_success();
     assert!(ended.stderr.contains("no keyring"), "{ended:?}");
     assert_eq!(std::fs::read_to_string(folder.file("secrets/model-anthropic")).unwrap(), KEY);
 }
 
 #[test]
 fn what_the_owner_wrote_stays() {
-    let folder = Folder::new();
-    folder.run(["models", "add", "groq"]).done();
+    let folder = CliHarness::new();
+    folder.run(["models", "add", "groq"]).assert_success();
     let own = "# mine\n[[model]]\nname = 'a'  # first\npreset = \"ollama\"\n\n[model.models.\"x\"]\nmax_tools = 5\n";
     std::fs::write(folder.file("models.toml"), own).unwrap();
     let headers = ["--header", "X-Title=toolway", "--header", "X-Two=2"];
@@ -114,7 +116,7 @@ fn what_the_owner_wrote_stays() {
         "--key-env",
         "B_KEY",
     ];
-    folder.run(add.iter().chain(&headers)).done();
+    folder.run(add.iter().chain(&headers)).assert_success();
     assert_eq!(
         file(&folder),
         format!(
@@ -122,20 +124,20 @@ fn what_the_owner_wrote_stays() {
              \"B_KEY\" }}\nheaders = {{ X-Title = \"toolway\", X-Two = \"2\" }}\n"
         )
     );
-    folder.run(["models", "add", "b", "--preset", "groq", "--replace", "--first"]).done();
+    folder.run(["models", "add", "b", "--preset", "groq", "--replace", "--first"]).assert_success();
     assert!(
         file(&folder).starts_with("[[model]]\nname = \"b\"\npreset = \"groq\"\n\n# mine\n[[model]]\n"),
         "{}",
         file(&folder)
     );
-    folder.run(["models", "remove", "b"]).done();
+    folder.run(["models", "remove", "b"]).assert_success();
     assert!(file(&folder).contains("# mine\n[[model]]\nname = 'a'  # first\n"), "{}", file(&folder));
     assert!(file(&folder).contains("max_tools = 5\n"));
 }
 
 #[test]
 fn presets_say_where_they_are_from() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let presets = folder.json(&["models", "presets"]);
     let names: Vec<_> =
         presets["presets"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -143,17 +145,17 @@ fn presets_say_where_they_are_from() {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(presets["presets"][0]["looked_at"].as_str().unwrap().starts_with("20"));
-    let shown = folder.run(["models", "presets"]).done();
+    let shown = folder.run(["models", "presets"]).assert_success();
     assert!(shown.stdout.contains("OPENAI_API_KEY") && shown.stderr.contains("as of"), "{shown:?}");
 }
 
 #[test]
 fn prices_are_imported_with_where_they_are_from() {
-    let folder = Folder::new();
-    let ended = folder.run(["prices", "list"]).done();
+    let folder = CliHarness::new();
+    let ended = folder.run(["prices", "list"]).assert_success();
     assert!(ended.stderr.contains("no price is known"), "none is invented: {ended:?}");
     // The form of LiteLLM's file.
-    let theirs = folder.beside("prices.json");
+    let theirs = folder.sibling_path("prices.json");
     std::fs::write(
         &theirs,
         json!({"gpt-x": {
@@ -180,13 +182,13 @@ fn prices_are_imported_with_where_they_are_from() {
     assert_eq!(price["model"], "openai/gpt-x");
     assert_eq!((price["input"].as_f64(), price["output"].as_f64()), (Some(1.25), Some(10.0)));
     assert_eq!((&price["source"], &price["date"]), (&json!("https://prices.example"), &json!("2026-11-01")));
-    assert_eq!(mode(&folder.file("prices.toml")), 0o600);
+    assert_eq!(file_mode(&folder.file("prices.toml")), 0o600);
     let found = folder.run(["doctor", "--json"]).json();
     assert!(found["findings"].as_array().unwrap().iter().any(|it| it["about"] == "prices"), "{found}");
-    let shown = folder.run(["prices", "list", "--search", "GPT"]).done();
+    let shown = folder.run(["prices", "list", "--search", "GPT"]).assert_success();
     assert!(shown.stdout.contains("openai/gpt-x") && shown.stdout.contains("10.00"), "{shown:?}");
     // What is none changes nothing.
     std::fs::write(&theirs, "{}").unwrap();
-    folder.run(["prices", "import", path]).failed(1, "prices");
+    folder.run(["prices", "import", path]).assert_failure(1, "prices");
     assert_eq!(folder.json(&["prices", "list"])["prices"].as_array().unwrap().len(), 1);
 }

@@ -1,6 +1,6 @@
 //! A gateway in a process of its own, and the commands that ask it.
 
-use crate::support::{Folder, mode, until};
+use crate::support::{CliHarness, file_mode, wait_until};
 use std::io::Write;
 
 use rustix::process::Signal;
@@ -8,60 +8,61 @@ use serde_json::json;
 
 #[test]
 fn serves_says_where_and_stops_when_told() {
-    let folder = Folder::new();
-    let gateway = folder.serve_bare(&[]);
+    let folder = CliHarness::new();
+    let gateway = folder.serve_without_event(&[]);
     let said: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.file("gateway.json")).unwrap()).unwrap();
     assert_eq!(said, json!({"url": gateway.url(), "pid": gateway.pid()}));
     assert_eq!(gateway.ready["data_dir"], json!(folder.path()));
-    assert_eq!(mode(&folder.path()), 0o700);
+    assert_eq!(file_mode(&folder.path()), 0o700);
     for file in ["owner.token", "toolway.db", "gateway.json", "gateway.lock"] {
-        assert_eq!(mode(&folder.file(file)), 0o600, "{file}");
+        assert_eq!(file_mode(&folder.file(file)), 0o600, "{file}");
     }
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
     let (code, log) = gateway.stop();
     assert_eq!(code, 0, "{log}");
     assert!(!folder.file("gateway.json").exists());
     // Also where it starts again on what is there.
-    let (code, log) = folder.serve_bare(&[]).stop();
+    let (code, log) = folder.serve_without_event(&[]).stop();
     assert_eq!(code, 0, "{log}");
 }
 
 #[test]
 fn a_second_gateway_on_one_folder_is_refused_and_told_of_the_first() {
-    let folder = Folder::new();
-    let first = folder.serve_bare(&[]);
-    let second = folder.run(["serve", "--listen", "127.0.0.1:0"]).failed(1, "a gateway already runs on");
+    let folder = CliHarness::new();
+    let first = folder.serve_without_event(&[]);
+    let second =
+        folder.run(["serve", "--listen", "127.0.0.1:0"]).assert_failure(1, "a gateway already runs on");
     assert!(second.stderr.contains(&format!("process {}, at {}", first.pid(), first.url())), "{second:#?}");
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]), "the first is not disturbed");
     first.signal(Signal::KILL);
-    first.end();
-    folder.run(["tools", "list"]).failed(1, "no gateway is running on");
-    folder.serve_bare(&[]).stop();
+    first.wait_for_exit();
+    folder.run(["tools", "list"]).assert_failure(1, "no gateway is running on");
+    folder.serve_without_event(&[]).stop();
 }
 
 #[test]
 fn an_address_in_use_is_said() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let ended = folder.run(["serve", "--listen", &address]).failed(1, "can't listen on");
+    let ended = folder.run(["serve", "--listen", &address]).assert_failure(1, "can't listen on");
     assert!(ended.stderr.contains("another program listens there"), "{ended:#?}");
     assert!(!folder.file("gateway.json").exists());
-    folder.settings(&format!("listen = {address:?}\n"));
+    folder.write_settings(&format!("listen = {address:?}\n"));
     let found = folder.run(["doctor"]);
     assert_eq!((found.code, found.stderr.as_str()), (1, "error: one thing is wrong\n"));
     assert!(found.stdout.contains("hint: another program listens there"), "{found:#?}");
     drop(taken);
-    folder.run(["doctor"]).done();
+    folder.run(["doctor"]).assert_success();
 }
 
 #[test]
 fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     folder.serve(&["--no-local-device"]).stop();
-    folder.settings("listen = \"127.0.0.1:0\"\n");
-    folder.run(["doctor"]).done();
+    folder.write_settings("listen = \"127.0.0.1:0\"\n");
+    folder.run(["doctor"]).assert_success();
     let open = |path: &std::path::Path, mode| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -91,9 +92,9 @@ fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
 
 #[test]
 fn settings_are_read_again_on_a_signal_and_compared() {
-    let folder = Folder::new();
-    let gateway = folder.serve_bare(&[]);
-    folder.settings("[limits]\nconnections = 77\n");
+    let folder = CliHarness::new();
+    let gateway = folder.serve_without_event(&[]);
+    folder.write_settings("[limits]\nconnections = 77\n");
     gateway.signal(Signal::HUP);
     // What the signal does is logged; the gateway answers as before.
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
@@ -104,9 +105,9 @@ fn settings_are_read_again_on_a_signal_and_compared() {
 
 #[test]
 fn this_computers_tools_are_listed_called_and_recorded() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let _gateway = folder.serve(&[]);
-    let name = until(|| {
+    let name = wait_until(|| {
         let tools = folder.json(&["tools", "list"]);
         let found = tools["tools"]
             .as_array()?
@@ -114,24 +115,24 @@ fn this_computers_tools_are_listed_called_and_recorded() {
             .find(|it| it["id"].as_str().is_some_and(|id| id.ends_with("/device_info")))?;
         Some(found["name"].as_str()?.to_owned())
     });
-    let called = folder.run(["tools", "call", &name, "{}"]).done();
+    let called = folder.run(["tools", "call", &name, "{}"]).assert_success();
     let result: serde_json::Value = serde_json::from_str(&called.stdout).unwrap();
     assert!(result["kernel"].is_string(), "{result}");
-    assert!(folder.run(["tools", "show", "device_info"]).done().stdout.contains("time limit"));
-    folder.run_with_input(&["tools", "call", "device_info", "-"], "{}").done();
+    assert!(folder.run(["tools", "show", "device_info"]).assert_success().stdout.contains("time limit"));
+    folder.run_with_input(&["tools", "call", "device_info", "-"], "{}").assert_success();
 
     let refused = folder.run(["tools", "call", &name, "{\"surprise\": 1}"]);
-    refused.failed(1, "(invalid_arguments)");
+    refused.assert_failure(1, "(invalid_arguments)");
     let missing = folder.run(["--json", "tools", "call", "nothing"]);
     assert_eq!((missing.code, missing.stderr.as_str()), (1, ""));
     assert_eq!(missing.json()["code"], "tool_not_available");
-    folder.run(["tools", "show", "nothing"]).failed(1, "Tool nothing is not available");
+    folder.run(["tools", "show", "nothing"]).assert_failure(1, "Tool nothing is not available");
 
     let calls = folder.json(&["calls", "list"]);
     let statuses: Vec<_> = calls["calls"].as_array().unwrap().iter().map(|it| it["status"].clone()).collect();
     assert_eq!(statuses, ["error", "error", "success", "success"]);
     let id = calls["calls"][3]["call_id"].as_str().unwrap();
-    let shown = folder.run(["calls", "show", id]).done().stdout;
+    let shown = folder.run(["calls", "show", id]).assert_success().stdout;
     assert!(
         shown.contains(&name) && shown.contains("success") && shown.contains("ago)")
             || shown.contains("(now)"),
@@ -143,25 +144,25 @@ fn this_computers_tools_are_listed_called_and_recorded() {
         1
     );
 
-    let listed = folder.run(["devices", "list"]).done().stdout;
+    let listed = folder.run(["devices", "list"]).assert_success().stdout;
     assert!(listed.contains("online") && listed.contains("last heard"), "{listed}");
     let id = folder.json(&["devices", "list"])["devices"][0]["id"].as_str().unwrap().to_owned();
-    folder.run(["devices", "rename", &id, "Kitchen"]).done();
+    folder.run(["devices", "rename", &id, "Kitchen"]).assert_success();
     assert_eq!(folder.json(&["devices", "list"])["devices"][0]["name"], "Kitchen");
 
     assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
-    folder.run(["doctor"]).done();
+    folder.run(["doctor"]).assert_success();
 }
 
 #[test]
 fn calls_are_printed_as_they_end() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let _gateway = folder.serve(&["--no-local-device"]);
     let tail = folder.start(["--json", "calls", "tail"]);
     // Calls from before it listens are not for it to print.
-    let line = until(|| {
+    let line = wait_until(|| {
         folder.run(["tools", "call", "nothing"]);
-        tail.line(std::time::Duration::from_millis(20))
+        tail.next_line(std::time::Duration::from_millis(20))
     });
     let call: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&call["name"], &call["code"]), (&json!("nothing"), &json!("tool_not_available")));
@@ -169,7 +170,7 @@ fn calls_are_printed_as_they_end() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let mut gateway = folder.serve(&["--no-local-device", "--set", "timeouts.shutdown_s=600"]);
     // Somebody who never goes away keeps the first from being enough.
     let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
@@ -182,18 +183,18 @@ fn a_second_signal_ends_it_at_once() {
     )
     .unwrap();
     gateway.signal(Signal::TERM);
-    gateway.log_says("stopping");
+    gateway.wait_for_log("stopping");
     gateway.signal(Signal::TERM);
-    let (code, said) = gateway.end();
+    let (code, said) = gateway.wait_for_exit();
     assert!(code == 1 && said.contains("stopped at once"), "{code}: {said}");
     assert!(!folder.file("gateway.json").exists());
 }
 
 #[test]
 fn tokens_are_made_listed_and_taken_back() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
-    let made = folder.run(["tokens", "create", "--label", "ci", "--expires", "30d"]).done();
+    let made = folder.run(["tokens", "create", "--label", "ci", "--expires", "30d"]).assert_success();
     let token = made.stdout.trim();
     assert!(token.starts_with("twy_c_") && !token.contains(char::is_whitespace), "{made:#?}");
     let asked = |token: &str| {
@@ -201,43 +202,45 @@ fn tokens_are_made_listed_and_taken_back() {
         command.env("TOOLWAY_TOKEN", token).output().unwrap()
     };
     assert!(asked(token).status.success());
-    let file = folder.beside("token");
+    let file = folder.sibling_path("token");
     std::fs::write(&file, token).unwrap();
-    folder.run(["tools", "list", "--token-file", file.to_str().unwrap()]).done();
-    folder.run(["tokens", "list", "--token-file", file.to_str().unwrap()]).failed(1, "error: ");
+    folder.run(["tools", "list", "--token-file", file.to_str().unwrap()]).assert_success();
+    folder.run(["tokens", "list", "--token-file", file.to_str().unwrap()]).assert_failure(1, "error: ");
 
-    let listed = folder.run(["tokens", "list"]).done().stdout;
+    let listed = folder.run(["tokens", "list"]).assert_success().stdout;
     assert!(listed.contains("ci") && listed.contains("in 30 d") && !listed.contains(token), "{listed}");
     let all = folder.json(&["tokens", "list"]);
     let id = all["tokens"].as_array().unwrap().iter().find(|it| it["label"] == "ci").unwrap()["id"].clone();
-    folder.run(["tokens", "revoke", id.as_str().unwrap()]).done();
+    folder.run(["tokens", "revoke", id.as_str().unwrap()]).assert_success();
     let refused = asked(token);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("hint: the token came from the variable TOOLWAY_TOKEN"), "{said}");
-    folder.run(["tokens", "create", "--expires", "2001-01-01"]).failed(2, "does not lie in the future");
+    folder
+        .run(["tokens", "create", "--expires", "2001-01-01"])
+        .assert_failure(2, "does not lie in the future");
 }
 
 #[test]
 fn the_owners_token_is_replaced() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
     let before = std::fs::read_to_string(folder.file("owner.token")).unwrap();
-    let said = folder.run(["tokens", "rotate-owner"]).done();
+    let said = folder.run(["tokens", "rotate-owner"]).assert_success();
     let after = std::fs::read_to_string(folder.file("owner.token")).unwrap();
     assert_ne!(before, after);
-    assert_eq!(mode(&folder.file("owner.token")), 0o600);
+    assert_eq!(file_mode(&folder.file("owner.token")), 0o600);
     assert!(!said.stdout.contains("twy_"), "it is in the file, not on the screen: {said:#?}");
-    folder.run(["tools", "list"]).done();
-    let old = folder.beside("old.token");
+    folder.run(["tools", "list"]).assert_success();
+    let old = folder.sibling_path("old.token");
     std::fs::write(&old, before).unwrap();
-    folder.run(["tools", "list", "--token-file", old.to_str().unwrap()]).failed(1, "old.token");
+    folder.run(["tools", "list", "--token-file", old.to_str().unwrap()]).assert_failure(1, "old.token");
     // A file that was named is kept up to date as well.
-    let named = folder.beside("named.token");
+    let named = folder.sibling_path("named.token");
     std::fs::write(&named, after).unwrap();
     folder
         .run(["tokens", "rotate-owner", "--gateway", &gateway.url(), "--token-file", named.to_str().unwrap()])
-        .done();
+        .assert_success();
     assert_eq!(
         std::fs::read_to_string(&named).unwrap().trim(),
         std::fs::read_to_string(folder.file("owner.token")).unwrap().trim()
@@ -246,14 +249,14 @@ fn the_owners_token_is_replaced() {
 
 #[test]
 fn with_tls_the_gateways_own_key_is_what_counts() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let gateway = folder.serve(&["--tls", "on", "--no-local-device"]);
     assert!(gateway.url().starts_with("https://127.0.0.1:"), "{}", gateway.url());
-    folder.run(["tools", "list"]).done();
+    folder.run(["tools", "list"]).assert_success();
     let key = gateway.ready["key"].as_str().unwrap().to_owned();
     let asked = |key: &str| {
         let token = folder.file("owner.token");
-        let elsewhere = Folder::new();
+        let elsewhere = CliHarness::new();
         let url = gateway.url();
         elsewhere.run([
             "tools",
@@ -266,14 +269,14 @@ fn with_tls_the_gateways_own_key_is_what_counts() {
             key,
         ])
     };
-    asked(&key).done();
+    asked(&key).assert_success();
     let other = format!("sha256:{}", "0".repeat(64));
-    asked(&other).failed(1, "not sha256:0000");
+    asked(&other).assert_failure(1, "not sha256:0000");
 
     let code = folder.json(&["pair"]);
     assert_eq!(code["key"], json!(key));
     assert_eq!(code["code"].as_str().unwrap().len(), 24, "with the key's groups: {code}");
-    let shown = folder.run(["pair"]).done().stdout;
+    let shown = folder.run(["pair"]).assert_success().stdout;
     assert!(shown.contains('█') && shown.contains("toolway device --gateway https://"), "{shown}");
-    assert!(!folder.run(["pair", "--no-qr"]).done().stdout.contains('█'));
+    assert!(!folder.run(["pair", "--no-qr"]).assert_success().stdout.contains('█'));
 }

@@ -10,22 +10,22 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Nothing here takes that long; what does has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A data folder.
-pub(crate) struct Folder {
+pub(crate) struct CliHarness {
     temp: tempfile::TempDir,
 }
 
 /// What a finished command left.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl CommandOutput {
     /// Standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
@@ -34,14 +34,14 @@ impl Ended {
 
     /// It must have worked.
     #[track_caller]
-    pub(crate) fn done(self) -> Self {
+    pub(crate) fn assert_success(self) -> Self {
         assert_eq!(self.code, 0, "{self:#?}");
         self
     }
 
     /// It must have failed with this code, saying this and giving a hint.
     #[track_caller]
-    pub(crate) fn failed(self, code: i32, said: &str) -> Self {
+    pub(crate) fn assert_failure(self, code: i32, said: &str) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
         assert!(self.stderr.contains(said), "{said:?} is not in {self:#?}");
         assert!(self.stderr.contains("hint"), "{self:#?}");
@@ -49,7 +49,7 @@ impl Ended {
     }
 }
 
-impl Folder {
+impl CliHarness {
     pub(crate) fn new() -> Self {
         Self { temp: tempfile::tempdir().unwrap() }
     }
@@ -65,12 +65,12 @@ impl Folder {
     }
 
     /// A place beside the data folder.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
 
     /// Writes the settings.
-    pub(crate) fn settings(&self, text: &str) {
+    pub(crate) fn write_settings(&self, text: &str) {
         std::fs::create_dir_all(self.path()).unwrap();
         std::fs::write(self.file("toolway.toml"), text).unwrap();
     }
@@ -84,15 +84,15 @@ impl Folder {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
-        ended(self.command(arguments).spawn().unwrap())
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> CommandOutput {
+        command_output(self.command(arguments).spawn().unwrap())
     }
 
     /// Runs it with this on standard input.
-    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ended {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> CommandOutput {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        ended(child)
+        command_output(child)
     }
 
     /// Adds the fake models at this address as a provider.
@@ -110,30 +110,30 @@ impl Folder {
             "fake-model",
             "--key-stdin",
         ];
-        self.run_with_input(&add, toolway_fake_models::KEY).done();
+        self.run_with_input(&add, toolway_fake_models::KEY).assert_success();
     }
 
     /// Runs it with `--json`; gives what it printed.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
-        self.run(["--json"].iter().chain(arguments)).done().json()
+        self.run(["--json"].iter().chain(arguments)).assert_success().json()
     }
 
     /// Starts a gateway that offers nothing but what it is told to.
-    pub(crate) fn serve_bare(&self, more: &[&str]) -> Running {
+    pub(crate) fn serve_without_event(&self, more: &[&str]) -> RunningProcess {
         let bare = ["--no-local-device", "--set", "tools.builtin=false"];
         self.serve(&[&bare, more].concat())
     }
 
     /// Starts a gateway on a free port and waits until it answers.
-    pub(crate) fn serve(&self, more: &[&str]) -> Running {
+    pub(crate) fn serve(&self, more: &[&str]) -> RunningProcess {
         let mut running = self.start(["serve", "--json", "--listen", "127.0.0.1:0"].iter().chain(more));
-        running.ready = running.event("ready");
+        running.ready = running.wait_for_event("ready");
         running
     }
 
     /// Starts something that runs for long and prints events.
-    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> RunningProcess {
         let mut child = self.command(arguments).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
         let stderr = child.stderr.take().unwrap();
@@ -153,13 +153,13 @@ impl Folder {
                 }
             }
         });
-        Running { child, events, log, logged: String::new(), ready: Value::Null }
+        RunningProcess { child, events, log, logged: String::new(), ready: Value::Null }
     }
 }
 
-fn ended(child: Child) -> Ended {
+fn command_output(child: Child) -> CommandOutput {
     let output = child.wait_with_output().unwrap();
-    Ended {
+    CommandOutput {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -167,7 +167,7 @@ fn ended(child: Child) -> Ended {
 }
 
 /// A gateway or a device that runs. Killed when it is dropped.
-pub(crate) struct Running {
+pub(crate) struct RunningProcess {
     child: Child,
     events: mpsc::Receiver<String>,
     log: mpsc::Receiver<String>,
@@ -176,7 +176,7 @@ pub(crate) struct Running {
     pub(crate) ready: Value,
 }
 
-impl Running {
+impl RunningProcess {
     /// The address of a gateway.
     pub(crate) fn url(&self) -> String {
         self.ready["url"].as_str().unwrap().to_owned()
@@ -188,9 +188,9 @@ impl Running {
 
     /// Waits for an event of this name.
     #[track_caller]
-    pub(crate) fn event(&mut self, name: &str) -> Value {
+    pub(crate) fn wait_for_event(&mut self, name: &str) -> Value {
         loop {
-            match self.events.recv_timeout(PATIENCE) {
+            match self.events.recv_timeout(TIMEOUT) {
                 Ok(line) => {
                     let event: Value =
                         serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -208,8 +208,8 @@ impl Running {
     }
 
     /// A line that it has printed, if one comes within a moment.
-    pub(crate) fn line(&self, patience: Duration) -> Option<String> {
-        self.events.recv_timeout(patience).ok()
+    pub(crate) fn next_line(&self, timeout: Duration) -> Option<String> {
+        self.events.recv_timeout(timeout).ok()
     }
 
     /// Sends a signal.
@@ -220,7 +220,7 @@ impl Running {
     }
 
     /// Waits for its end; gives the exit code and what it said on standard error.
-    pub(crate) fn end(mut self) -> (i32, String) {
+    pub(crate) fn wait_for_exit(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap();
         self.read_log();
         (status.code().unwrap_or(-1), std::mem::take(&mut self.logged))
@@ -228,9 +228,9 @@ impl Running {
 
     /// Waits until standard error says this.
     #[track_caller]
-    pub(crate) fn log_says(&mut self, text: &str) {
+    pub(crate) fn wait_for_log(&mut self, text: &str) {
         while !self.logged.contains(text) {
-            match self.log.recv_timeout(PATIENCE) {
+            match self.log.recv_timeout(TIMEOUT) {
                 Ok(line) => self.logged.extend([line.as_str(), "\n"]),
                 Err(error) => panic!("{text:?} was not said ({error}): {}", self.logged),
             }
@@ -239,7 +239,7 @@ impl Running {
 
     /// Reads the rest of standard error, of a program that has ended.
     fn read_log(&mut self) {
-        while let Ok(line) = self.log.recv_timeout(PATIENCE) {
+        while let Ok(line) = self.log.recv_timeout(TIMEOUT) {
             self.logged.extend([line.as_str(), "\n"]);
         }
     }
@@ -248,11 +248,11 @@ impl Running {
     #[cfg(unix)]
     pub(crate) fn stop(self) -> (i32, String) {
         self.signal(rustix::process::Signal::TERM);
-        self.end()
+        self.wait_for_exit()
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -261,7 +261,7 @@ impl Drop for Running {
 
 /// Asks until there is an answer. What is waited for comes about by itself in another process.
 #[track_caller]
-pub(crate) fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     for _ in 0..200 {
         if let Some(found) = ask() {
             return found;
@@ -272,7 +272,7 @@ pub(crate) fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
 
 /// The permissions of a file or folder.
 #[cfg(unix)]
-pub(crate) fn mode(path: &Path) -> u32 {
+pub(crate) fn file_mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }

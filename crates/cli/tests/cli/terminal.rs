@@ -9,13 +9,13 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::support::Folder;
+use crate::support::CliHarness;
 
 /// Nothing here takes that long; what does has hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program on a terminal. Killed when it is dropped.
-pub(crate) struct Terminal {
+pub(crate) struct TerminalHarness {
     child: Child,
     keyboard: File,
     screen: mpsc::Receiver<Vec<u8>>,
@@ -23,15 +23,15 @@ pub(crate) struct Terminal {
     shown: String,
 }
 
-impl Terminal {
+impl TerminalHarness {
     /// Starts the program with its three streams on the terminal, which does not say how large it is.
-    pub(crate) fn start(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &CliHarness, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         Self::start_sized(folder, arguments, variables, (0, 0))
     }
 
     /// The same on a terminal of so many columns and lines.
     pub(crate) fn start_sized(
-        folder: &Folder,
+        folder: &CliHarness,
         arguments: &[&str],
         variables: &[(&str, &str)],
         (columns, lines): (u16, u16),
@@ -65,14 +65,14 @@ impl Terminal {
 
     /// Waits until this is shown; what comes before it is not looked at again.
     #[track_caller]
-    pub(crate) fn says(&mut self, text: &str) {
-        let (_, at) = self.first_of(&[text]);
+    pub(crate) fn wait_for_text(&mut self, text: &str) {
+        let (_, at) = self.wait_for_first(&[text]);
         self.shown.drain(..at);
     }
 
     /// Waits until the first of these is shown; gives which, and where it ends.
     #[track_caller]
-    fn first_of(&mut self, texts: &[&str]) -> (usize, usize) {
+    fn wait_for_first(&mut self, texts: &[&str]) -> (usize, usize) {
         loop {
             let found = texts
                 .iter()
@@ -81,7 +81,7 @@ impl Terminal {
             if let Some((end, which)) = found.min() {
                 return (which, end);
             }
-            match self.screen.recv_timeout(PATIENCE) {
+            match self.screen.recv_timeout(TIMEOUT) {
                 Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(error) => panic!("{texts:?} was not shown ({error}): {}", self.shown),
             }
@@ -89,27 +89,27 @@ impl Terminal {
     }
 
     /// Presses keys, as the bytes that a terminal sends for them.
-    pub(crate) fn presses(&mut self, keys: &str) {
+    pub(crate) fn press_keys(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Tells the program to stop, as Ctrl-C does where the terminal is its own.
-    pub(crate) fn interrupts(&self) {
+    pub(crate) fn interrupt(&self) {
         let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     }
 
     /// Types a line.
-    pub(crate) fn types(&mut self, line: &str) {
+    pub(crate) fn type_line(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Answers a question until the answer is taken: what comes as soon as it is asked is not.
     #[track_caller]
-    pub(crate) fn answers(&mut self, line: &str, taken: &str) {
+    pub(crate) fn type_answer(&mut self, line: &str, taken: &str) {
         loop {
-            self.types(line);
-            let (which, end) = self.first_of(&["was not taken", taken]);
+            self.type_line(line);
+            let (which, end) = self.wait_for_first(&["was not taken", taken]);
             self.shown.drain(..end);
             if which == 1 {
                 return;
@@ -119,16 +119,16 @@ impl Terminal {
 
     /// Waits for its end; gives the exit code and what was shown and not looked at.
     #[track_caller]
-    pub(crate) fn end(mut self) -> (i32, String) {
+    pub(crate) fn wait_for_exit(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap();
-        while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
+        while let Ok(bytes) = self.screen.recv_timeout(TIMEOUT) {
             self.shown.push_str(&String::from_utf8_lossy(&bytes));
         }
         (status.code().unwrap_or(-1), std::mem::take(&mut self.shown).replace("\r\n", "\n"))
     }
 }
 
-impl Drop for Terminal {
+impl Drop for TerminalHarness {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,27 +1,33 @@
 //! What a person sees before any gateway is asked: exit codes, errors with hints, settings, generated files.
 
-use crate::support::Folder;
+use crate::support::CliHarness;
 use serde_json::{Value, json};
 
 #[test]
 fn bad_usage_ends_with_2_and_a_hint() {
-    let folder = Folder::new();
-    folder.run(["tols"]).failed(2, "unrecognized subcommand 'tols'");
-    folder.run(["tools", "list", "--sourcce", "x"]).failed(2, "--sourcce");
-    folder.run(["tools", "call", "x", "{"]).failed(2, "the arguments are not JSON");
-    folder.run(["tools", "call", "x", "[]"]).failed(2, "not an object");
-    folder.run(["calls", "purge", "--before", "yesterday"]).failed(2, "neither a duration nor a date");
-    folder.run(["serve", "--set", "nothing"]).failed(2, "there is no = in it");
-    folder.run(["policy", "add", "x", "--effect", "deny", "--when", "[1]"]).failed(2, "--when: ");
-    folder.run(["policy", "add", "x", "--effect", "perhaps"]).failed(2, "invalid value 'perhaps'");
-    folder.run(["policy", "test", "x"]).failed(2, "--as <PRINCIPAL>");
-    folder.run(["approvals", "answer", "x"]).failed(2, "--grant");
-    folder.run(["approvals", "answer", "x", "--grant", "--deny"]).failed(2, "cannot be used with");
-    folder.run(["grants", "add", "a/b", "--for", "x", "--agent", "y"]).failed(2, "cannot be used with");
-    folder.run(["grants", "add", "a/b", "--expires", "2001-01-01"]).failed(2, "does not lie in the future");
-    folder.run(["tools", "test", "x", "[]"]).failed(2, "not an object");
-    folder.run(["secrets", "set", "a/b"]).failed(2, "can't be the name of a secret");
-    folder.run([] as [&str; 0]).failed(2, "requires a subcommand but one was not provided");
+    let folder = CliHarness::new();
+    folder.run(["tols"]).assert_failure(2, "unrecognized subcommand 'tols'");
+    folder.run(["tools", "list", "--sourcce", "x"]).assert_failure(2, "--sourcce");
+    folder.run(["tools", "call", "x", "{"]).assert_failure(2, "the arguments are not JSON");
+    folder.run(["tools", "call", "x", "[]"]).assert_failure(2, "not an object");
+    folder
+        .run(["calls", "purge", "--before", "yesterday"])
+        .assert_failure(2, "neither a duration nor a date");
+    folder.run(["serve", "--set", "nothing"]).assert_failure(2, "there is no = in it");
+    folder.run(["policy", "add", "x", "--effect", "deny", "--when", "[1]"]).assert_failure(2, "--when: ");
+    folder.run(["policy", "add", "x", "--effect", "perhaps"]).assert_failure(2, "invalid value 'perhaps'");
+    folder.run(["policy", "test", "x"]).assert_failure(2, "--as <PRINCIPAL>");
+    folder.run(["approvals", "answer", "x"]).assert_failure(2, "--grant");
+    folder.run(["approvals", "answer", "x", "--grant", "--deny"]).assert_failure(2, "cannot be used with");
+    folder
+        .run(["grants", "add", "a/b", "--for", "x", "--agent", "y"])
+        .assert_failure(2, "cannot be used with");
+    folder
+        .run(["grants", "add", "a/b", "--expires", "2001-01-01"])
+        .assert_failure(2, "does not lie in the future");
+    folder.run(["tools", "test", "x", "[]"]).assert_failure(2, "not an object");
+    folder.run(["secrets", "set", "a/b"]).assert_failure(2, "can't be the name of a secret");
+    folder.run([] as [&str; 0]).assert_failure(2, "requires a subcommand but one was not provided");
     let without = folder.run(["tools"]);
     assert_eq!((without.code, without.stdout.as_str()), (2, ""));
     assert!(without.stderr.contains("Usage: toolway tools"), "{without:#?}");
@@ -30,10 +36,10 @@ fn bad_usage_ends_with_2_and_a_hint() {
 
 #[test]
 fn help_and_version_end_with_0() {
-    let folder = Folder::new();
-    let help = folder.run(["--help"]).done();
+    let folder = CliHarness::new();
+    let help = folder.run(["--help"]).assert_success();
     assert!(help.stdout.contains("Exit codes: 0 done, 1 failed, 2 bad usage."), "{help:#?}");
-    assert!(folder.run(["-V"]).done().stdout.starts_with("toolway "));
+    assert!(folder.run(["-V"]).assert_success().stdout.starts_with("toolway "));
     let version = folder.json(&["version"]);
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(version["protocol"], json!(2));
@@ -41,7 +47,7 @@ fn help_and_version_end_with_0() {
 
 #[test]
 fn where_no_gateway_runs_every_command_says_how_to_start_one() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     for command in [
         &["tools", "list"] as &[&str],
         &["tools", "show", "x"],
@@ -71,7 +77,7 @@ fn where_no_gateway_runs_every_command_says_how_to_start_one() {
         &["tokens", "rotate-owner"],
         &["pair"],
     ] {
-        let ended = folder.run(command).failed(1, "no gateway is running on");
+        let ended = folder.run(command).assert_failure(1, "no gateway is running on");
         assert!(ended.stderr.contains("hint: start one with `toolway serve --data-dir "), "{ended:#?}");
         assert_eq!(ended.stdout, "");
         let as_json = folder.run(["--json"].iter().chain(command));
@@ -83,37 +89,37 @@ fn where_no_gateway_runs_every_command_says_how_to_start_one() {
 
 #[test]
 fn an_owners_token_is_never_shown_to_whoever_came_after_the_gateway() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     std::fs::create_dir_all(folder.path()).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::fs::write(folder.file("owner.token"), "twy_o_secret").unwrap();
     std::fs::write(folder.file("gateway.json"), json!({"url": url, "pid": 1}).to_string()).unwrap();
-    folder.run(["tools", "list"]).failed(1, "no gateway is running on");
-    folder.run(["tools", "list", "--gateway", &url]).failed(1, "there is no token for");
+    folder.run(["tools", "list"]).assert_failure(1, "no gateway is running on");
+    folder.run(["tools", "list", "--gateway", &url]).assert_failure(1, "there is no token for");
     let nobody = listener.accept().unwrap_err();
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody connected");
 }
 
 #[test]
 fn plain_http_to_another_computer_must_be_asked_for() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let ended = folder.run(["tools", "list", "--gateway", "http://gateway.example:7717"]);
-    ended.failed(1, "everyone on the way could read the token");
+    ended.assert_failure(1, "everyone on the way could read the token");
     let ended = folder.run(["device", "--gateway", "http://gateway.example:7717", "--pair", "ABCD-EFGH"]);
-    let said = ended.failed(1, "not reached over TLS");
+    let said = ended.assert_failure(1, "not reached over TLS");
     assert!(said.stderr.contains("--insecure"), "{said:#?}");
-    folder.run(["device", "--gateway", "ftp://x", "--pair", "ABCD-EFGH"]).failed(1, "ftp://x");
-    folder.run(["device", "--pair", "ABC"]).failed(2, "a pairing code has 8 letters and digits");
-    folder.run(["device", "--pair", "ABCD-EFGH"]).failed(1, "does not say where the gateway is");
-    folder.run(["device"]).failed(1, "this computer is not paired with any gateway");
+    folder.run(["device", "--gateway", "ftp://x", "--pair", "ABCD-EFGH"]).assert_failure(1, "ftp://x");
+    folder.run(["device", "--pair", "ABC"]).assert_failure(2, "a pairing code has 8 letters and digits");
+    folder.run(["device", "--pair", "ABCD-EFGH"]).assert_failure(1, "does not say where the gateway is");
+    folder.run(["device"]).assert_failure(1, "this computer is not paired with any gateway");
 }
 
 #[test]
 fn settings_are_shown_with_where_they_come_from() {
-    let folder = Folder::new();
-    folder.settings("listen = \"127.0.0.1:1234\"\n\n[limits]\nconnections = 7\n");
+    let folder = CliHarness::new();
+    folder.write_settings("listen = \"127.0.0.1:1234\"\n\n[limits]\nconnections = 7\n");
     let mut command = folder.command(["--json", "config", "show"]);
     command.env("TOOLWAY_LIMITS__SEND_QUEUE", "99");
     let output = command.output().unwrap();
@@ -131,18 +137,18 @@ fn settings_are_shown_with_where_they_come_from() {
     assert_eq!(find("limits.send_queue"), (json!(99), variable));
     assert_eq!(find("tls.mode"), (json!("auto"), json!({"kind": "default"})));
 
-    let changed = folder.run(["config", "show", "--changed"]).done().stdout;
+    let changed = folder.run(["config", "show", "--changed"]).assert_success().stdout;
     assert!(changed.contains("limits.connections  7 "), "{changed}");
     assert!(!changed.contains("tls.mode"), "{changed}");
 }
 
 #[test]
 fn settings_that_are_wrong_are_all_said_with_their_lines() {
-    let folder = Folder::new();
-    folder.run(["config", "check"]).done();
-    folder.settings("listn = \"127.0.0.1\"\n[timeouts]\ntool_s = \"long\"\n");
+    let folder = CliHarness::new();
+    folder.run(["config", "check"]).assert_success();
+    folder.write_settings("listn = \"127.0.0.1\"\n[timeouts]\ntool_s = \"long\"\n");
     for command in [&["config", "check"] as &[&str], &["config", "show"], &["serve"]] {
-        let said = folder.run(command).failed(1, "2 settings are wrong").stderr;
+        let said = folder.run(command).assert_failure(1, "2 settings are wrong").stderr;
         assert!(
             said.contains("toolway.toml:1: there is no setting listn\n    hint: did you mean listen?"),
             "{said}"
@@ -153,21 +159,21 @@ fn settings_that_are_wrong_are_all_said_with_their_lines() {
     let error: Value = serde_json::from_str(&as_json.stderr).unwrap();
     assert_eq!(error["error"]["code"], "settings");
     assert_eq!(error["error"]["problems"].as_array().unwrap().len(), 2);
-    let named = folder.beside("other.toml");
+    let named = folder.sibling_path("other.toml");
     std::fs::write(&named, "workers = 2\n").unwrap();
-    folder.run(["config", "check", "--config", named.to_str().unwrap()]).done();
-    folder.run(["config", "check", "--config", "/nowhere.toml"]).failed(1, "can't be read");
+    folder.run(["config", "check", "--config", named.to_str().unwrap()]).assert_success();
+    folder.run(["config", "check", "--config", "/nowhere.toml"]).assert_failure(1, "can't be read");
 }
 
 #[test]
 fn completions_and_manual_pages_are_made() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = folder.run(["completions", shell]).done().stdout;
+        let script = folder.run(["completions", shell]).assert_success().stdout;
         assert!(script.contains("toolway") && script.contains("rotate-owner"), "{shell}");
     }
-    let pages = folder.beside("man");
-    folder.run(["man", pages.to_str().unwrap()]).done();
+    let pages = folder.sibling_path("man");
+    folder.run(["man", pages.to_str().unwrap()]).assert_success();
     for page in ["toolway.1", "toolway-serve.1", "toolway-tools-call.1"] {
         let text = std::fs::read_to_string(pages.join(page)).unwrap();
         assert!(text.contains("toolway") && text.contains(".SH"), "{page}");
@@ -176,7 +182,7 @@ fn completions_and_manual_pages_are_made() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let folder = Folder::new();
+    let folder = CliHarness::new();
     let mut child = folder.command(["completions", "zsh"]).spawn().unwrap();
     drop(child.stdout.take());
     let status = child.wait().unwrap();

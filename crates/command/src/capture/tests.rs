@@ -1,24 +1,24 @@
 use super::*;
 
-async fn captured(keep: Keep, text: &str) -> Capture {
-    let mut capture = Capture::new(10, keep);
-    capture.fill(Some(text.as_bytes())).await;
+async fn captured(keep: CaptureEnd, text: &str) -> OutputCapture {
+    let mut capture = OutputCapture::new(10, keep);
+    capture.read_from(Some(text.as_bytes())).await;
     capture
 }
 
 #[tokio::test]
 async fn long_texts_are_cut_at_one_end_and_marked() {
-    let whole = captured(Keep::Start, "0123456789").await;
-    assert_eq!((whole.text().as_str(), whole.is_cut()), ("0123456789", false));
-    assert_eq!(captured(Keep::Start, "0123456789abc").await.text(), "0123456789\n[3 bytes cut]");
-    assert_eq!(captured(Keep::End, "0123456789abc").await.text(), "[3 bytes cut]\n3456789abc");
+    let whole = captured(CaptureEnd::Start, "0123456789").await;
+    assert_eq!((whole.text().as_str(), whole.is_truncated()), ("0123456789", false));
+    assert_eq!(captured(CaptureEnd::Start, "0123456789abc").await.text(), "0123456789\n[3 bytes cut]");
+    assert_eq!(captured(CaptureEnd::End, "0123456789abc").await.text(), "[3 bytes cut]\n3456789abc");
     let long = "x".repeat(50_000) + "end";
-    assert_eq!(captured(Keep::End, &long).await.text(), "[49993 bytes cut]\nxxxxxxxend");
+    assert_eq!(captured(CaptureEnd::End, &long).await.text(), "[49993 bytes cut]\nxxxxxxxend");
 }
 
 #[tokio::test]
 async fn what_is_not_text_is_replaced() {
-    let mut capture = Capture::new(10, Keep::Start);
-    capture.fill(Some(&b"a\xFFb"[..])).await;
+    let mut capture = OutputCapture::new(10, CaptureEnd::Start);
+    capture.read_from(Some(&b"a\xFFb"[..])).await;
     assert_eq!(capture.text(), "a\u{FFFD}b");
 }

@@ -2,13 +2,13 @@ use serde_json::json;
 
 use super::*;
 
-fn template(args: &[&str]) -> Template {
-    let args: Vec<_> = args.iter().map(|arg| Arg::One((*arg).to_owned())).collect();
-    Template::parse(&args).unwrap()
+fn template(args: &[&str]) -> ArgvTemplate {
+    let args: Vec<_> = args.iter().map(|arg| ArgDefinition::One((*arg).to_owned())).collect();
+    ArgvTemplate::parse(&args).unwrap()
 }
 
-fn filled(template: &Template, args: Value) -> Vec<String> {
-    template.fill(args.as_object().unwrap()).unwrap()
+fn filled(template: &ArgvTemplate, args: Value) -> Vec<String> {
+    template.fill_element(args.as_object().unwrap()).unwrap()
 }
 
 #[test]
@@ -28,14 +28,14 @@ fn values_that_are_no_text_are_json() {
 #[test]
 fn an_element_without_its_value_goes_and_a_group_goes_together() {
     let args = [
-        Arg::One("--all={all}".into()),
-        Arg::Together(vec!["--limit".into(), "{limit}".into()]),
-        Arg::One("last".into()),
+        ArgDefinition::One("--all={all}".into()),
+        ArgDefinition::Together(vec!["--limit".into(), "{limit}".into()]),
+        ArgDefinition::One("last".into()),
     ];
-    let template = Template::parse(&args).unwrap();
+    let template = ArgvTemplate::parse(&args).unwrap();
     assert_eq!(filled(&template, json!({})), ["last"]);
     assert_eq!(filled(&template, json!({ "all": null, "limit": 3 })), ["--limit", "3", "last"]);
-    assert_eq!(template.holes().collect::<Vec<_>>(), ["all", "limit"]);
+    assert_eq!(template.placeholders().collect::<Vec<_>>(), ["all", "limit"]);
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn a_value_is_not_searched_for_holes() {
 
 #[test]
 fn null_characters_are_refused() {
-    let error = template(&["{a}"]).fill(json!({ "a": "x\0y" }).as_object().unwrap()).unwrap_err();
+    let error = template(&["{a}"]).fill_element(json!({ "a": "x\0y" }).as_object().unwrap()).unwrap_err();
     assert_eq!(error.code, Code::InvalidArguments);
 }
 
 #[test]
 fn odd_braces_are_refused() {
     for element in ["{", "{a", "a}", "{}", "{a{b}"] {
-        assert!(Template::parse(&[Arg::One(element.to_owned())]).is_err(), "{element}");
+        assert!(ArgvTemplate::parse(&[ArgDefinition::One(element.to_owned())]).is_err(), "{element}");
     }
 }

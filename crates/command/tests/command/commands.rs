@@ -3,10 +3,10 @@
 use std::fs;
 
 use serde_json::json;
-use toolway_command::Surroundings;
+use toolway_command::CommandEnv;
 use toolway_types::Code;
 
-use crate::kit::{command, prepared, run};
+use crate::fixtures::{command, prepare_all, run};
 
 #[tokio::test]
 async fn text_comes_back_with_exit_code_and_complaints_apart() {
@@ -17,7 +17,7 @@ async fn text_comes_back_with_exit_code_and_complaints_apart() {
 }
 
 #[tokio::test]
-async fn e5_a_value_stays_one_element_and_starts_nothing() {
+async fn an_argument_value_stays_one_argv_element_and_runs_no_shell_e5() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(
         &folder,
@@ -71,7 +71,7 @@ async fn arguments_can_go_to_standard_input_and_json_comes_back_as_json() {
 }
 
 #[tokio::test]
-async fn r19_long_outputs_are_cut_and_marked_and_hold_nothing_up() {
+async fn long_program_outputs_are_truncated_and_marked_without_delay_r19() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(
         &folder,
@@ -111,11 +111,11 @@ async fn arguments_that_no_program_can_be_given_are_a_failure_with_a_hint() {
 #[test]
 fn what_a_tool_does_to_the_world_is_in_its_spec() {
     let folder = tempfile::tempdir().unwrap();
-    let surroundings =
-        Surroundings { environment: [("PATH".into(), "/bin".into())].into(), folder: folder.path().into() };
+    let env =
+        CommandEnv { environment: [("PATH".into(), "/bin".into())].into(), base_dir: folder.path().into() };
     let spec = |more: &str| {
         let text = format!("[[tool]]\nname = \"a\"\ndescription = \"b\"\nprogram = \"true\"\n{more}\n");
-        serde_json::to_value(prepared(&text, &surroundings).remove(0).spec).unwrap()
+        serde_json::to_value(prepare_all(&text, &env).remove(0).spec).unwrap()
     };
     let plain = spec("");
     assert_eq!((plain.get("annotations"), plain.get("permissions")), (None, None));
@@ -135,6 +135,6 @@ fn the_example_of_the_documentation_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/bin/true", folder.path().join("journalctl")).unwrap();
     let environment = [("PATH".into(), folder.path().into())].into();
-    let surroundings = Surroundings { environment, folder: folder.path().to_owned() };
-    assert_eq!(prepared(example, &surroundings)[0].spec.name, "journal");
+    let env = CommandEnv { environment, base_dir: folder.path().to_owned() };
+    assert_eq!(prepare_all(example, &env)[0].spec.name, "journal");
 }

@@ -1,11 +1,11 @@
-//! What counts as a failure (E4).
+//! Output that counts as a failure of the command (pitfall E4).
 
 use std::fs;
 
 use serde_json::{Value, json};
 use toolway_types::Code;
 
-use crate::kit::{command, run};
+use crate::fixtures::{command, run};
 
 #[tokio::test]
 async fn a_failing_command_is_an_error_with_code_and_complaint() {
@@ -23,7 +23,7 @@ async fn a_failing_command_is_an_error_with_code_and_complaint() {
 
 /// What scripts do to say that they failed, and what only looks like it.
 #[tokio::test]
-async fn e4_what_scripts_say_of_their_failure_is_a_failure() {
+async fn script_output_with_an_error_member_is_a_failure_e4() {
     let folder = tempfile::tempdir().unwrap();
     let says = |output: &str, code: i32, form: &str| {
         let script = format!("echo complaint >&2; cat <<E\n{output}\nE\nexit {code}");

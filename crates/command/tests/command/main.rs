@@ -5,8 +5,8 @@
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
-mod ends;
-#[cfg(test)]
 mod failures;
 #[cfg(test)]
-mod kit;
+mod fixtures;
+#[cfg(test)]
+mod termination;

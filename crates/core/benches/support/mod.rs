@@ -7,10 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-use toolway_core::{Arguments, CallContext, Caller, Door, SpecCache, Tool, ToolSpec};
+use toolway_core::{Arguments, CallContext, Caller, EntryPoint, SpecCache, Tool, ToolSpec};
 use toolway_types::{Principal, RawJson, Role, SpecDocument, ToolError, ToolOutput};
 
-pub(crate) type Failure = Box<dyn Error>;
+pub(crate) type BenchError = Box<dyn Error>;
 
 pub(crate) const PARAMETERS: &str = r#"{"type":"object","required":["city"],"additionalProperties":false,"properties":{
     "city":{"type":"string","minLength":1,"maxLength":80},
@@ -19,10 +19,10 @@ pub(crate) const PARAMETERS: &str = r#"{"type":"object","required":["city"],"add
 pub(crate) const ARGUMENTS: &str = r#"{"city":"Sankt Peter-Ording","days":3,"unit":"metric"}"#;
 
 /// A tool that does nothing.
-pub(crate) struct Nothing(Arc<ToolSpec>);
+pub(crate) struct NoopTool(Arc<ToolSpec>);
 
 #[async_trait]
-impl Tool for Nothing {
+impl Tool for NoopTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.0
     }
@@ -32,7 +32,7 @@ impl Tool for Nothing {
     }
 }
 
-pub(crate) fn document(name: &str) -> Result<SpecDocument, Failure> {
+pub(crate) fn document(name: &str) -> Result<SpecDocument, BenchError> {
     Ok(SpecDocument {
         description: Some("Does nothing, and says so.".to_owned()),
         parameters: Some(RawJson::parse(PARAMETERS)?),
@@ -40,18 +40,18 @@ pub(crate) fn document(name: &str) -> Result<SpecDocument, Failure> {
     })
 }
 
-pub(crate) fn tool(cache: &SpecCache, document: SpecDocument) -> Result<Arc<dyn Tool>, Failure> {
-    Ok(Arc::new(Nothing(cache.compile(document)?)))
+pub(crate) fn tool(cache: &SpecCache, document: SpecDocument) -> Result<Arc<dyn Tool>, BenchError> {
+    Ok(Arc::new(NoopTool(cache.compile(document)?)))
 }
 
 pub(crate) fn caller() -> Caller {
     let principal =
         Principal { id: "0198c0de-7a3b-7c11-9d2e-5f00aa11bb22".into(), role: Role::Client, agent: None };
-    Caller::new(Arc::new(principal), Door::WebSocket)
+    Caller::new(Arc::new(principal), EntryPoint::WebSocket)
 }
 
 /// A figure at a share of the sorted times, in microseconds.
-pub(crate) fn at(times: &[u64], per_mille: usize) -> f64 {
+pub(crate) fn percentile_micros(times: &[u64], per_mille: usize) -> f64 {
     let place = (times.len() * per_mille / 1000).min(times.len().saturating_sub(1));
     micros(times.get(place).copied().unwrap_or(0))
 }
@@ -63,16 +63,16 @@ pub(crate) fn micros(nanos: u64) -> f64 {
 
 /// Figures by name, in the order of measuring.
 #[derive(Default)]
-pub(crate) struct Figures(Vec<(String, f64, &'static str)>);
+pub(crate) struct BenchMeasurements(Vec<(String, f64, &'static str)>);
 
-impl Figures {
+impl BenchMeasurements {
     pub(crate) fn add(&mut self, name: impl Into<String>, figure: f64, unit: &'static str) {
         self.0.push((name.into(), (figure * 100.0).round() / 100.0, unit));
     }
 
     pub(crate) fn times(&mut self, name: &str, times: &[u64]) {
         for (part, per_mille) in [("p50", 500), ("p90", 900), ("p99", 990)] {
-            self.add(format!("{name}_{part}"), at(times, per_mille), "us");
+            self.add(format!("{name}_{part}"), percentile_micros(times, per_mille), "us");
         }
     }
 
@@ -90,7 +90,7 @@ impl Figures {
 }
 
 /// How long one round of `work` takes, in nanoseconds: the least of several series.
-pub(crate) fn each(rounds: usize, mut work: impl FnMut() -> bool) -> Result<f64, Failure> {
+pub(crate) fn time_per_round(rounds: usize, mut work: impl FnMut() -> bool) -> Result<f64, BenchError> {
     let mut least = Duration::MAX;
     for _ in 0..5 {
         let began = Instant::now();

@@ -7,27 +7,27 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
-use super::arguments;
-use super::lookup::Target;
-use super::record::OpenRecord;
-use super::redact::redacted;
+use super::argument_check;
+use super::lookup::CallTarget;
+use super::record::CallRecordGuard;
+use super::redaction::redact;
 use crate::arguments::Arguments;
 use crate::context::CallContext;
 use crate::engine::{Engine, EngineSettings};
-use crate::hook::{After, Before, HookEntry, HookFault, HookedCall, OnFault};
+use crate::hook::{AfterCallDecision, BeforeCallDecision, HookCall, HookEntry, HookError, HookErrorAction};
 
 /// A call as its hooks see it; none where no hook is for it.
-pub(super) struct Hooked {
+pub(super) struct CallHooks {
     entries: Arc<[HookEntry]>,
     /// Which of them are for this call.
-    mine: Vec<usize>,
-    call: HookedCall,
+    applicable: Vec<usize>,
+    call: HookCall,
 }
 
-impl Hooked {
-    pub(super) fn of(
+impl CallHooks {
+    pub(super) fn for_call(
         entries: &Arc<[HookEntry]>,
-        target: &Target,
+        target: &CallTarget,
         context: &CallContext,
         arguments: &Arguments,
     ) -> Option<Box<Self>> {
@@ -45,46 +45,49 @@ impl Hooked {
             return None;
         }
         let caller = context.caller();
-        let call = HookedCall {
+        let call = HookCall {
             id: context.call_id(),
             tool: target.id.clone(),
             principal: caller.principal.id.clone(),
             role: caller.principal.role,
-            door: caller.door,
+            via: caller.via,
             agent: caller.agent().cloned(),
             session: caller.session.clone(),
             arguments: arguments.clone(),
         };
-        Some(Box::new(Self { entries: entries.clone(), mine, call }))
+        Some(Box::new(Self { entries: entries.clone(), applicable: mine, call }))
     }
 
-    fn mine(&self) -> impl Iterator<Item = &HookEntry> {
-        self.mine.iter().filter_map(|at| self.entries.get(*at))
+    fn applicable_entries(&self) -> impl Iterator<Item = &HookEntry> {
+        self.applicable.iter().filter_map(|at| self.entries.get(*at))
     }
 
     /// Asks the hooks before the call; gives the arguments to run with.
-    pub(super) async fn before(
+    pub(super) async fn run_before(
         &mut self,
         engine: &Arc<Engine>,
         settings: &Arc<EngineSettings>,
-        target: &Target,
-        open: &mut OpenRecord<'_>,
+        target: &CallTarget,
+        open: &mut CallRecordGuard<'_>,
     ) -> Result<Arguments, ToolError> {
         let entries = self.entries.clone();
-        for entry in self.mine.iter().filter_map(|at| entries.get(*at)).filter(|entry| entry.before) {
+        for entry in
+            self.applicable.iter().filter_map(|at| entries.get(*at)).filter(|entry| entry.runs_before)
+        {
             // In a block of its own, so that what crashes before there is a question is bounded too.
-            match bounded(entry, async { entry.hook.before(&self.call).await }).await {
-                Ok(Before::Continue) => {}
-                Ok(Before::Cancel { reason }) => {
-                    open.changed_by(&entry.name);
+            match run_with_timeout(entry, async { entry.hook.before_call(&self.call).await }).await {
+                Ok(BeforeCallDecision::Continue) => {}
+                Ok(BeforeCallDecision::Cancel { reason }) => {
+                    open.note_hook(&entry.name);
                     return Err(ToolError::new(
                         Code::HookCancelled,
                         format!("The hook {:?} stopped the call: {reason}", entry.name),
                     ));
                 }
-                Ok(Before::Modify(raw)) => {
-                    open.changed_by(&entry.name);
-                    let checked = arguments::of_hook(engine, settings, raw, target.tool.spec()).await;
+                Ok(BeforeCallDecision::Modify(raw)) => {
+                    open.note_hook(&entry.name);
+                    let checked =
+                        argument_check::check_hook_arguments(engine, settings, raw, target.tool.spec()).await;
                     self.call.arguments = checked.map_err(|bad| {
                         let message =
                             format!("The hook {:?} changed the arguments: {}", entry.name, bad.error.message);
@@ -92,32 +95,32 @@ impl Hooked {
                             .with_hint("The hook has to be mended by the owner")
                     })?;
                     let marked = target.tool.spec().parameters().secrets();
-                    open.ran_with(redacted(&self.call.arguments, marked, &settings.redact));
+                    open.note_changed_arguments(redact(&self.call.arguments, marked, &settings.redact));
                 }
-                Err(fault) => failed(entry, &fault, open)?,
+                Err(fault) => handle_failure(entry, &fault, open)?,
             }
         }
         Ok(self.call.arguments.clone())
     }
 
     /// Asks the hooks after the call, whatever it ended in.
-    pub(super) async fn after(
+    pub(super) async fn run_after(
         &self,
         result: Result<ToolOutput, ToolError>,
         dispatched: bool,
-        open: &mut OpenRecord<'_>,
+        open: &mut CallRecordGuard<'_>,
     ) -> Result<ToolOutput, ToolError> {
         let mut outcome = Outcome::from(result);
-        for entry in self.mine().filter(|entry| entry.after) {
-            match bounded(entry, async { entry.hook.after(&self.call, &outcome).await }).await {
-                Ok(After::Keep) => {}
-                Ok(After::Replace(output)) => {
-                    open.changed_by(&entry.name);
+        for entry in self.applicable_entries().filter(|entry| entry.runs_after) {
+            match run_with_timeout(entry, async { entry.hook.after_call(&self.call, &outcome).await }).await {
+                Ok(AfterCallDecision::Keep) => {}
+                Ok(AfterCallDecision::Replace(output)) => {
+                    open.note_hook(&entry.name);
                     outcome = Outcome::Success(output);
                 }
                 Err(fault) => {
-                    if let Err(error) = failed(entry, &fault, open) {
-                        outcome = Outcome::Error(error.dispatched(dispatched));
+                    if let Err(error) = handle_failure(entry, &fault, open) {
+                        outcome = Outcome::Error(error.with_dispatched(dispatched));
                         break;
                     }
                 }
@@ -131,23 +134,27 @@ impl Hooked {
 }
 
 /// A hook's answer within its time; a panic is a fault like another.
-async fn bounded<T>(
+async fn run_with_timeout<T>(
     entry: &HookEntry,
-    question: impl Future<Output = Result<T, HookFault>>,
-) -> Result<T, HookFault> {
+    question: impl Future<Output = Result<T, HookError>>,
+) -> Result<T, HookError> {
     match tokio::time::timeout(entry.timeout, AssertUnwindSafe(question).catch_unwind()).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(HookFault("it crashed".to_owned())),
-        Err(_) => Err(HookFault(format!("it did not answer within {} ms", entry.timeout.as_millis()))),
+        Ok(Err(_)) => Err(HookError("it crashed".to_owned())),
+        Err(_) => Err(HookError(format!("it did not answer within {} ms", entry.timeout.as_millis()))),
     }
 }
 
-fn failed(entry: &HookEntry, fault: &HookFault, open: &mut OpenRecord<'_>) -> Result<(), ToolError> {
+fn handle_failure(
+    entry: &HookEntry,
+    fault: &HookError,
+    open: &mut CallRecordGuard<'_>,
+) -> Result<(), ToolError> {
     tracing::warn!(hook = %entry.name, %fault, "a hook failed");
-    match entry.on_fault {
-        OnFault::Open => Ok(()),
-        OnFault::Closed => {
-            open.changed_by(&entry.name);
+    match entry.on_error {
+        HookErrorAction::FailOpen => Ok(()),
+        HookErrorAction::FailClosed => {
+            open.note_hook(&entry.name);
             let message = format!("The hook {:?} failed: {fault}", entry.name);
             Err(ToolError::new(Code::HookCancelled, message)
                 .with_hint("The owner has set that calls do not go on without it"))

@@ -1,4 +1,4 @@
-//! The last step, prepared first: an open record closes exactly once, also when the call's future is dropped
+//! The record of a call. It is opened before the tool runs and closes exactly once, also when the call's future is dropped
 //! half-way.
 
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolway_types::{Code, Outcome, RawJson, ToolError, ToolOutput};
 
-use super::lookup::Target;
-use super::once::Turn;
-use super::redact::redacted;
+use super::idempotency::KeyHolder;
+use super::lookup::CallTarget;
+use super::redaction::redact;
 use crate::arguments::Arguments;
 use crate::context::CallContext;
-use crate::engine::{Call, Engine, EngineSettings, Finished};
-use crate::record::{CallNotes, ClosedCall, Commit, Durations, OpenedCall};
+use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::record::{CallDurations, CallNotes, ClosedCall, OpenedCall, RecordCommit};
 
 /// Bytes of a name that are recorded: no tool's name has more.
-const NAME: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 
 /// An open record. Dropped without being closed, it closes as cancelled: its caller went away.
-pub(super) struct OpenRecord<'a> {
+pub(super) struct CallRecordGuard<'a> {
     engine: &'a Engine,
     opened: Arc<OpenedCall>,
     accepted: Instant,
     /// How far the run is, once it runs.
     context: Option<CallContext>,
-    turn: Option<Turn>,
-    commit: Option<Commit>,
+    key_holder: Option<KeyHolder>,
+    commit: Option<RecordCommit>,
     /// What people, hooks and rules did.
     notes: Option<Box<CallNotes>>,
     /// How long persons were waited for before the run, and since when one is now.
@@ -35,31 +35,31 @@ pub(super) struct OpenRecord<'a> {
     /// The tool's answer as its source wrote it.
     original: Option<RawJson>,
     /// What it was closed with.
-    finished: Option<Finished>,
+    finished: Option<FinishedCall>,
 }
 
-impl<'a> OpenRecord<'a> {
+impl<'a> CallRecordGuard<'a> {
     pub(super) fn open(
         engine: &'a Engine,
         settings: &EngineSettings,
-        call: &Call,
+        call: &CallRequest,
         accepted: Instant,
-        target: Option<&Target>,
+        target: Option<&CallTarget>,
         arguments: Option<&Arguments>,
-        turn: Option<Turn>,
+        turn: Option<KeyHolder>,
     ) -> Self {
         let marked = target.and_then(|target| target.tool.spec().parameters().secrets());
         let opened = Arc::new(OpenedCall {
             id: call.id,
-            name: in_part(&call.name),
+            name: truncate_name(&call.name),
             tool: target.map(|target| target.id.clone()),
             principal: call.caller.principal.id.clone(),
             role: call.caller.principal.role,
-            door: call.caller.door,
+            via: call.caller.via,
             agent: call.caller.agent().cloned(),
             session: call.caller.session.clone(),
             turn: call.caller.turn.clone(),
-            arguments: arguments.map(|arguments| redacted(arguments, marked, &settings.redact)),
+            arguments: arguments.map(|arguments| redact(arguments, marked, &settings.redact)),
             started_ms: engine.clock.now_ms(),
             key: turn.as_ref().map(|turn| turn.key().clone()),
         });
@@ -72,7 +72,7 @@ impl<'a> OpenRecord<'a> {
             opened,
             accepted,
             context: None,
-            turn,
+            key_holder: turn,
             commit: Some(commit),
             notes: None,
             waited: Duration::ZERO,
@@ -83,7 +83,7 @@ impl<'a> OpenRecord<'a> {
     }
 
     /// A person is being asked, from now on or no longer.
-    pub(super) fn waits_for_person(&mut self, waits: bool) {
+    pub(super) fn set_waiting_for_person(&mut self, waits: bool) {
         if let Some(since) = self.waiting_since.take() {
             self.waited += since.elapsed();
         }
@@ -93,62 +93,62 @@ impl<'a> OpenRecord<'a> {
     }
 
     /// Who let the call run: a principal, or a grant. Where several did, the last.
-    pub(super) fn approved_by(&mut self, who: Arc<str>) {
-        self.notes().approved_by = Some(who);
+    pub(super) fn note_approver(&mut self, who: Arc<str>) {
+        self.notes_mut().approved_by = Some(who);
     }
 
     /// A hook changed or ended something.
-    pub(super) fn changed_by(&mut self, hook: &Arc<str>) {
-        let hooks = &mut self.notes().hooks;
+    pub(super) fn note_hook(&mut self, hook: &Arc<str>) {
+        let hooks = &mut self.notes_mut().hooks;
         if !hooks.contains(hook) {
             hooks.push(hook.clone());
         }
     }
 
     /// The arguments that hooks made of the caller's, secrets already replaced.
-    pub(super) fn ran_with(&mut self, arguments: RawJson) {
-        self.notes().ran_with = Some(arguments);
+    pub(super) fn note_changed_arguments(&mut self, arguments: RawJson) {
+        self.notes_mut().ran_with = Some(arguments);
     }
 
     /// The rule that refused the call.
-    pub(super) fn refused_by(&mut self, rule: &str) {
-        self.notes().rule = Some(rule.into());
+    pub(super) fn note_refusing_rule(&mut self, rule: &str) {
+        self.notes_mut().rule = Some(rule.into());
     }
 
     /// The outcome is this answer, as its source wrote it.
-    pub(super) fn is_originally(&mut self, answer: Option<RawJson>) {
+    pub(super) fn set_original(&mut self, answer: Option<RawJson>) {
         self.original = answer;
     }
 
-    fn notes(&mut self) -> &mut CallNotes {
+    fn notes_mut(&mut self) -> &mut CallNotes {
         self.notes.get_or_insert_default()
     }
 
     /// Waits until the record is on disk, where that was asked for.
-    pub(super) async fn committed(&mut self) {
+    pub(super) async fn wait_until_committed(&mut self) {
         if let Some(commit) = self.commit.take() {
             commit.wait().await;
         }
     }
 
     /// From now on the record knows how far the run is.
-    pub(super) fn runs_in(&mut self, context: &CallContext) {
+    pub(super) fn set_context(&mut self, context: &CallContext) {
         self.context = Some(context.clone());
     }
 
     /// Closes the record with what the call ended in. Whoever waits for the same call is told last, when the
     /// record is as safe as the owner wants it.
-    pub(super) async fn close(mut self, result: Result<ToolOutput, ToolError>) -> Finished {
+    pub(super) async fn close(mut self, result: Result<ToolOutput, ToolError>) -> FinishedCall {
         let (finished, commit) = self.finish(result.into());
         commit.wait().await;
         finished
     }
 
-    fn finish(&mut self, outcome: Outcome) -> (Finished, Commit) {
+    fn finish(&mut self, outcome: Outcome) -> (FinishedCall, RecordCommit) {
         let outcome = Arc::new(outcome);
         let durations = self.durations();
         let attempts = self.context.as_ref().map_or(0, CallContext::attempts);
-        let finished = Finished {
+        let finished = FinishedCall {
             id: self.opened.id,
             tool: self.opened.tool.clone(),
             outcome: outcome.clone(),
@@ -166,39 +166,39 @@ impl<'a> OpenRecord<'a> {
         (finished, self.engine.recorder.close(closed))
     }
 
-    fn durations(&self) -> Durations {
+    fn durations(&self) -> CallDurations {
         let total = self.accepted.elapsed();
         let before = self.waited + self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
         let Some(context) = &self.context else {
-            return Durations { total, waiting: before, ..Durations::default() };
+            return CallDurations { total, waiting: before, ..CallDurations::default() };
         };
-        let (waiting, queued) = (context.clock().waited(), context.queued());
-        Durations {
+        let (waiting, queued) = (context.clock().person_time_used(), context.queue_time());
+        CallDurations {
             total,
             waiting: before + waiting,
             queued,
-            running: context.running().saturating_sub(waiting),
+            running: context.running_time().saturating_sub(waiting),
         }
     }
 }
 
-impl Drop for OpenRecord<'_> {
+impl Drop for CallRecordGuard<'_> {
     fn drop(&mut self) {
         if self.finished.is_none() {
             let dispatched = self.context.as_ref().is_some_and(CallContext::is_dispatched);
-            let error = ToolError::new(Code::Cancelled, "The caller went away").dispatched(dispatched);
+            let error = ToolError::new(Code::Cancelled, "The caller went away").with_dispatched(dispatched);
             // Nobody is left to wait for the commit.
             let _ = self.finish(Outcome::Error(error));
         }
-        if let (Some(turn), Some(finished)) = (self.turn.take(), &self.finished) {
-            turn.end(finished);
+        if let (Some(turn), Some(finished)) = (self.key_holder.take(), &self.finished) {
+            turn.complete(finished);
         }
     }
 }
 
 /// A name as far as it is recorded. Callers may send names as long as frames are.
-fn in_part(name: &Arc<str>) -> Arc<str> {
-    match name.get(..name.floor_char_boundary(NAME)) {
+fn truncate_name(name: &Arc<str>) -> Arc<str> {
+    match name.get(..name.floor_char_boundary(MAX_NAME_BYTES)) {
         Some(start) if start.len() < name.len() => format!("{start}…").into(),
         _ => name.clone(),
     }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use toolway_types::{PrincipalId, ToolId};
 use uuid::Uuid;
 
-use super::question::{Answer, Choice, Question, Scope};
-use crate::glob::{BadGlob, Globs};
+use super::question::{ConsentAnswer, ConsentDecision, ConsentScope, Question};
+use crate::glob::{GlobError, GlobPatterns};
 
 /// A grant's id, a UUIDv7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl FromStr for GrantId {
 
 /// Whose calls a grant is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GrantFor {
+pub enum GrantSubject {
     /// Everyone's.
     Anyone,
     /// One principal's.
@@ -57,7 +57,7 @@ pub enum GrantFor {
 /// Whether it says yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum GrantVerdict {
     /// Yes.
     Granted,
     /// No, and nobody is asked.
@@ -74,9 +74,9 @@ pub struct Grant {
     /// The tools, as a pattern over `source/tool`.
     pub tool: Arc<str>,
     /// Whose calls.
-    pub whose: GrantFor,
+    pub subject: GrantSubject,
     /// Yes or no.
-    pub verdict: Verdict,
+    pub verdict: GrantVerdict,
     /// Wall clock, milliseconds since the Unix epoch.
     pub created_ms: i64,
     /// Who gave it.
@@ -88,35 +88,35 @@ pub struct Grant {
 /// Why a grant does not outlive the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the grant could not be stored: {0}")]
-pub struct NotKept(pub String);
+pub struct GrantStoreError(pub String);
 
 /// Keeps grants where they outlive the gateway.
 #[async_trait]
-pub trait GrantKeeper: Send + Sync + 'static {
+pub trait GrantStore: Send + Sync + 'static {
     /// Keeps one.
     ///
     /// # Errors
     /// [`NotKept`].
-    async fn keep(&self, grant: &Grant) -> Result<(), NotKept>;
+    async fn save(&self, grant: &Grant) -> Result<(), GrantStoreError>;
 
     /// Takes one back.
     ///
     /// # Errors
     /// [`NotKept`] where that can't be written; then it may be there again after a restart.
-    async fn revoke(&self, grant: GrantId) -> Result<(), NotKept>;
+    async fn revoke(&self, grant: GrantId) -> Result<(), GrantStoreError>;
 }
 
 /// Keeps nothing beyond the gateway's life.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct NoKeeper;
+pub struct NoGrantStore;
 
 #[async_trait]
-impl GrantKeeper for NoKeeper {
-    async fn keep(&self, _: &Grant) -> Result<(), NotKept> {
+impl GrantStore for NoGrantStore {
+    async fn save(&self, _: &Grant) -> Result<(), GrantStoreError> {
         Ok(())
     }
 
-    async fn revoke(&self, _: GrantId) -> Result<(), NotKept> {
+    async fn revoke(&self, _: GrantId) -> Result<(), GrantStoreError> {
         Ok(())
     }
 }
@@ -125,49 +125,49 @@ impl GrantKeeper for NoKeeper {
 const MAX_GRANTS: usize = 10_000;
 
 /// The grants that hold.
-pub struct Grants {
-    held: RwLock<Vec<Held>>,
+pub struct ActiveGrants {
+    active: RwLock<Vec<CompiledGrant>>,
     /// Whether one of them says no: only then must calls that nobody is asked about be looked for.
-    any_denial: AtomicBool,
-    keeper: Arc<dyn GrantKeeper>,
+    has_denial: AtomicBool,
+    store: Arc<dyn GrantStore>,
     /// Grants that could not be written, to be said once each.
-    unwritten: Mutex<u64>,
+    unsaved_count: Mutex<u64>,
 }
 
-struct Held {
+struct CompiledGrant {
     grant: Grant,
-    tools: Globs,
+    tools: GlobPatterns,
 }
 
-impl fmt::Debug for Grants {
+impl fmt::Debug for ActiveGrants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grants").field("held", &self.held.read().len()).finish_non_exhaustive()
+        f.debug_struct("Grants").field("held", &self.active.read().len()).finish_non_exhaustive()
     }
 }
 
 /// Why a grant was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadGrant {
+pub enum GrantError {
     /// Its tools are no pattern.
     #[error(transparent)]
-    Tool(#[from] BadGlob),
+    Pattern(#[from] GlobError),
     /// There are too many.
     #[error("{0} grants hold already; revoke some")]
     TooMany(usize),
     /// It could not be stored.
     #[error(transparent)]
-    NotKept(#[from] NotKept),
+    Store(#[from] GrantStoreError),
 }
 
-impl Grants {
+impl ActiveGrants {
     /// The grants that were kept before, and who keeps new ones.
     #[must_use]
-    pub fn new(kept: Vec<Grant>, keeper: Arc<dyn GrantKeeper>) -> Self {
+    pub fn new(kept: Vec<Grant>, keeper: Arc<dyn GrantStore>) -> Self {
         let grants = Self {
-            held: RwLock::default(),
-            any_denial: AtomicBool::new(false),
-            keeper,
-            unwritten: Mutex::new(0),
+            active: RwLock::default(),
+            has_denial: AtomicBool::new(false),
+            store: keeper,
+            unsaved_count: Mutex::new(0),
         };
         grants.load(kept);
         grants
@@ -176,33 +176,33 @@ impl Grants {
     /// Puts what is kept in the place of what was; those for conversations stay.
     pub fn load(&self, kept: Vec<Grant>) {
         self.change(|held| {
-            held.retain(|held| matches!(held.grant.whose, GrantFor::Session(..)));
+            held.retain(|held| matches!(held.grant.subject, GrantSubject::Session(..)));
             for grant in kept {
-                match Globs::new([&grant.tool]) {
-                    Ok(tools) => held.push(Held { grant, tools }),
+                match GlobPatterns::new([&grant.tool]) {
+                    Ok(tools) => held.push(CompiledGrant { grant, tools }),
                     Err(error) => tracing::warn!(%error, grant = %grant.id, "a grant can't be used"),
                 }
             }
         });
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Held>) -> T) -> T {
-        let mut held = self.held.write();
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<CompiledGrant>) -> T) -> T {
+        let mut held = self.active.write();
         let result = change(&mut held);
-        let any = held.iter().any(|held| held.grant.verdict == Verdict::DeniedAlways);
-        self.any_denial.store(any, Ordering::Release);
+        let any = held.iter().any(|held| held.grant.verdict == GrantVerdict::DeniedAlways);
+        self.has_denial.store(any, Ordering::Release);
         result
     }
 
     /// Whether some grant says no.
-    pub(crate) fn any_denial(&self) -> bool {
-        self.any_denial.load(Ordering::Acquire)
+    pub(crate) fn has_denial(&self) -> bool {
+        self.has_denial.load(Ordering::Acquire)
     }
 
     /// All that hold, oldest first.
     #[must_use]
     pub fn list(&self) -> Vec<Grant> {
-        let mut grants: Vec<_> = self.held.read().iter().map(|held| held.grant.clone()).collect();
+        let mut grants: Vec<_> = self.active.read().iter().map(|held| held.grant.clone()).collect();
         grants.sort_by_key(|grant| grant.id);
         grants
     }
@@ -211,15 +211,15 @@ impl Grants {
     ///
     /// # Errors
     /// [`BadGrant`]; then it does not hold.
-    pub async fn add(&self, grant: Grant) -> Result<(), BadGrant> {
-        let tools = Globs::new([&grant.tool])?;
-        if self.held.read().len() >= MAX_GRANTS && !self.forget_a_session() {
-            return Err(BadGrant::TooMany(MAX_GRANTS));
+    pub async fn add(&self, grant: Grant) -> Result<(), GrantError> {
+        let tools = GlobPatterns::new([&grant.tool])?;
+        if self.active.read().len() >= MAX_GRANTS && !self.evict_oldest_session_grant() {
+            return Err(GrantError::TooMany(MAX_GRANTS));
         }
         // It holds from now on, so that it also holds where whoever waits for it to be written goes meanwhile.
-        self.change(|held| held.push(Held { grant: grant.clone(), tools }));
-        if !matches!(grant.whose, GrantFor::Session(..))
-            && let Err(error) = self.keeper.keep(&grant).await
+        self.change(|held| held.push(CompiledGrant { grant: grant.clone(), tools }));
+        if !matches!(grant.subject, GrantSubject::Session(..))
+            && let Err(error) = self.store.save(&grant).await
         {
             self.change(|held| held.retain(|held| held.grant.id != grant.id));
             return Err(error.into());
@@ -227,9 +227,9 @@ impl Grants {
         Ok(())
     }
 
-    fn forget_a_session(&self) -> bool {
+    fn evict_oldest_session_grant(&self) -> bool {
         self.change(|held| {
-            let oldest = held.iter().position(|held| matches!(held.grant.whose, GrantFor::Session(..)));
+            let oldest = held.iter().position(|held| matches!(held.grant.subject, GrantSubject::Session(..)));
             if let Some(at) = oldest {
                 held.remove(at);
             }
@@ -241,82 +241,82 @@ impl Grants {
     ///
     /// # Errors
     /// [`NotKept`] where that could not be written: it holds no more, until a restart. It can be tried again.
-    pub async fn revoke(&self, id: GrantId) -> Result<bool, NotKept> {
+    pub async fn revoke(&self, id: GrantId) -> Result<bool, GrantStoreError> {
         let was_there = self.change(|held| {
             let before = held.len();
             held.retain(|held| held.grant.id != id);
             held.len() != before
         });
-        self.keeper.revoke(id).await?;
+        self.store.revoke(id).await?;
         Ok(was_there)
     }
 
     /// What was answered before, if anything: a no counts before a yes.
-    pub(crate) fn verdict(&self, ask: &Sought<'_>, now_ms: i64) -> Option<(Verdict, GrantId)> {
-        let held = self.held.read();
+    pub(crate) fn find_verdict(&self, ask: &GrantQuery<'_>, now_ms: i64) -> Option<(GrantVerdict, GrantId)> {
+        let held = self.active.read();
         let mut granted = None;
-        for Held { grant, tools } in held.iter() {
+        for CompiledGrant { grant, tools } in held.iter() {
             let fits = grant.permission.as_deref() == ask.permission
                 && grant.expires_ms.is_none_or(|expires| expires > now_ms)
-                && ask.is_of(&grant.whose)
+                && ask.matches_subject(&grant.subject)
                 && (*grant.tool == *ask.tool_text || tools.matches(ask.tool_text));
             match grant.verdict {
                 _ if !fits => {}
-                Verdict::DeniedAlways => return Some((Verdict::DeniedAlways, grant.id)),
-                Verdict::Granted => granted = granted.or(Some((Verdict::Granted, grant.id))),
+                GrantVerdict::DeniedAlways => return Some((GrantVerdict::DeniedAlways, grant.id)),
+                GrantVerdict::Granted => granted = granted.or(Some((GrantVerdict::Granted, grant.id))),
             }
         }
         granted
     }
 
     /// Keeps an answer for as long as it says. What holds for one call needs no grant.
-    pub(crate) async fn remember(&self, question: &Question, answer: &Answer, now_ms: i64) {
+    pub(crate) async fn save_answer(&self, question: &Question, answer: &ConsentAnswer, now_ms: i64) {
         let verdict = match answer.choice {
-            Choice::Granted => Verdict::Granted,
-            Choice::DeniedAlways => Verdict::DeniedAlways,
-            Choice::Denied => return,
+            ConsentDecision::Granted => GrantVerdict::Granted,
+            ConsentDecision::DeniedAlways => GrantVerdict::DeniedAlways,
+            ConsentDecision::Denied => return,
         };
         let principal = question.principal.clone();
         let whose = match (answer.scope, &question.session, &question.agent) {
-            (Scope::Session, Some(session), _) => GrantFor::Session(principal, session.clone()),
-            (Scope::Agent, _, Some(agent)) => GrantFor::Agent(agent.clone()),
-            (Scope::Always, ..) => GrantFor::Principal(principal),
+            (ConsentScope::Session, Some(session), _) => GrantSubject::Session(principal, session.clone()),
+            (ConsentScope::Agent, _, Some(agent)) => GrantSubject::Agent(agent.clone()),
+            (ConsentScope::Always, ..) => GrantSubject::Principal(principal),
             _ => return,
         };
-        let (permission, tool) = (question.kind.permission().cloned(), escaped(&question.tool));
+        let (permission, tool) = (question.kind.permission().cloned(), escape_tool_id(&question.tool));
         // Another call's question may have had the same answer; what is taken back once must not hold any more.
-        let is_same = |held: &Held| {
-            let Grant { permission: p, tool: t, whose: w, verdict: v, expires_ms, .. } = &held.grant;
+        let is_same = |held: &CompiledGrant| {
+            let Grant { permission: p, tool: t, subject: w, verdict: v, expires_ms, .. } = &held.grant;
             *p == permission && *t == tool && *w == whose && *v == verdict && expires_ms.is_none()
         };
-        if self.held.read().iter().any(is_same) {
+        if self.active.read().iter().any(is_same) {
             return;
         }
         let grant = Grant {
             id: GrantId::new(),
             permission,
             tool,
-            whose,
+            subject: whose,
             verdict,
             created_ms: now_ms,
-            created_by: answer.by.clone(),
+            created_by: answer.answered_by.clone(),
             expires_ms: None,
         };
         if let Err(error) = self.add(grant).await {
-            *self.unwritten.lock() += 1;
+            *self.unsaved_count.lock() += 1;
             tracing::warn!(%error, tool = %question.tool, "an answer holds for this call only");
         }
     }
 
     /// How many answers could not be kept.
     #[must_use]
-    pub fn unwritten(&self) -> u64 {
-        *self.unwritten.lock()
+    pub fn unsaved_count(&self) -> u64 {
+        *self.unsaved_count.lock()
     }
 }
 
 /// A tool's id as a pattern that only it fits.
-fn escaped(tool: &ToolId) -> Arc<str> {
+fn escape_tool_id(tool: &ToolId) -> Arc<str> {
     let mut pattern = String::new();
     for c in tool.to_string().chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\' | ',' | '!') {
@@ -328,7 +328,7 @@ fn escaped(tool: &ToolId) -> Arc<str> {
 }
 
 /// What a grant is sought for.
-pub(crate) struct Sought<'a> {
+pub(crate) struct GrantQuery<'a> {
     pub(crate) permission: Option<&'a str>,
     pub(crate) tool_text: &'a str,
     pub(crate) principal: &'a PrincipalId,
@@ -336,13 +336,13 @@ pub(crate) struct Sought<'a> {
     pub(crate) session: Option<&'a Arc<str>>,
 }
 
-impl Sought<'_> {
-    fn is_of(&self, whose: &GrantFor) -> bool {
+impl GrantQuery<'_> {
+    fn matches_subject(&self, whose: &GrantSubject) -> bool {
         match whose {
-            GrantFor::Anyone => true,
-            GrantFor::Principal(principal) => principal == self.principal,
-            GrantFor::Agent(agent) => self.agent == Some(agent),
-            GrantFor::Session(principal, session) => {
+            GrantSubject::Anyone => true,
+            GrantSubject::Principal(principal) => principal == self.principal,
+            GrantSubject::Agent(agent) => self.agent == Some(agent),
+            GrantSubject::Session(principal, session) => {
                 principal == self.principal && self.session == Some(session)
             }
         }

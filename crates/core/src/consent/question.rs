@@ -97,7 +97,7 @@ pub struct Question {
 /// What a person chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
+pub enum ConsentDecision {
     /// Yes.
     Granted,
     /// Not this time.
@@ -110,7 +110,7 @@ pub enum Choice {
 /// How long an answer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum ConsentScope {
     /// For this call.
     #[default]
     Once,
@@ -124,18 +124,18 @@ pub enum Scope {
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ConsentAnswer {
     /// What the person chose.
-    pub choice: Choice,
+    pub choice: ConsentDecision,
     /// How long it holds.
-    pub scope: Scope,
+    pub scope: ConsentScope,
     /// Who answered.
-    pub by: PrincipalId,
+    pub answered_by: PrincipalId,
 }
 
 /// Why an answer was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CannotAnswer {
+pub enum AnswerError {
     /// It was answered, or its time is over, or it never was, or it is not this principal's to see.
     #[error("no question with this id is open")]
     NotOpen,
@@ -164,21 +164,21 @@ impl Question {
     ///
     /// # Errors
     /// [`CannotAnswer`].
-    pub fn may_answer(&self, principal: &Principal, scope: Scope) -> Result<(), CannotAnswer> {
+    pub fn check_answer(&self, principal: &Principal, scope: ConsentScope) -> Result<(), AnswerError> {
         if !self.is_visible_to(principal) {
-            return Err(CannotAnswer::NotOpen);
+            return Err(AnswerError::NotOpen);
         }
         if !principal.role.is_owner() {
             if !self.caller_may_answer {
-                return Err(CannotAnswer::OnlyOwner);
+                return Err(AnswerError::OnlyOwner);
             }
-            if matches!(scope, Scope::Agent | Scope::Always) {
-                return Err(CannotAnswer::ScopeTooWide);
+            if matches!(scope, ConsentScope::Agent | ConsentScope::Always) {
+                return Err(AnswerError::ScopeTooWide);
             }
         }
         match scope {
-            Scope::Session if self.session.is_none() => Err(CannotAnswer::NoSession),
-            Scope::Agent if self.agent.is_none() => Err(CannotAnswer::NoAgent),
+            ConsentScope::Session if self.session.is_none() => Err(AnswerError::NoSession),
+            ConsentScope::Agent if self.agent.is_none() => Err(AnswerError::NoAgent),
             _ => Ok(()),
         }
     }

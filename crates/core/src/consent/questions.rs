@@ -9,20 +9,22 @@ use parking_lot::Mutex;
 use tokio::sync::{broadcast, oneshot};
 use toolway_types::Principal;
 
-use super::question::{Answer, CannotAnswer, Choice, Question, QuestionId, QuestionKind, Scope};
+use super::question::{
+    AnswerError, ConsentAnswer, ConsentDecision, ConsentScope, Question, QuestionId, QuestionKind,
+};
 
 /// Most questions open at a time.
 const MAX_OPEN: usize = 1000;
 /// Most of them that one principal's calls ask.
-const MAX_OPEN_EACH: usize = 100;
+const MAX_OPEN_PER_PRINCIPAL: usize = 100;
 /// Events that a slow watcher may be behind.
-const BEHIND: usize = 256;
+const EVENT_BACKLOG: usize = 256;
 
 /// How a question ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Closed {
+pub enum QuestionCloseReason {
     /// Somebody answered.
-    Answered(Answer),
+    Answered(ConsentAnswer),
     /// Nobody did in time.
     Expired,
     /// Its call ended before.
@@ -35,7 +37,7 @@ pub enum QuestionEvent {
     /// It was asked.
     Asked(Arc<Question>),
     /// It is over.
-    Over(Arc<Question>, Closed),
+    Closed(Arc<Question>, QuestionCloseReason),
 }
 
 /// Shows the questions of one call that its caller may answer to that caller. Must not block.
@@ -43,40 +45,44 @@ pub type QuestionSink = Arc<dyn Fn(&QuestionEvent) + Send + Sync>;
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum AskOutcome {
     /// Somebody answered.
-    Answered(Answer),
+    Answered(ConsentAnswer),
     /// Nobody is there who may answer.
-    NobodyThere,
+    NoResponder,
     /// Too many questions are open already.
-    TooMany,
+    TooManyOpen,
     /// Nobody answered in time.
-    NoAnswer,
+    TimedOut,
 }
 
 /// The open questions.
 #[derive(Debug)]
-pub struct Questions {
-    open: Mutex<BTreeMap<QuestionId, Open>>,
+pub struct OpenQuestions {
+    open: Mutex<BTreeMap<QuestionId, OpenQuestion>>,
     events: broadcast::Sender<QuestionEvent>,
     watchers: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenQuestion {
     question: Arc<Question>,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<ConsentAnswer>,
 }
 
-impl Default for Questions {
+impl Default for OpenQuestions {
     fn default() -> Self {
-        Self { open: Mutex::default(), events: broadcast::Sender::new(BEHIND), watchers: Arc::default() }
+        Self {
+            open: Mutex::default(),
+            events: broadcast::Sender::new(EVENT_BACKLOG),
+            watchers: Arc::default(),
+        }
     }
 }
 
 /// Somebody who sees all questions and may answer them.
 #[derive(Debug)]
-pub struct Watching {
+pub struct QuestionWatcher {
     /// The questions that are open already.
     pub open: Vec<Arc<Question>>,
     /// What happens from now on.
@@ -84,32 +90,32 @@ pub struct Watching {
     watchers: Arc<AtomicUsize>,
 }
 
-impl Drop for Watching {
+impl Drop for QuestionWatcher {
     fn drop(&mut self) {
         self.watchers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// Takes a question away at its end, however that comes.
-struct Withdraw<'q> {
-    questions: &'q Questions,
+struct OpenQuestionGuard<'q> {
+    questions: &'q OpenQuestions,
     question: Arc<Question>,
     sink: Option<&'q QuestionSink>,
-    closed: Closed,
+    close_reason: QuestionCloseReason,
 }
 
-impl Drop for Withdraw<'_> {
+impl Drop for OpenQuestionGuard<'_> {
     fn drop(&mut self) {
         self.questions.open.lock().remove(&self.question.id);
-        let event = QuestionEvent::Over(self.question.clone(), self.closed.clone());
+        let event = QuestionEvent::Closed(self.question.clone(), self.close_reason.clone());
         if let Some(sink) = self.sink {
             sink(&event);
         }
-        self.questions.tell_watchers(&event);
+        self.questions.notify_watchers(&event);
     }
 }
 
-impl Questions {
+impl OpenQuestions {
     /// The open questions that a principal may see, oldest first.
     #[must_use]
     pub fn visible_to(&self, principal: &Principal) -> Vec<Arc<Question>> {
@@ -120,11 +126,11 @@ impl Questions {
 
     /// Sees all questions, for an owner. While somebody does, questions wait to be answered.
     #[must_use]
-    pub fn watch(&self) -> Watching {
+    pub fn watch(&self) -> QuestionWatcher {
         self.watchers.fetch_add(1, Ordering::SeqCst);
         // Under the lock, so that each question is in one of the two.
         let open = self.open.lock();
-        Watching {
+        QuestionWatcher {
             events: self.events.subscribe(),
             open: open.values().map(|open| open.question.clone()).collect(),
             watchers: self.watchers.clone(),
@@ -139,18 +145,18 @@ impl Questions {
         &self,
         id: QuestionId,
         by: &Principal,
-        choice: Choice,
-        scope: Scope,
-    ) -> Result<Arc<Question>, CannotAnswer> {
+        choice: ConsentDecision,
+        scope: ConsentScope,
+    ) -> Result<Arc<Question>, AnswerError> {
         let mut open = self.open.lock();
-        let found = open.get(&id).ok_or(CannotAnswer::NotOpen)?;
-        found.question.may_answer(by, scope)?;
-        let Some(found) = open.remove(&id) else { return Err(CannotAnswer::NotOpen) };
+        let found = open.get(&id).ok_or(AnswerError::NotOpen)?;
+        found.question.check_answer(by, scope)?;
+        let Some(found) = open.remove(&id) else { return Err(AnswerError::NotOpen) };
         drop(open);
-        let (choice, scope) = meant(choice, scope, by, &found.question);
-        let answer = Answer { choice, scope, by: by.id.clone() };
+        let (choice, scope) = effective_answer(choice, scope, by, &found.question);
+        let answer = ConsentAnswer { choice, scope, answered_by: by.id.clone() };
         // Its call may end at this moment; then nothing waits for the answer any more.
-        found.answer.send(answer).map_err(|_| CannotAnswer::NotOpen)?;
+        found.answer.send(answer).map_err(|_| AnswerError::NotOpen)?;
         Ok(found.question)
     }
 
@@ -171,41 +177,48 @@ impl Questions {
         &self,
         question: Question,
         sink: Option<&QuestionSink>,
-        patience: Duration,
-    ) -> Asked {
+        timeout: Duration,
+    ) -> AskOutcome {
         let question = Arc::new(question);
         let (answer, answered) = oneshot::channel();
         let asked = QuestionEvent::Asked(question.clone());
         {
             let mut open = self.open.lock();
             if sink.is_none() && self.watchers.load(Ordering::SeqCst) == 0 {
-                return Asked::NobodyThere;
+                return AskOutcome::NoResponder;
             }
             let of_principal = open.values().filter(|open| open.question.principal == question.principal);
-            if open.len() >= MAX_OPEN || of_principal.take(MAX_OPEN_EACH).count() == MAX_OPEN_EACH {
-                return Asked::TooMany;
+            if open.len() >= MAX_OPEN
+                || of_principal.take(MAX_OPEN_PER_PRINCIPAL).count() == MAX_OPEN_PER_PRINCIPAL
+            {
+                return AskOutcome::TooManyOpen;
             }
-            open.insert(question.id, Open { question: question.clone(), answer });
-            self.tell_watchers(&asked);
+            open.insert(question.id, OpenQuestion { question: question.clone(), answer });
+            self.notify_watchers(&asked);
         }
-        let mut withdraw = Withdraw { questions: self, question, sink, closed: Closed::Withdrawn };
+        let mut withdraw = OpenQuestionGuard {
+            questions: self,
+            question,
+            sink,
+            close_reason: QuestionCloseReason::Withdrawn,
+        };
         // Not under the lock: who is told may answer at once.
         if let Some(sink) = sink {
             sink(&asked);
         }
-        match tokio::time::timeout(patience, answered).await {
+        match tokio::time::timeout(timeout, answered).await {
             Ok(Ok(answer)) => {
-                withdraw.closed = Closed::Answered(answer.clone());
-                Asked::Answered(answer)
+                withdraw.close_reason = QuestionCloseReason::Answered(answer.clone());
+                AskOutcome::Answered(answer)
             }
             _ => {
-                withdraw.closed = Closed::Expired;
-                Asked::NoAnswer
+                withdraw.close_reason = QuestionCloseReason::Expired;
+                AskOutcome::TimedOut
             }
         }
     }
 
-    fn tell_watchers(&self, event: &QuestionEvent) {
+    fn notify_watchers(&self, event: &QuestionEvent) {
         if self.watchers.load(Ordering::SeqCst) > 0 {
             // The last watcher may have just gone.
             let _ = self.events.send(event.clone());
@@ -214,13 +227,24 @@ impl Questions {
 }
 
 /// What an answer means: who says no for good without saying for how long says it for as long as they may.
-fn meant(choice: Choice, scope: Scope, by: &Principal, question: &Question) -> (Choice, Scope) {
+fn effective_answer(
+    choice: ConsentDecision,
+    scope: ConsentScope,
+    by: &Principal,
+    question: &Question,
+) -> (ConsentDecision, ConsentScope) {
     match (choice, scope) {
         // Only calls as they are now are asked about, so there is nothing to keep.
-        (Choice::DeniedAlways, _) if question.kind == QuestionKind::ChangedTool => (Choice::Denied, scope),
-        (Choice::DeniedAlways, Scope::Once) if by.role.is_owner() => (choice, Scope::Always),
-        (Choice::DeniedAlways, Scope::Once) if question.session.is_some() => (choice, Scope::Session),
-        (Choice::DeniedAlways, Scope::Once) => (Choice::Denied, scope),
+        (ConsentDecision::DeniedAlways, _) if question.kind == QuestionKind::ChangedTool => {
+            (ConsentDecision::Denied, scope)
+        }
+        (ConsentDecision::DeniedAlways, ConsentScope::Once) if by.role.is_owner() => {
+            (choice, ConsentScope::Always)
+        }
+        (ConsentDecision::DeniedAlways, ConsentScope::Once) if question.session.is_some() => {
+            (choice, ConsentScope::Session)
+        }
+        (ConsentDecision::DeniedAlways, ConsentScope::Once) => (ConsentDecision::Denied, scope),
         _ => (choice, scope),
     }
 }

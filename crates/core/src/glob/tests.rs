@@ -2,7 +2,7 @@ use super::*;
 
 #[track_caller]
 fn fits(pattern: &str, text: &str, expected: bool) {
-    assert_eq!(Globs::new([pattern]).unwrap().matches(text), expected, "{pattern} on {text}");
+    assert_eq!(GlobPatterns::new([pattern]).unwrap().matches(text), expected, "{pattern} on {text}");
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn a_character_is_one_whatever_its_bytes() {
     fits("*/\\?.é?", "dev/x.éß", false);
     fits("*/?,{{a,b},c}é", "dev/é,bé", true);
     fits("*/?,{{a,b},c}é", "dev/é", false);
-    let several = Globs::new(["*", "dev/*é", "dev/caf?", "dev/caf??"]).unwrap();
-    assert_eq!(several.which("dev/café"), [0, 1, 2]);
+    let several = GlobPatterns::new(["*", "dev/*é", "dev/caf?", "dev/caf??"]).unwrap();
+    assert_eq!(several.matching_indices("dev/café"), [0, 1, 2]);
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn capitals_count() {
 
 #[test]
 fn none_fits_nothing() {
-    assert!(!Globs::new([""; 0]).unwrap().matches("a/b"));
+    assert!(!GlobPatterns::new([""; 0]).unwrap().matches("a/b"));
 }
 
 #[test]
 fn says_which_pattern_is_wrong() {
-    let bad = Globs::new(["a/*", "b/[z"]).unwrap_err();
+    let bad = GlobPatterns::new(["a/*", "b/[z"]).unwrap_err();
     assert_eq!(bad.pattern, "b/[z");
-    assert_eq!(Globs::new([""]).unwrap_err().problem, "it is empty");
+    assert_eq!(GlobPatterns::new([""]).unwrap_err().problem, "it is empty");
 }

@@ -47,7 +47,7 @@ pub enum PermissionState {
 /// What becomes of a tool whose description or schema is not what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ChangedTools {
+pub enum ChangedToolAction {
     /// It is marked as changed, and runs.
     #[default]
     Flag,
@@ -58,7 +58,7 @@ pub enum ChangedTools {
 /// Which calls a rule is for. What is left out, or empty, is for all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct When {
+pub struct RuleCondition {
     /// Ids of principals (the id of a token, or `owner`), as patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub principals: Vec<String>,
@@ -91,7 +91,7 @@ pub struct RuleDefinition {
     pub name: Option<String>,
     /// Which calls it is for.
     #[serde(default)]
-    pub when: When,
+    pub when: RuleCondition,
     /// `allow`, `deny` or `ask`.
     pub effect: Effect,
     /// With `ask`: whether a caller may answer for its own call. Otherwise only an owner may.
@@ -114,7 +114,7 @@ pub struct RuleDefinition {
 pub struct ApprovalRuleDefinition {
     /// Which calls it is for.
     #[serde(default)]
-    pub when: When,
+    pub when: RuleCondition,
     /// `never`, `writes` or `always`.
     pub mode: ApprovalMode,
     /// Whether a caller may answer for its own call. Otherwise only an owner may.
@@ -130,7 +130,7 @@ pub struct PermissionRuleDefinition {
     pub permission: String,
     /// Which calls it is for.
     #[serde(default)]
-    pub when: When,
+    pub when: RuleCondition,
     /// `granted`, `denied`, `denied_always` or `ask`.
     pub state: PermissionState,
 }
@@ -146,7 +146,7 @@ pub struct PolicySettings {
     pub trusted_sources: Vec<String>,
     /// What becomes of a tool whose description or schema is not what it was: `flag` marks it, `ask` also lets
     /// it wait for the owner.
-    pub changed_tools: ChangedTools,
+    pub changed_tools: ChangedToolAction,
     /// The rules, in order.
     pub rules: Vec<RuleDefinition>,
 }
@@ -156,7 +156,7 @@ impl Default for PolicySettings {
         Self {
             default: Effect::Allow,
             trusted_sources: vec!["builtin".to_owned(), "own".to_owned()],
-            changed_tools: ChangedTools::Flag,
+            changed_tools: ChangedToolAction::Flag,
             rules: Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use toolway_types::{Slug, ToolName};
 
-use super::{Keep, LeaseId, Registry, ToolList};
+use super::{LeaseId, Registry, SortedTools, SourceRetention};
 use crate::tool::Tool;
 
 /// Owns what it registered. Dropping it removes exactly that, never a newer lease's tools.
@@ -15,13 +15,13 @@ pub struct Lease {
     registry: Arc<Registry>,
     slug: Slug,
     id: LeaseId,
-    keep: Keep,
-    tools: Mutex<ToolList>,
+    retention: SourceRetention,
+    tools: Mutex<SortedTools>,
 }
 
 impl Lease {
-    pub(super) fn new(registry: Arc<Registry>, slug: Slug, id: LeaseId, keep: Keep) -> Self {
-        Self { registry, slug, id, keep, tools: Mutex::new(Arc::new([])) }
+    pub(super) fn new(registry: Arc<Registry>, slug: Slug, id: LeaseId, keep: SourceRetention) -> Self {
+        Self { registry, slug, id, retention: keep, tools: Mutex::new(Arc::new([])) }
     }
 
     /// Its id.
@@ -38,7 +38,7 @@ impl Lease {
 
     /// What it holds now, by name.
     #[must_use]
-    pub fn tools(&self) -> ToolList {
+    pub fn tools(&self) -> SortedTools {
         self.tools.lock().clone()
     }
 
@@ -82,7 +82,7 @@ fn by_name(
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.registry.drop_lease(&self.slug, self.id, self.keep);
+        self.registry.drop_lease(&self.slug, self.id, self.retention);
     }
 }
 

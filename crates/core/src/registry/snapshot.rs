@@ -5,26 +5,26 @@ use std::sync::Arc;
 use imbl::{HashMap, OrdMap, OrdSet};
 use toolway_types::{Slug, ToolId, ToolName};
 
-use super::{Keep, LeaseId, SourceView, ToolList};
+use super::{LeaseId, SortedTools, SourceRetention, SourceSnapshot};
 use crate::tool::Tool;
 
 /// One immutable state of the registry.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
-    pub(super) sources: OrdMap<Slug, Arc<SourceView>>,
+pub struct RegistrySnapshot {
+    pub(super) sources: OrdMap<Slug, Arc<SourceSnapshot>>,
     /// Which sources have, or had when last here, a tool of this name.
     pub(super) by_bare_name: HashMap<ToolName, OrdSet<Slug>>,
 }
 
-impl Snapshot {
+impl RegistrySnapshot {
     /// All sources, by slug.
-    pub fn sources(&self) -> impl Iterator<Item = (&Slug, &SourceView)> {
+    pub fn sources(&self) -> impl Iterator<Item = (&Slug, &SourceSnapshot)> {
         self.sources.iter().map(|(slug, source)| (slug, source.as_ref()))
     }
 
     /// One source.
     #[must_use]
-    pub fn source(&self, slug: &Slug) -> Option<&SourceView> {
+    pub fn source(&self, slug: &Slug) -> Option<&SourceSnapshot> {
         self.sources.get(slug).map(Arc::as_ref)
     }
 
@@ -42,7 +42,7 @@ impl Snapshot {
 
     pub(super) fn forget(&mut self, slug: &Slug) {
         if let Some(gone) = self.sources.remove(slug) {
-            self.unlist(slug, gone.known(), &[]);
+            self.remove_names(slug, gone.known_names(), &[]);
         }
     }
 
@@ -50,27 +50,27 @@ impl Snapshot {
         self.edit(slug, |source| source.add_lease(id));
     }
 
-    pub(super) fn set_lease(&mut self, slug: &Slug, id: LeaseId, tools: ToolList) {
+    pub(super) fn set_lease(&mut self, slug: &Slug, id: LeaseId, tools: SortedTools) {
         if self.sources.contains_key(slug) {
             self.edit(slug, |source| source.set_lease(slug, id, tools));
         }
     }
 
-    pub(super) fn drop_lease(&mut self, slug: &Slug, id: LeaseId, keep: Keep) {
+    pub(super) fn drop_lease(&mut self, slug: &Slug, id: LeaseId, keep: SourceRetention) {
         match self.sources.get(slug) {
             None => {}
-            Some(source) if source.has_only(id) && keep == Keep::Nothing => self.forget(slug),
+            Some(source) if source.has_only(id) && keep == SourceRetention::Nothing => self.forget(slug),
             Some(_) => self.edit(slug, |source| source.drop_lease(slug, id)),
         }
     }
 
-    fn edit(&mut self, slug: &Slug, edit: impl FnOnce(&mut SourceView)) {
+    fn edit(&mut self, slug: &Slug, edit: impl FnOnce(&mut SourceSnapshot)) {
         let before = self.sources.get(slug).cloned().unwrap_or_default();
-        let mut after = SourceView::clone(&before);
+        let mut after = SourceSnapshot::clone(&before);
         edit(&mut after);
-        self.unlist(slug, before.known(), after.known());
-        for name in after.known() {
-            if before.known().binary_search(name).is_err() {
+        self.remove_names(slug, before.known_names(), after.known_names());
+        for name in after.known_names() {
+            if before.known_names().binary_search(name).is_err() {
                 self.by_bare_name.entry(name.clone()).or_default().insert(slug.clone());
             }
         }
@@ -78,7 +78,7 @@ impl Snapshot {
     }
 
     /// Takes the names that are in `before` but not in `after` out of the index.
-    fn unlist(&mut self, slug: &Slug, before: &[ToolName], after: &[ToolName]) {
+    fn remove_names(&mut self, slug: &Slug, before: &[ToolName], after: &[ToolName]) {
         for name in before {
             if after.binary_search(name).is_ok() {
                 continue;

@@ -5,18 +5,18 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::parts::{references, target};
+use super::subschemas::{references, resolve_reference};
 
 /// The arguments that a schema marks `writeOnly`, by property name, wherever the property is.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretProperties {
     all: bool,
     names: BTreeSet<Box<str>>,
 }
 
 /// Keywords whose schema speaks of the value itself, or of parts of it that have no property name: where
 /// those are secret, the whole value is.
-const ONE: &[&str] = &[
+const SINGLE_KEYWORDS: &[&str] = &[
     "if",
     "then",
     "else",
@@ -28,36 +28,37 @@ const ONE: &[&str] = &[
     "unevaluatedProperties",
 ];
 /// The same for keywords that hold a list of schemas.
-const LISTS: &[&str] = &["allOf", "anyOf", "oneOf", "items", "prefixItems"];
+const LIST_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "items", "prefixItems"];
 /// The same for keywords that hold schemas by name.
-const MAPS: &[&str] = &["dependentSchemas", "patternProperties"];
+const MAP_KEYWORDS: &[&str] = &["dependentSchemas", "patternProperties"];
 /// Schemas that are looked at in all. Where there are more to look at, everything counts as marked.
-const MAX_LOOKS: usize = 1_000_000;
+const MAX_VISITS: usize = 1_000_000;
 
-impl Secrets {
+impl SecretProperties {
     /// None where nothing in the schema is marked.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         if !mentions_write_only(schema) {
             return None;
         }
-        let mut search = Search { root: schema, unmarked: HashSet::new(), looks: MAX_LOOKS };
+        let mut search =
+            WriteOnlySearch { root: schema, unmarked: HashSet::new(), remaining_visits: MAX_VISITS };
         let mut secrets = Self { all: search.is_marked(schema), ..Self::default() };
         secrets.collect(schema, &mut search);
-        secrets.all |= search.looks == 0;
+        secrets.all |= search.remaining_visits == 0;
         Some(secrets)
     }
 
     /// Whether nothing of the arguments may be recorded.
-    pub(crate) fn all(&self) -> bool {
+    pub(crate) fn is_all_secret(&self) -> bool {
         self.all
     }
 
     /// Whether the values of properties of this name may not be recorded.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub(crate) fn is_secret(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    fn collect<'s>(&mut self, schema: &'s Value, search: &mut Search<'s>) {
+    fn collect<'s>(&mut self, schema: &'s Value, search: &mut WriteOnlySearch<'s>) {
         match schema {
             Value::Object(fields) => {
                 if let Some(Value::Object(properties)) = fields.get("properties") {
@@ -76,15 +77,15 @@ impl Secrets {
 }
 
 /// Looks for marks.
-struct Search<'s> {
+struct WriteOnlySearch<'s> {
     root: &'s Value,
     /// Schemas from which no mark can be reached.
     unmarked: HashSet<*const Value>,
     /// How many more may be looked at.
-    looks: usize,
+    remaining_visits: usize,
 }
 
-impl<'s> Search<'s> {
+impl<'s> WriteOnlySearch<'s> {
     /// Whether a value of this schema is secret.
     fn is_marked(&mut self, schema: &'s Value) -> bool {
         let (mut seen, mut todo) = (HashSet::new(), vec![schema]);
@@ -94,27 +95,27 @@ impl<'s> Search<'s> {
             {
                 continue;
             }
-            if self.looks == 0 || fields.get("writeOnly") == Some(&Value::Bool(true)) {
+            if self.remaining_visits == 0 || fields.get("writeOnly") == Some(&Value::Bool(true)) {
                 return true;
             }
-            self.looks -= 1;
+            self.remaining_visits -= 1;
             for reference in references(fields) {
-                match target(reference, self.root) {
+                match resolve_reference(reference, self.root) {
                     Some(target) => todo.push(target),
                     None => return true,
                 }
             }
-            todo.extend(parts(fields));
+            todo.extend(unnamed_subschemas(fields));
         }
         self.unmarked.extend(seen);
         false
     }
 }
 
-fn parts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
-    let one = ONE.iter().filter_map(|keyword| fields.get(*keyword));
-    let lists = LISTS.iter().filter_map(|keyword| fields.get(*keyword)?.as_array()).flatten();
-    let maps = MAPS.iter().filter_map(|keyword| fields.get(*keyword)?.as_object());
+fn unnamed_subschemas(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let one = SINGLE_KEYWORDS.iter().filter_map(|keyword| fields.get(*keyword));
+    let lists = LIST_KEYWORDS.iter().filter_map(|keyword| fields.get(*keyword)?.as_array()).flatten();
+    let maps = MAP_KEYWORDS.iter().filter_map(|keyword| fields.get(*keyword)?.as_object());
     one.chain(lists).chain(maps.flat_map(Map::values))
 }
 

@@ -9,16 +9,16 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use toolway_types::{RawJson, SpecDocument};
 
-use super::{BadSpec, ToolSpec};
+use super::{SpecError, ToolSpec};
 use crate::schema::{Schema, SchemaError};
 
 /// Makes equal specs share one [`ToolSpec`] and equal schemas one validator.
 #[derive(Debug, Default)]
 pub struct SpecCache {
     hasher: RandomState,
-    specs: Mutex<Interned<ToolSpec>>,
-    parameters: Mutex<Interned<Schema>>,
-    outputs: Mutex<Interned<Schema>>,
+    specs: Mutex<InternPool<ToolSpec>>,
+    parameters: Mutex<InternPool<Schema>>,
+    outputs: Mutex<InternPool<Schema>>,
 }
 
 impl SpecCache {
@@ -26,24 +26,24 @@ impl SpecCache {
     ///
     /// # Errors
     /// [`BadSpec`] says what is wrong with it.
-    pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, BadSpec> {
+    pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, SpecError> {
         let hash = self.hasher.hash_one(&document);
         if let Some(spec) = self.specs.lock().get(hash, |spec| **spec.document() == document) {
             return Ok(spec);
         }
         let raw = document.parameters.as_ref();
-        let parameters = self.schema(&self.parameters, raw, || Schema::of_parameters(raw));
-        let parameters = parameters.map_err(BadSpec::Parameters)?;
+        let parameters = self.schema(&self.parameters, raw, || Schema::from_parameters(raw));
+        let parameters = parameters.map_err(SpecError::Parameters)?;
         let output = document.output_schema.as_ref();
-        let output = output.map(|raw| self.schema(&self.outputs, Some(raw), || Schema::of_output(raw)));
-        let output = output.transpose().map_err(BadSpec::Output)?;
+        let output = output.map(|raw| self.schema(&self.outputs, Some(raw), || Schema::from_output(raw)));
+        let output = output.transpose().map_err(SpecError::Output)?;
         let spec = ToolSpec::assemble(Arc::new(document), parameters, output)?;
-        Ok(self.specs.lock().keep(hash, spec, |one, other| one.document() == other.document()))
+        Ok(self.specs.lock().intern(hash, spec, |one, other| one.document() == other.document()))
     }
 
     fn schema(
         &self,
-        interned: &Mutex<Interned<Schema>>,
+        interned: &Mutex<InternPool<Schema>>,
         raw: Option<&RawJson>,
         compile: impl FnOnce() -> Result<Schema, SchemaError>,
     ) -> Result<Arc<Schema>, SchemaError> {
@@ -54,14 +54,14 @@ impl SpecCache {
             return Ok(schema);
         }
         let schema = compile()?;
-        Ok(interned.lock().keep(hash, schema, |one, other| one.raw() == other.raw()))
+        Ok(interned.lock().intern(hash, schema, |one, other| one.raw() == other.raw()))
     }
 }
 
 /// Values by their hash, that live as long as somebody else holds them. Of two unequal ones with one hash only
 /// the newer is shared.
 #[derive(Debug)]
-struct Interned<V> {
+struct InternPool<V> {
     values: HashMap<u64, Weak<V>>,
     sweep_at: usize,
 }
@@ -69,19 +69,19 @@ struct Interned<V> {
 /// From how many values on dead ones are looked for.
 const SWEEP_AT: usize = 64;
 
-impl<V> Default for Interned<V> {
+impl<V> Default for InternPool<V> {
     fn default() -> Self {
         Self { values: HashMap::new(), sweep_at: SWEEP_AT }
     }
 }
 
-impl<V> Interned<V> {
+impl<V> InternPool<V> {
     fn get(&self, hash: u64, is_it: impl FnOnce(&V) -> bool) -> Option<Arc<V>> {
         self.values.get(&hash)?.upgrade().filter(|value| is_it(value))
     }
 
     /// Keeps a new value, or gives the equal one that somebody else kept meanwhile.
-    fn keep(&mut self, hash: u64, value: V, are_equal: impl FnOnce(&V, &V) -> bool) -> Arc<V> {
+    fn intern(&mut self, hash: u64, value: V, are_equal: impl FnOnce(&V, &V) -> bool) -> Arc<V> {
         if let Some(standing) = self.get(hash, |standing| are_equal(standing, &value)) {
             return standing;
         }

@@ -36,8 +36,8 @@ fn this_computer_is_told_from_others() {
 #[test]
 fn other_texts_are_refused() {
     let refused = |text: &str| text.parse::<GatewayUrl>().unwrap_err();
-    assert_eq!(refused("gw:7717"), BadAddress::Scheme("gw:7717".into()));
-    assert_eq!(refused("ftp://gw"), BadAddress::Scheme("ftp://gw".into()));
-    assert_eq!(refused("https://"), BadAddress::Malformed("https://".into()));
-    assert_eq!(refused("https://me@gw"), BadAddress::UserInfo);
+    assert_eq!(refused("gw:7717"), BadGatewayUrl::Scheme("gw:7717".into()));
+    assert_eq!(refused("ftp://gw"), BadGatewayUrl::Scheme("ftp://gw".into()));
+    assert_eq!(refused("https://"), BadGatewayUrl::Malformed("https://".into()));
+    assert_eq!(refused("https://me@gw"), BadGatewayUrl::UserInfo);
 }

@@ -1,5 +1,5 @@
 use serde_json::Value;
-use toolway_wire::from_client::app_providers::{AppProviderInfo, AppProviderScope};
+use toolway_wire::client_message::app_providers::{AppProviderInfo, AppProviderScope};
 
 use super::*;
 
@@ -42,14 +42,14 @@ fn every_text_is_cut_by_characters_and_shows_it() {
         notes: vec![AppProviderNote { tool: Some(text()), ..flagged(text()) }],
         ..AppProvider::default()
     };
-    let written = serde_json::to_value(within_bounds(vec![provider])).unwrap();
+    let written = serde_json::to_value(truncate_to_limits(vec![provider])).unwrap();
     let expected = format!("{}…", "ä".repeat(1999));
     let (words, cut): (Vec<&str>, Vec<&str>) = texts(&written).into_iter().partition(|text| text.len() < 100);
     assert_eq!(words, ["flagged", "ready"]);
     assert_eq!(cut, [expected.as_str(); 14]);
     // What just fits stays.
     let fits = app(&"ä".repeat(MAX_TEXT));
-    assert_eq!(within_bounds(vec![fits.clone()]), [fits]);
+    assert_eq!(truncate_to_limits(vec![fits.clone()]), [fits]);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn lists_are_cut_and_what_is_left_out_is_told() {
         }),
         ..app("many")
     };
-    let cut = within_bounds(vec![provider]).remove(0);
+    let cut = truncate_to_limits(vec![provider]).remove(0);
     assert_eq!((cut.tools.len(), cut.tools.last().unwrap().as_str()), (4096, "t4095"));
     assert_eq!(cut.info.unwrap().scopes.len(), 64);
     assert_eq!(cut.notes.len(), 64);
@@ -73,11 +73,11 @@ fn lists_are_cut_and_what_is_left_out_is_told() {
     // A refusal among what is left out is not passed over in silence.
     let mut notes = vec![flagged("odd"); 64];
     notes.push(AppProviderNote { kind: AppProviderNoteKind::Refused, ..flagged("bad") });
-    let cut = within_bounds(vec![AppProvider { notes, ..app("bad") }]).remove(0);
+    let cut = truncate_to_limits(vec![AppProvider { notes, ..app("bad") }]).remove(0);
     assert_eq!(cut.notes[63].kind, AppProviderNoteKind::Refused);
     assert_eq!(cut.notes[63].reason, "2 more notes are not listed here");
     // As many apps as may be.
-    assert_eq!(within_bounds(vec![app("a"); 1025]).len(), 1024);
+    assert_eq!(truncate_to_limits(vec![app("a"); 1025]).len(), 1024);
 }
 
 #[test]

@@ -11,7 +11,7 @@ const MAX_VIOLATIONS: usize = 50;
 const MAX_VIOLATION_TEXT: usize = 300;
 
 /// The schema of a type (draft 2020-12), without references, which not every model understands.
-pub(crate) fn of_type<T: JsonSchema>() -> Value {
+pub(crate) fn schema_of_type<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -24,11 +24,11 @@ pub(crate) fn of_type<T: JsonSchema>() -> Value {
 }
 
 /// A compiled schema, or why it does not compile.
-pub(crate) struct Validator(Result<jsonschema::Validator, String>);
+pub(crate) struct ArgumentValidator(Result<jsonschema::Validator, String>);
 
-impl Validator {
+impl ArgumentValidator {
     /// Compiles it. Absent, null, `{}` and `[]` mean no parameters. Nothing is ever fetched.
-    pub(crate) fn of(parameters: Option<&RawJson>) -> Self {
+    pub(crate) fn compile(parameters: Option<&RawJson>) -> Self {
         let schema = match parameters.map_or(Value::Null, RawJson::to_value) {
             Value::Object(fields) if !fields.is_empty() => Value::Object(fields),
             Value::Null | Value::Object(_) => object(),

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolway_types::{BadName, RawJson};
+use toolway_types::{NameError, RawJson};
 use toolway_wire::ClientMessage;
-use toolway_wire::from_client::{RegisterMode, RegisterTools};
+use toolway_wire::client_message::{RegisterMode, RegisterTools};
 
 use super::Tool;
 
@@ -17,7 +17,7 @@ const FRAME_MARGIN: usize = 256;
 pub enum BadTool {
     /// Its name.
     #[error("tool {0:?}: {1}")]
-    Name(String, BadName),
+    Name(String, NameError),
     /// Two of one name.
     #[error("there are two tools called {0:?}")]
     Duplicate(String),

@@ -3,7 +3,7 @@ use super::*;
 use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
-struct Point {
+struct PointArguments {
     /// Across.
     x: i64,
     #[allow(dead_code, reason = "only its schema is of interest")]
@@ -11,11 +11,11 @@ struct Point {
 }
 
 fn tool(name: &str) -> Tool {
-    Tool::typed(name, "Adds one", |at: Point, _| async move { Ok(json!(at.x + 1)) })
+    Tool::typed(name, "Adds one", |at: PointArguments, _| async move { Ok(json!(at.x + 1)) })
 }
 
 fn check(parameters: Value, args: &str) -> Result<JsonObject, ToolError> {
-    Validator::of(Some(&RawJson::from(&parameters))).check(&RawJson::parse(args).unwrap())
+    ArgumentValidator::compile(Some(&RawJson::from(&parameters))).check(&RawJson::parse(args).unwrap())
 }
 
 #[test]
@@ -31,7 +31,10 @@ fn the_schema_comes_from_the_type() {
             "required": ["x"],
         })
     );
-    assert_eq!(schema::of_type::<NoArguments>(), json!({ "type": "object", "additionalProperties": false }));
+    assert_eq!(
+        schema::schema_of_type::<NoArguments>(),
+        json!({ "type": "object", "additionalProperties": false })
+    );
 }
 
 #[test]
@@ -59,9 +62,9 @@ fn no_parameters_take_any_object_and_nothing_else() {
 }
 
 #[test]
-fn r7_bad_tools_are_refused_before_they_are_offered() {
+fn invalid_tools_are_rejected_before_registration_r7() {
     let refused = |tools| ToolTable::new(tools).unwrap_err();
-    assert_eq!(refused(vec![tool("")]), BadTool::Name(String::new(), toolway_types::BadName::Empty));
+    assert_eq!(refused(vec![tool("")]), BadTool::Name(String::new(), toolway_types::NameError::Empty));
     assert_eq!(refused(vec![tool("a"), tool("a")]), BadTool::Duplicate("a".into()));
     let mut spec = SpecDocument::named("b");
     spec.parameters = Some(RawJson::from(&json!({ "type": "nonsense" })));

@@ -7,12 +7,12 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 
 /// How much of an answer that is not ours is shown, in bytes.
-const SHOWN: usize = 200;
+const MAX_BODY_EXCERPT: usize = 200;
 
 /// What the gateway, or something before it, said instead of yes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub struct GatewayRefusal {
     /// The HTTP status.
     pub status: u16,
     /// The gateway's code, such as `token_revoked`.
@@ -26,18 +26,18 @@ pub struct Refusal {
 }
 
 #[derive(Deserialize)]
-struct Body {
-    error: Fields,
+struct RefusalBody {
+    error: RefusalFields,
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct RefusalFields {
     code: Option<String>,
     message: Option<String>,
     hint: Option<String>,
 }
 
-impl Refusal {
+impl GatewayRefusal {
     /// Reads it.
     pub(crate) async fn read(response: Response<Incoming>) -> Self {
         let status = response.status();
@@ -51,7 +51,7 @@ impl Refusal {
     }
 
     fn parse(status: StatusCode, body: &[u8]) -> Self {
-        let fields = serde_json::from_slice::<Body>(body).ok().map(|body| body.error);
+        let fields = serde_json::from_slice::<RefusalBody>(body).ok().map(|body| body.error);
         let (code, message, hint) = match fields {
             Some(fields) => (fields.code, fields.message, fields.hint),
             None => (None, None, None),
@@ -59,7 +59,7 @@ impl Refusal {
         let message = message.unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
             let text = text.trim();
-            let shown = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default();
+            let shown = text.get(..text.floor_char_boundary(MAX_BODY_EXCERPT)).unwrap_or_default();
             if shown.is_empty() {
                 format!("it answered {status}")
             } else {
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_gateways_own_words_are_read() {
         let body = br#"{"error":{"code":"token_revoked","message":"revoked on Monday","hint":"pair again"}}"#;
-        let refusal = Refusal::parse(StatusCode::UNAUTHORIZED, body);
+        let refusal = GatewayRefusal::parse(StatusCode::UNAUTHORIZED, body);
         assert_eq!(refusal.code.as_deref(), Some("token_revoked"));
         assert_eq!(refusal.message, "revoked on Monday");
         assert_eq!(refusal.hint.as_deref(), Some("pair again"));
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn answers_of_others_are_shown_in_part() {
-        let refusal = Refusal::parse(StatusCode::BAD_GATEWAY, "é".repeat(500).as_bytes());
+        let refusal = GatewayRefusal::parse(StatusCode::BAD_GATEWAY, "é".repeat(500).as_bytes());
         assert_eq!(refusal.message, format!("it answered 502 Bad Gateway: {}", "é".repeat(100)));
-        assert_eq!(Refusal::parse(StatusCode::NOT_FOUND, b"").message, "it answered 404 Not Found");
+        assert_eq!(GatewayRefusal::parse(StatusCode::NOT_FOUND, b"").message, "it answered 404 Not Found");
     }
 }

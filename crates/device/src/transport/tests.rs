@@ -1,23 +1,23 @@
 use super::*;
 use tokio::net::TcpListener;
 
-async fn here() -> (TcpListener, Route) {
+async fn here() -> (TcpListener, GatewayRoute) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-    (listener, Route { url, tls: None })
+    (listener, GatewayRoute { url, tls: None })
 }
 
 #[tokio::test]
-async fn r18_dialled_sockets_do_not_wait_for_acknowledgements() {
+async fn dialled_sockets_have_tcp_nodelay_r18() {
     let (_listener, route) = here().await;
     let (stream, key) = route.connect().await.unwrap();
-    let Stream::Plain(tcp) = stream else { panic!("it is plain") };
+    let GatewayStream::Plain(tcp) = stream else { panic!("it is plain") };
     assert!(tcp.nodelay().unwrap());
     assert_eq!(key, None);
 }
 
 #[tokio::test]
-async fn r22_read_buffers_are_small_and_frames_are_limited_apart_from_them() {
+async fn read_buffers_are_small_and_frame_size_is_limited_separately_r22() {
     let (listener, route) = here().await;
     let server = tokio::spawn(async move {
         let (tcp, _) = listener.accept().await.unwrap();

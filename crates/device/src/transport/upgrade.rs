@@ -14,10 +14,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use toolway_wire::SUBPROTOCOL_V2;
 
-use super::refusal::Refusal;
-use super::{ConnectError, Route, Stream};
+use super::refusal::GatewayRefusal;
+use super::{ConnectError, GatewayRoute, GatewayStream};
 
-/// Read in small pieces: the library zero-fills the whole buffer at each read (R22).
+/// Size of the read buffer. It is small because the library fills the whole buffer with zeros before each read (pitfall R22).
 const READ_BUFFER: usize = 4 << 10;
 /// Written once this much waits, or at each flush.
 const WRITE_BUFFER: usize = 8 << 10;
@@ -29,7 +29,7 @@ const PATH: &str = "/ws/device";
 pub(crate) const USER_AGENT: &str = concat!("toolway-device/", env!("CARGO_PKG_VERSION"));
 
 /// A WebSocket to the gateway.
-pub(crate) type Socket = WebSocketStream<Stream>;
+pub(crate) type GatewaySocket = WebSocketStream<GatewayStream>;
 
 /// Why it did not come about.
 #[derive(Debug, thiserror::Error)]
@@ -37,11 +37,11 @@ pub(crate) enum UpgradeError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] GatewayRefusal),
 }
 
 /// Connects to `/ws/device` with a token.
-pub(crate) async fn open(route: &Route, token: &SecretString) -> Result<Socket, UpgradeError> {
+pub(crate) async fn open(route: &GatewayRoute, token: &SecretString) -> Result<GatewaySocket, UpgradeError> {
     let (stream, _) = route.connect().await?;
     let key = generate_key();
     let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))
@@ -60,12 +60,16 @@ pub(crate) async fn open(route: &Route, token: &SecretString) -> Result<Socket, 
         .map_err(|error| route.http_failed(error.to_string()))?;
     let response = route.send(stream, request).await?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Refusal::read(response).await.into());
+        return Err(GatewayRefusal::read(response).await.into());
     }
-    Ok(take_over(route, response, &key).await?)
+    Ok(upgrade_connection(route, response, &key).await?)
 }
 
-async fn take_over(route: &Route, response: Response<Incoming>, key: &str) -> Result<Socket, ConnectError> {
+async fn upgrade_connection(
+    route: &GatewayRoute,
+    response: Response<Incoming>,
+    key: &str,
+) -> Result<GatewaySocket, ConnectError> {
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
         return Err(route.http_failed("it does not answer as a WebSocket does".to_owned()));
@@ -73,7 +77,7 @@ async fn take_over(route: &Route, response: Response<Incoming>, key: &str) -> Re
     let upgraded =
         hyper::upgrade::on(response).await.map_err(|error| route.http_failed(error.to_string()))?;
     let parts = upgraded
-        .downcast::<TokioIo<Stream>>()
+        .downcast::<TokioIo<GatewayStream>>()
         .map_err(|_| route.http_failed("the connection was lost at the upgrade".to_owned()))?;
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)
@@ -85,7 +89,7 @@ async fn take_over(route: &Route, response: Response<Incoming>, key: &str) -> Re
         .await)
 }
 
-impl std::fmt::Debug for Route {
+impl std::fmt::Debug for GatewayRoute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Route")
             .field("url", &self.url)

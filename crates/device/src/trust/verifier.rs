@@ -19,7 +19,7 @@ pub struct KeyMismatch {
 
 impl KeyMismatch {
     /// The mismatch that made a handshake fail, where it was one.
-    pub(crate) fn behind(error: &rustls::Error) -> Option<&Self> {
+    pub(crate) fn find_in(error: &rustls::Error) -> Option<&Self> {
         match error {
             rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
                 other.downcast_ref()
@@ -30,25 +30,25 @@ impl KeyMismatch {
 }
 
 #[derive(Debug)]
-enum Expected {
-    Whole(KeyPin),
-    Start(KeyPrefix),
+enum ExpectedKey {
+    Pin(KeyPin),
+    Prefix(KeyPrefix),
 }
 
 /// Checks the key alone.
 #[derive(Debug)]
 pub(crate) struct KeyVerifier {
-    expected: Expected,
+    expected: ExpectedKey,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl KeyVerifier {
-    pub(crate) fn whole(pin: KeyPin, algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { expected: Expected::Whole(pin), algorithms }
+    pub(crate) fn for_pin(pin: KeyPin, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Self { expected: ExpectedKey::Pin(pin), algorithms }
     }
 
-    pub(crate) fn start(prefix: KeyPrefix, algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { expected: Expected::Start(prefix), algorithms }
+    pub(crate) fn for_prefix(prefix: KeyPrefix, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Self { expected: ExpectedKey::Prefix(prefix), algorithms }
     }
 }
 
@@ -63,8 +63,8 @@ impl ServerCertVerifier for KeyVerifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let found = super::pin_of(end_entity)?;
         let (fits, expected) = match &self.expected {
-            Expected::Whole(pin) => (*pin == found, pin.to_string()),
-            Expected::Start(prefix) => (prefix.matches(&found), prefix.to_string()),
+            ExpectedKey::Pin(pin) => (*pin == found, pin.to_string()),
+            ExpectedKey::Prefix(prefix) => (prefix.matches(&found), prefix.to_string()),
         };
         if fits {
             return Ok(ServerCertVerified::assertion());

@@ -5,7 +5,7 @@ use toolway_device::{
     AppProvider, AppProviderNote, AppProviderNoteKind, AppProviderState, NoArguments, Tool, dialect,
 };
 
-use crate::gateway::{Gateway, Peer, connected};
+use crate::gateway::{GatewayPeer, ScriptedGateway, connected};
 
 fn app(label: &str) -> AppProvider {
     AppProvider {
@@ -22,14 +22,14 @@ fn tool(name: &str) -> Tool {
 }
 
 /// The labels of the next frame, which must be of this type.
-async fn labels(peer: &mut Peer) -> Vec<String> {
+async fn labels(peer: &mut GatewayPeer) -> Vec<String> {
     let frame = peer.expect("app_providers").await;
     let providers = frame["providers"].as_array().unwrap().iter();
     providers.map(|app| app["label"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Shows that nothing else was sent before.
-async fn nothing_else(peer: &mut Peer) {
+async fn nothing_else(peer: &mut GatewayPeer) {
     peer.call("probe", "nobody", json!({})).await;
     assert_eq!(peer.expect("tool_error").await["id"], "probe");
     peer.acknowledge("probe").await;
@@ -37,7 +37,7 @@ async fn nothing_else(peer: &mut Peer) {
 
 #[tokio::test]
 async fn it_is_said_after_the_tools_and_in_full() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let device = gateway.device().tool(tool("a")).build().unwrap();
     let weather = AppProvider {
         state: AppProviderState::Refused,
@@ -69,7 +69,7 @@ async fn it_is_said_after_the_tools_and_in_full() {
 
 #[tokio::test]
 async fn it_is_said_again_when_it_changes_and_at_every_connection() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
     nothing_else(&mut peer).await;
@@ -87,18 +87,18 @@ async fn it_is_said_again_when_it_changes_and_at_every_connection() {
     handle.set_app_providers(vec![app("finance"), app("weather")]);
     assert_eq!(labels(&mut peer).await, ["finance", "weather"]);
     nothing_else(&mut peer).await;
-    peer.cut();
+    peer.drop_connection();
     for attempt in ["again", "and again"] {
         let mut peer = gateway.welcome(connected(attempt)).await.0;
         assert_eq!(labels(&mut peer).await, ["finance", "weather"], "{attempt}");
         nothing_else(&mut peer).await;
-        peer.cut();
+        peer.drop_connection();
     }
 }
 
 #[tokio::test]
 async fn a_gateway_of_version_1_is_not_told() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tool(tool("a")).build().unwrap().start();
     running.handle().set_app_providers(vec![app("finance")]);
     let old = json!({"type": "connected", "v": 1, "message": "Connection established"});
@@ -107,7 +107,7 @@ async fn a_gateway_of_version_1_is_not_told() {
     running.handle().add_tool(tool("b")).unwrap();
     peer.expect("register_tools").await;
     nothing_else(&mut peer).await;
-    peer.cut();
+    peer.drop_connection();
     // Once it has been updated, it is.
     let mut peer = gateway.welcome(connected("r")).await.0;
     assert_eq!(labels(&mut peer).await, ["weather"]);

@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use toolway_device::schemars::JsonSchema;
 use toolway_device::{
-    Code, JsonObject, NoArguments, Progress, Running, SpecDocument, Tool, ToolContext, ToolError, WaitingFor,
-    failed,
+    Code, JsonObject, NoArguments, ProgressReport, RunningDevice, SpecDocument, Tool, ToolContext, ToolError,
+    WaitingFor, failed,
 };
 
-use crate::gateway::{Gateway, Peer, soon};
+use crate::gateway::{GatewayPeer, ScriptedGateway, within_test_timeout};
 
 #[derive(serde::Deserialize, JsonSchema)]
-struct Add {
+struct AddArguments {
     a: i64,
     b: i64,
 }
 
 fn add() -> Tool {
-    Tool::typed("add", "Adds", |args: Add, _| async move { Ok(json!({ "sum": args.a + args.b })) })
+    Tool::typed("add", "Adds", |args: AddArguments, _| async move { Ok(json!({ "sum": args.a + args.b })) })
 }
 
 fn simple<F, Fut>(name: &str, function: F) -> Tool
@@ -32,15 +32,15 @@ where
     Tool::new(SpecDocument::named(name), function)
 }
 
-async fn with(tools: impl IntoIterator<Item = Tool>) -> (Peer, Running) {
-    let gateway = Gateway::plain().await;
+async fn connect_with_tools(tools: impl IntoIterator<Item = Tool>) -> (GatewayPeer, RunningDevice) {
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tools(tools).build().unwrap().start();
     (gateway.peer().await, running)
 }
 
 #[tokio::test]
 async fn a_call_gives_a_structured_result() {
-    let (mut peer, _running) = with([add()]).await;
+    let (mut peer, _running) = connect_with_tools([add()]).await;
     peer.call("1", "add", json!({ "a": 2, "b": 3 })).await;
     let result = peer.expect("tool_result").await;
     assert_eq!(
@@ -51,7 +51,7 @@ async fn a_call_gives_a_structured_result() {
 
 #[tokio::test]
 async fn arguments_are_checked_on_the_device_too() {
-    let (mut peer, _running) = with([add()]).await;
+    let (mut peer, _running) = connect_with_tools([add()]).await;
     peer.call("1", "add", json!({ "a": "two" })).await;
     let error = peer.expect("tool_error").await;
     assert_eq!(error["code"], "invalid_arguments");
@@ -62,7 +62,7 @@ async fn arguments_are_checked_on_the_device_too() {
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_answered_to_the_letter() {
-    let (mut peer, _running) = with([add()]).await;
+    let (mut peer, _running) = connect_with_tools([add()]).await;
     peer.call("1", "subtract", json!({})).await;
     let error = peer.expect("tool_error").await;
     assert_eq!(error["error"], "No handler registered");
@@ -73,7 +73,7 @@ async fn a_tool_that_is_not_there_is_answered_to_the_letter() {
 async fn a_panic_is_an_error_with_its_message_and_hurts_nothing_else() {
     let burst = simple("burst", |_, _| async { panic!("the pipe is {}", "full") });
     let early = simple("early", |_, _| -> std::future::Ready<_> { panic!("before it began") });
-    let (mut peer, _running) = with([burst, early, add()]).await;
+    let (mut peer, _running) = connect_with_tools([burst, early, add()]).await;
     for (id, name, message) in [("1", "burst", "the pipe is full"), ("2", "early", "before it began")] {
         peer.call(id, name, json!({})).await;
         let error = peer.expect("tool_error").await;
@@ -89,7 +89,7 @@ async fn an_error_carries_message_code_and_hint() {
     let fine = simple("fine", |_, _| async {
         Err(ToolError::new(Code::FileNotFound, "File not found: a.txt").with_hint("look elsewhere"))
     });
-    let (mut peer, _running) = with([plain, fine]).await;
+    let (mut peer, _running) = connect_with_tools([plain, fine]).await;
     peer.call("1", "plain", json!({})).await;
     let error = peer.expect("tool_error").await;
     assert_eq!((&error["code"], &error["error"]), (&json!("tool_failed"), &json!("disk on fire")));
@@ -101,17 +101,17 @@ async fn an_error_carries_message_code_and_hint() {
 #[tokio::test]
 async fn progress_and_waiting_reach_the_gateway_in_order() {
     let tool = simple("slow", |_, cx| async move {
-        cx.progress(Progress::at(1.0).of(2.0).saying("half")).await;
+        cx.report_progress(ProgressReport::new(1.0).with_total(2.0).with_message("half")).await;
         {
-            let _guard = cx.waiting(WaitingFor::Permission, "May it?").await;
+            let _guard = cx.start_waiting(WaitingFor::Permission, "May it?").await;
         }
         {
             let hint = Some("see the notification".to_owned());
-            let _guard = cx.waiting_with(WaitingFor::Authorization, "Sign in", hint).await;
+            let _guard = cx.start_waiting_with_hint(WaitingFor::Authorization, "Sign in", hint).await;
         }
         Ok(json!(cx.remaining().is_some_and(|left| left > Duration::from_secs(20))))
     });
-    let (mut peer, _running) = with([tool]).await;
+    let (mut peer, _running) = connect_with_tools([tool]).await;
     peer.call("1", "slow", json!({})).await;
     let progress = peer.expect("tool_progress").await;
     assert_eq!(
@@ -135,7 +135,7 @@ async fn progress_and_waiting_reach_the_gateway_in_order() {
 }
 
 #[tokio::test]
-async fn r10_a_cancelled_tool_is_told_and_may_clean_up() {
+async fn a_cancelled_tool_is_notified_and_can_clean_up_r10() {
     let (told, mut heard) = mpsc::unbounded_channel();
     let tool = simple("careful", move |_, cx| {
         let told = told.clone();
@@ -146,18 +146,18 @@ async fn r10_a_cancelled_tool_is_told_and_may_clean_up() {
             Ok(json!("late"))
         }
     });
-    let (mut peer, _running) = with([tool]).await;
+    let (mut peer, _running) = connect_with_tools([tool]).await;
     peer.call("1", "careful", json!({})).await;
-    assert_eq!(soon("the start", heard.recv()).await, Some("started"));
+    assert_eq!(within_test_timeout("the start", heard.recv()).await, Some("started"));
     peer.cancel("1").await;
-    assert_eq!(soon("the end", heard.recv()).await, Some("cleaned up"));
+    assert_eq!(within_test_timeout("the end", heard.recv()).await, Some("cleaned up"));
     assert_eq!(peer.expect("tool_result").await["structured"], "late");
 }
 
 #[tokio::test]
-async fn r10_a_tool_that_does_not_listen_is_dropped() {
-    struct Dropped(mpsc::UnboundedSender<()>);
-    impl Drop for Dropped {
+async fn a_tool_that_ignores_cancellation_is_dropped_r10() {
+    struct DropNotifier(mpsc::UnboundedSender<()>);
+    impl Drop for DropNotifier {
         fn drop(&mut self) {
             self.0.send(()).unwrap();
         }
@@ -166,7 +166,7 @@ async fn r10_a_tool_that_does_not_listen_is_dropped() {
     let started = Arc::new(Notify::new());
     let begun = Arc::clone(&started);
     let deaf = simple("deaf", move |_, _| {
-        let (mark, begun) = (Dropped(gone.clone()), Arc::clone(&begun));
+        let (mark, begun) = (DropNotifier(gone.clone()), Arc::clone(&begun));
         async move {
             begun.notify_one();
             std::future::pending::<()>().await;
@@ -174,14 +174,14 @@ async fn r10_a_tool_that_does_not_listen_is_dropped() {
             Ok(json!(null))
         }
     });
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let device = gateway.device().tools([deaf, add()]).cancel_grace(Duration::from_millis(5));
     let _running = device.build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.call("1", "deaf", json!({})).await;
-    soon("the start", started.notified()).await;
+    within_test_timeout("the start", started.notified()).await;
     peer.cancel("1").await;
-    soon("the drop", heard.recv()).await;
+    within_test_timeout("the drop", heard.recv()).await;
     // Nothing was sent for it, and it is not run again.
     peer.call_again("1", "deaf", json!({}), 2).await;
     let answer = peer.expect("tool_error").await;
@@ -207,14 +207,14 @@ async fn so_many_run_beside_each_other_and_the_rest_waits() {
             }
         })
     };
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().tool(tool).concurrency(3).build().unwrap().start();
     let mut peer = gateway.peer().await;
     for id in 0..10 {
         peer.call(&id.to_string(), "gated", json!({})).await;
     }
     for _ in 0..3 {
-        soon("the first three", beginning.recv()).await.unwrap();
+        within_test_timeout("the first three", beginning.recv()).await.unwrap();
     }
     // One that still waits is cancelled: it never starts.
     peer.cancel("9").await;
@@ -249,9 +249,9 @@ async fn a_sequential_tool_runs_alone() {
             }
         })
     };
-    let (mut peer, _running) = with([tool("alone").sequential(), tool("shared")]).await;
+    let (mut peer, _running) = connect_with_tools([tool("alone").sequential(), tool("shared")]).await;
     peer.call("1", "shared", json!({})).await;
-    assert_eq!(soon("1", beginning.recv()).await, Some(("shared".into(), 0)));
+    assert_eq!(within_test_timeout("1", beginning.recv()).await, Some(("shared".into(), 0)));
     peer.call("2", "alone", json!({})).await;
     peer.call("3", "shared", json!({})).await;
     // The answer to this one shows that 2 and 3 have been read and were held back.
@@ -260,10 +260,10 @@ async fn a_sequential_tool_runs_alone() {
     assert!(beginning.try_recv().is_err());
     gate.add_permits(1);
     assert_eq!(peer.read().await["id"], "1");
-    let (_, others) = soon("the next", beginning.recv()).await.unwrap();
+    let (_, others) = within_test_timeout("the next", beginning.recv()).await.unwrap();
     assert_eq!(others, 0);
     gate.add_permits(2);
-    soon("the last", beginning.recv()).await.unwrap();
+    within_test_timeout("the last", beginning.recv()).await.unwrap();
     for _ in 0..2 {
         assert_eq!(peer.read().await["structured"], "done");
     }
@@ -275,7 +275,7 @@ async fn a_slow_call_does_not_hold_up_a_fast_one() {
         cx.cancelled().await;
         Ok(json!(null))
     });
-    let (mut peer, _running) = with([slow, add()]).await;
+    let (mut peer, _running) = connect_with_tools([slow, add()]).await;
     peer.call("1", "slow", json!({})).await;
     peer.call("2", "add", json!({ "a": 1, "b": 2 })).await;
     assert_eq!(peer.read().await["id"], "2");
@@ -283,7 +283,7 @@ async fn a_slow_call_does_not_hold_up_a_fast_one() {
 
 #[tokio::test]
 async fn a_result_larger_than_a_frame_is_an_error_and_the_connection_lives() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let large = Tool::typed("large", "Large", |_: NoArguments, _| async { Ok("x".repeat(5000)) });
     let _running = gateway.device().tools([large, add()]).build().unwrap().start();
     let mut answer = crate::gateway::connected("r");
@@ -297,9 +297,9 @@ async fn a_result_larger_than_a_frame_is_an_error_and_the_connection_lives() {
 }
 
 #[tokio::test]
-async fn r3_seventy_calls_and_a_full_socket_all_end() {
+async fn seventy_parallel_calls_all_end_with_a_full_socket_r3() {
     let tool = Tool::typed("large", "Large", |_: NoArguments, _| async { Ok("x".repeat(200_000)) });
-    let (mut peer, _running) = with([tool]).await;
+    let (mut peer, _running) = connect_with_tools([tool]).await;
     // Nothing is read meanwhile: the device's socket and queue fill up.
     for id in 0..70 {
         peer.call(&id.to_string(), "large", json!({})).await;

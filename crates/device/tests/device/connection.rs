@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio_tungstenite::tungstenite::Message;
 use toolway_device::{
-    Backoff, BuildError, Device, KeyPin, NoArguments, SpecDocument, Status, Stopped, Tool, Trust,
+    Backoff, BuildError, ConnectionStatus, Device, DeviceError, GatewayTrust, KeyPin, NoArguments,
+    SpecDocument, Tool,
 };
 
-use crate::gateway::{Gateway, TOKEN, connected, soon, status};
+use crate::gateway::{ScriptedGateway, TOKEN, connected, status, within_test_timeout};
 
 fn tool(name: &str) -> Tool {
     Tool::typed(name, "Says nothing", |_: NoArguments, _| async { Ok(()) })
@@ -17,7 +18,7 @@ fn tool(name: &str) -> Tool {
 
 #[tokio::test]
 async fn it_says_who_it_is_and_what_it_offers() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let device = gateway.device().platform("Linux 6").app_version("1.2.3").tool(tool("a").read_only());
     let running = device.build().unwrap().start();
     let mut states = running.handle().status();
@@ -43,15 +44,18 @@ async fn it_says_who_it_is_and_what_it_offers() {
             }],
         })
     );
-    let known = |now: &Status| matches!(now, Status::Connected(live) if live.tools.is_some());
-    let Status::Connected(live) = status(&mut states, known).await else { panic!("it is connected") };
+    let known =
+        |now: &ConnectionStatus| matches!(now, ConnectionStatus::Connected(live) if live.tools.is_some());
+    let ConnectionStatus::Connected(live) = status(&mut states, known).await else {
+        panic!("it is connected")
+    };
     assert_eq!((live.source.as_deref(), live.version), (Some("test"), 2));
     assert_eq!(live.tools.unwrap().live, 1);
 }
 
 #[tokio::test]
-async fn r6_tools_can_be_changed_while_it_runs() {
-    let gateway = Gateway::plain().await;
+async fn a_running_device_can_replace_its_tools_r6() {
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tools([tool("a"), tool("b")]).build().unwrap().start();
     let mut peer = gateway.peer().await;
     let handle = running.handle();
@@ -76,8 +80,8 @@ async fn r6_tools_can_be_changed_while_it_runs() {
 }
 
 #[tokio::test]
-async fn r16_refused_tools_and_an_empty_list_are_told() {
-    let gateway = Gateway::plain().await;
+async fn rejected_tools_and_an_empty_list_are_reported_r16() {
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tool(tool("a")).build().unwrap().start();
     let mut states = running.handle().status();
     let mut peer = gateway.accept().await;
@@ -86,65 +90,69 @@ async fn r16_refused_tools_and_an_empty_list_are_told() {
     peer.expect("register_tools").await;
     let rejected = json!([{ "name": "a", "reason": "its schema does not compile" }]);
     peer.send(json!({ "type": "tools_registered", "count": 1, "registered": 0, "rejected": rejected })).await;
-    let told = |now: &Status| matches!(now, Status::Connected(live) if live.tools.is_some());
-    let Status::Connected(live) = status(&mut states, told).await else { panic!("it is connected") };
+    let told =
+        |now: &ConnectionStatus| matches!(now, ConnectionStatus::Connected(live) if live.tools.is_some());
+    let ConnectionStatus::Connected(live) = status(&mut states, told).await else {
+        panic!("it is connected")
+    };
     let tools = live.tools.unwrap();
     assert_eq!(tools.live, 0);
     assert_eq!(tools.rejected[0].reason, "its schema does not compile");
 }
 
-async fn stops_at_the_door(status: &str, code: &str, expected: Stopped) {
-    let gateway = Gateway::plain().await;
+async fn assert_connect_refused(status: &str, code: &str, expected: DeviceError) {
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().build().unwrap().start();
     gateway
         .answer(status, &json!({ "error": { "code": code, "message": "so it is", "hint": "do this" } }))
         .await;
-    assert_eq!(soon("the end", running.wait()).await, Err(expected), "{code}");
+    assert_eq!(within_test_timeout("the end", running.wait()).await, Err(expected), "{code}");
 }
 
 #[tokio::test]
-async fn r17_a_refused_token_stops_it_with_the_reason() {
-    stops_at_the_door("401 Unauthorized", "token_revoked", Stopped::TokenRevoked).await;
-    stops_at_the_door("401 Unauthorized", "token_expired", Stopped::TokenExpired).await;
-    stops_at_the_door("401 Unauthorized", "token_unknown", Stopped::TokenUnknown("so it is".into())).await;
-    let refused = Stopped::NotAllowed { message: "so it is".into(), hint: Some("do this".into()) };
-    stops_at_the_door("403 Forbidden", "forbidden", refused).await;
-    stops_at_the_door("426 Upgrade Required", "version", Stopped::Version("so it is".into())).await;
+async fn a_refused_token_stops_the_device_with_the_reason_r17() {
+    assert_connect_refused("401 Unauthorized", "token_revoked", DeviceError::TokenRevoked).await;
+    assert_connect_refused("401 Unauthorized", "token_expired", DeviceError::TokenExpired).await;
+    assert_connect_refused("401 Unauthorized", "token_unknown", DeviceError::TokenUnknown("so it is".into()))
+        .await;
+    let refused = DeviceError::NotAllowed { message: "so it is".into(), hint: Some("do this".into()) };
+    assert_connect_refused("403 Forbidden", "forbidden", refused).await;
+    assert_connect_refused("426 Upgrade Required", "version", DeviceError::Version("so it is".into())).await;
 }
 
 #[tokio::test]
-async fn r17_a_socket_closed_for_good_stops_it() {
+async fn a_final_close_code_stops_the_device_r17() {
     for (code, reason, expected) in [
-        (4001, "token_revoked: by the owner", Stopped::TokenRevoked),
-        (4001, "token_expired", Stopped::TokenExpired),
-        (4002, "taken_over", Stopped::TakenOver),
-        (1000, "bye", Stopped::Goodbye("bye".into())),
+        (4001, "token_revoked: by the owner", DeviceError::TokenRevoked),
+        (4001, "token_expired", DeviceError::TokenExpired),
+        (4002, "taken_over", DeviceError::TakenOver),
+        (1000, "bye", DeviceError::Goodbye("bye".into())),
     ] {
-        let gateway = Gateway::plain().await;
+        let gateway = ScriptedGateway::plain().await;
         let running = gateway.device().build().unwrap().start();
         let mut states = running.handle().status();
         gateway.peer().await.close(code, reason).await;
-        assert_eq!(soon("the end", running.wait()).await, Err(expected.clone()), "{code}");
-        assert_eq!(status(&mut states, |_| true).await, Status::Stopped(Err(expected)));
+        assert_eq!(within_test_timeout("the end", running.wait()).await, Err(expected.clone()), "{code}");
+        assert_eq!(status(&mut states, |_| true).await, ConnectionStatus::Stopped(Err(expected)));
     }
 }
 
 #[tokio::test]
 async fn why_it_is_not_connected_is_told() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     // With the usual waits, so that the state lasts long enough to be seen.
     let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     drop(gateway.socket().await);
-    let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
-    let Status::Reconnecting { why, delay } = again else { panic!("it tries again") };
+    let again = status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
+    let ConnectionStatus::Reconnecting { why, delay } = again else { panic!("it tries again") };
     assert!(why.contains("gave no answer that could be understood"), "{why}");
     assert!((500..=1000).contains(&delay.as_millis()), "{delay:?}");
 }
 
 #[tokio::test]
 async fn everything_else_is_tried_again() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().build().unwrap().start();
     drop(gateway.socket().await);
     for status in
@@ -154,7 +162,7 @@ async fn everything_else_is_tried_again() {
     }
     gateway.peer().await.close(1001, "going away").await;
     gateway.peer().await.close(1013, "you do not read").await;
-    gateway.peer().await.cut();
+    gateway.peer().await.drop_connection();
     let mut peer = gateway.accept().await;
     peer.expect("connect").await;
     peer.send(json!({ "type": "error", "message": "too many sources", "code": "LIMIT_EXCEEDED" })).await;
@@ -164,9 +172,9 @@ async fn everything_else_is_tried_again() {
 
 #[tokio::test]
 async fn an_older_gateway_is_spoken_to_as_it_understands() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let text = Tool::new(SpecDocument::named("a"), |_, cx| async move {
-        cx.progress(toolway_device::Progress::at(0.5)).await;
+        cx.report_progress(toolway_device::ProgressReport::new(0.5)).await;
         Ok(json!({ "n": 1 }))
     });
     let running = gateway.device().tool(text).build().unwrap().start();
@@ -174,7 +182,9 @@ async fn an_older_gateway_is_spoken_to_as_it_understands() {
     let v1 = json!({ "type": "connected", "v": 1, "message": "Connection established" });
     let (mut peer, _, register) = gateway.welcome(v1).await;
     assert!(register.get("mode").is_none());
-    let Status::Connected(live) = status(&mut states, |now| matches!(now, Status::Connected(_))).await else {
+    let ConnectionStatus::Connected(live) =
+        status(&mut states, |now| matches!(now, ConnectionStatus::Connected(_))).await
+    else {
         panic!("it is connected")
     };
     assert_eq!((live.version, live.source), (1, None));
@@ -184,20 +194,20 @@ async fn an_older_gateway_is_spoken_to_as_it_understands() {
 }
 
 #[tokio::test]
-async fn r16_silence_is_taken_for_a_lost_connection() {
-    let gateway = Gateway::plain().await;
+async fn a_silent_connection_counts_as_lost_r16() {
+    let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().build().unwrap().start();
     let mut quick = connected("r");
     quick["heartbeat_ms"] = json!(20);
     let (silent, ..) = gateway.welcome(quick).await;
     let (_, connect, _) = gateway.welcome(connected("r")).await;
     assert_eq!(connect["resume_token"], "r");
-    silent.cut();
+    silent.drop_connection();
 }
 
 #[tokio::test]
 async fn pings_are_answered() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.ping(b"are you there").await;
@@ -206,7 +216,7 @@ async fn pings_are_answered() {
 
 #[tokio::test]
 async fn nonsense_from_the_gateway_hurts_nothing() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.text("not json").await;
@@ -221,7 +231,7 @@ async fn nonsense_from_the_gateway_hurts_nothing() {
 
 #[tokio::test]
 async fn stopping_sends_what_is_done_and_says_goodbye() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let started = std::sync::Arc::new(tokio::sync::Notify::new());
     let begun = std::sync::Arc::clone(&started);
     let careful = Tool::new(SpecDocument::named("careful"), move |_, cx| {
@@ -236,30 +246,31 @@ async fn stopping_sends_what_is_done_and_says_goodbye() {
     let mut states = running.handle().status();
     let mut peer = gateway.peer().await;
     peer.call("1", "careful", json!({})).await;
-    soon("the start", started.notified()).await;
+    within_test_timeout("the start", started.notified()).await;
     let stopping = tokio::spawn(running.stop());
     assert_eq!(peer.expect("tool_result").await["output"], "half done");
     let Some(Message::Close(Some(close))) = peer.message().await else { panic!("a close should come") };
     assert_eq!(u16::from(close.code), 1000);
     drop(peer);
-    assert_eq!(soon("the end", stopping).await.unwrap(), Ok(()));
-    assert_eq!(status(&mut states, |_| true).await, Status::Stopped(Ok(())));
+    assert_eq!(within_test_timeout("the end", stopping).await.unwrap(), Ok(()));
+    assert_eq!(status(&mut states, |_| true).await, ConnectionStatus::Stopped(Ok(())));
 }
 
 #[tokio::test]
 async fn stopping_while_nobody_answers_is_quick() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     drop(gateway.socket().await);
-    status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
-    assert_eq!(soon("the end", running.stop()).await, Ok(()));
+    status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
+    assert_eq!(within_test_timeout("the end", running.stop()).await, Ok(()));
 }
 
 #[tokio::test]
 async fn a_pinned_gateway_is_known_by_its_key_whatever_its_name() {
-    let gateway = Gateway::with_key().await;
-    let running = gateway.device().trust(Trust::Key(gateway.pin())).tool(tool("a")).build().unwrap().start();
+    let gateway = ScriptedGateway::with_key().await;
+    let running =
+        gateway.device().trust(GatewayTrust::Key(gateway.pin())).tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.call("1", "a", json!({})).await;
     assert_eq!(peer.expect("tool_result").await["id"], "1");
@@ -268,48 +279,48 @@ async fn a_pinned_gateway_is_known_by_its_key_whatever_its_name() {
 
 #[tokio::test]
 async fn another_key_stops_it_before_the_token_is_sent() {
-    let gateway = Gateway::with_key().await;
+    let gateway = ScriptedGateway::with_key().await;
     let other = KeyPin::from_bytes([7; 32]);
-    let running = gateway.device().trust(Trust::Key(other)).build().unwrap().start();
+    let running = gateway.device().trust(GatewayTrust::Key(other)).build().unwrap().start();
     let received = match gateway.socket().await {
         Err(_) => 0,
         Ok(mut socket) => socket.read(&mut [0; 64]).await.unwrap_or_default(),
     };
     assert_eq!(received, 0, "nothing of the request was sent");
-    let expected = Stopped::KeyChanged { expected: other.to_string(), found: gateway.pin() };
-    assert_eq!(soon("the end", running.wait()).await, Err(expected));
+    let expected = DeviceError::KeyChanged { expected: other.to_string(), found: gateway.pin() };
+    assert_eq!(within_test_timeout("the end", running.wait()).await, Err(expected));
 }
 
 #[tokio::test]
 async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
-    let gateway = Gateway::with_key().await;
+    let gateway = ScriptedGateway::with_key().await;
     // Some authority has to be known, or there is nothing to verify with.
     let made = rcgen::generate_simple_self_signed(vec!["authority".to_owned()]).unwrap();
-    let trust = Trust::Authorities(made.cert.pem().into_bytes());
+    let trust = GatewayTrust::Authorities(made.cert.pem().into_bytes());
     let running = gateway.device().trust(trust).backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     let _ = gateway.socket().await;
-    let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
-    let Status::Reconnecting { why, .. } = again else { panic!("it tries again") };
+    let again = status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
+    let ConnectionStatus::Reconnecting { why, .. } = again else { panic!("it tries again") };
     assert!(why.contains("comes from no authority this computer knows"), "{why}");
 }
 
 #[tokio::test]
 async fn a_gateway_with_a_certificate_is_known_by_its_name() {
-    let (gateway, certificate) = Gateway::with_certificate("127.0.0.1").await;
-    let trust = Trust::Authorities(certificate.clone().into_bytes());
+    let (gateway, certificate) = ScriptedGateway::with_certificate("127.0.0.1").await;
+    let trust = GatewayTrust::Authorities(certificate.clone().into_bytes());
     let running = gateway.device().trust(trust).tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.call("1", "a", json!({})).await;
     assert_eq!(peer.expect("tool_result").await["id"], "1");
     drop(running);
-    let (other, certificate) = Gateway::with_certificate("somewhere.else").await;
-    let trust = Trust::Authorities(certificate.into_bytes());
+    let (other, certificate) = ScriptedGateway::with_certificate("somewhere.else").await;
+    let trust = GatewayTrust::Authorities(certificate.into_bytes());
     let running = other.device().trust(trust).backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     assert!(other.socket().await.is_err());
-    let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
-    let Status::Reconnecting { why, .. } = again else { panic!("it tries again") };
+    let again = status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
+    let ConnectionStatus::Reconnecting { why, .. } = again else { panic!("it tries again") };
     assert!(why.contains("not valid for name"), "{why}");
 }
 
@@ -320,16 +331,17 @@ async fn what_cannot_be_safe_is_not_built() {
     assert!(matches!(built("ws://gateway.example"), Err(BuildError::Insecure(_))));
     assert!(built("http://127.0.0.1:1").is_ok());
     assert!(Device::builder("http://192.0.2.1").token("t").insecure(true).build().is_ok());
-    let pinned =
-        Device::builder("http://127.0.0.1:1").token("t").trust(Trust::Key(KeyPin::from_bytes([1; 32])));
+    let pinned = Device::builder("http://127.0.0.1:1")
+        .token("t")
+        .trust(GatewayTrust::Key(KeyPin::from_bytes([1; 32])));
     assert!(matches!(pinned.build(), Err(BuildError::KeyWithoutTls(_))));
-    assert!(matches!(Device::builder("http://127.0.0.1:1").build(), Err(BuildError::NoToken)));
+    assert!(matches!(Device::builder("http://127.0.0.1:1").build(), Err(BuildError::MissingToken)));
     assert!(matches!(built("gateway"), Err(BuildError::Address(_))));
 }
 
 #[tokio::test]
 async fn a_slow_greeting_does_not_hold_up_the_stop() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().build().unwrap().start();
     let mut peer = gateway.accept().await;
     peer.expect("connect").await;

@@ -14,28 +14,28 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use toolway_device::{Backoff, Device, DeviceBuilder, Status, trust};
+use toolway_device::{Backoff, ConnectionStatus, Device, DeviceBuilder, trust};
 use toolway_wire::pairing::KeyPin;
 
 pub(crate) const TOKEN: &str = "twy_d_0123456789";
 
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+pub(crate) trait IoStream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> IoStream for T {}
 
 /// Nothing here should ever take so long; it only keeps a failing test from hanging.
-pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+pub(crate) async fn within_test_timeout<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(Duration::from_secs(20), future).await {
         Ok(value) => value,
         Err(_) => panic!("{what} did not come"),
     }
 }
 
-pub(crate) struct Gateway {
+pub(crate) struct ScriptedGateway {
     listener: TcpListener,
     tls: Option<(TlsAcceptor, KeyPin)>,
 }
 
-impl Gateway {
+impl ScriptedGateway {
     pub(crate) async fn plain() -> Self {
         Self { listener: TcpListener::bind("127.0.0.1:0").await.unwrap(), tls: None }
     }
@@ -78,8 +78,8 @@ impl Gateway {
     }
 
     /// The next connection, below HTTP; an error where TLS did not come about.
-    pub(crate) async fn socket(&self) -> std::io::Result<Box<dyn Io>> {
-        let (tcp, _) = soon("a connection", self.listener.accept()).await?;
+    pub(crate) async fn socket(&self) -> std::io::Result<Box<dyn IoStream>> {
+        let (tcp, _) = within_test_timeout("a connection", self.listener.accept()).await?;
         tcp.set_nodelay(true)?;
         Ok(match &self.tls {
             Some((acceptor, _)) => Box::new(acceptor.accept(tcp).await?),
@@ -88,7 +88,7 @@ impl Gateway {
     }
 
     /// The next connection's HTTP request, and the socket to answer on.
-    pub(crate) async fn request(&self) -> (String, Box<dyn Io>) {
+    pub(crate) async fn request(&self) -> (String, Box<dyn IoStream>) {
         let mut socket = self.socket().await.unwrap();
         let mut read = Vec::new();
         let complete = |read: &[u8]| {
@@ -98,7 +98,7 @@ impl Gateway {
             body.len() >= length.map_or(0, |length| length.parse().unwrap())
         };
         while !complete(&read) {
-            let got = soon("the request", socket.read_buf(&mut read)).await.unwrap();
+            let got = within_test_timeout("the request", socket.read_buf(&mut read)).await.unwrap();
             assert!(got > 0, "the request was cut");
         }
         (String::from_utf8(read).unwrap(), socket)
@@ -121,7 +121,7 @@ impl Gateway {
     }
 
     /// The next connection as a WebSocket.
-    pub(crate) async fn accept(&self) -> Peer {
+    pub(crate) async fn accept(&self) -> GatewayPeer {
         let socket = self.socket().await.unwrap();
         let mut upgrade = None;
         #[allow(clippy::result_large_err, reason = "the library's callback has this form")]
@@ -131,11 +131,11 @@ impl Gateway {
             Ok(response)
         };
         let socket = tokio_tungstenite::accept_hdr_async(socket, look).await.unwrap();
-        Peer { socket, upgrade: upgrade.unwrap() }
+        GatewayPeer { socket, upgrade: upgrade.unwrap() }
     }
 
     /// The next connection, greeted and registered. Gives `connect` and `register_tools` too.
-    pub(crate) async fn welcome(&self, connected: Value) -> (Peer, Value, Value) {
+    pub(crate) async fn welcome(&self, connected: Value) -> (GatewayPeer, Value, Value) {
         let mut peer = self.accept().await;
         let connect = peer.expect("connect").await;
         peer.send(connected).await;
@@ -150,7 +150,7 @@ impl Gateway {
         &self,
         connected: Value,
         results: usize,
-    ) -> (Peer, Value, Value) {
+    ) -> (GatewayPeer, Value, Value) {
         let mut peer = self.accept().await;
         let connect = peer.expect("connect").await;
         peer.send(connected).await;
@@ -161,7 +161,7 @@ impl Gateway {
         (peer, connect, register)
     }
 
-    pub(crate) async fn peer(&self) -> Peer {
+    pub(crate) async fn peer(&self) -> GatewayPeer {
         self.welcome(connected("resume-1")).await.0
     }
 }
@@ -175,14 +175,14 @@ pub(crate) fn connected(resume_token: &str) -> Value {
 }
 
 /// The gateway's end of one connection.
-pub(crate) struct Peer {
-    socket: WebSocketStream<Box<dyn Io>>,
+pub(crate) struct GatewayPeer {
+    socket: WebSocketStream<Box<dyn IoStream>>,
     pub(crate) upgrade: Request,
 }
 
-impl Peer {
+impl GatewayPeer {
     pub(crate) async fn message(&mut self) -> Option<Message> {
-        soon("a message", self.socket.next()).await.and_then(Result::ok)
+        within_test_timeout("a message", self.socket.next()).await.and_then(Result::ok)
     }
 
     /// The next JSON frame.
@@ -238,19 +238,19 @@ impl Peer {
     pub(crate) async fn close(mut self, code: u16, reason: &str) {
         let frame = CloseFrame { code: code.into(), reason: reason.to_owned().into() };
         self.socket.send(Message::Close(Some(frame))).await.unwrap();
-        while let Some(Ok(_)) = soon("the answer to a close", self.socket.next()).await {}
+        while let Some(Ok(_)) = within_test_timeout("the answer to a close", self.socket.next()).await {}
     }
 
     /// Goes without a word, as a network does.
-    pub(crate) fn cut(self) {
+    pub(crate) fn drop_connection(self) {
         drop(self);
     }
 }
 
 /// Waits for a status.
 pub(crate) async fn status(
-    receiver: &mut tokio::sync::watch::Receiver<Status>,
-    wanted: impl FnMut(&Status) -> bool,
-) -> Status {
-    soon("the status", receiver.wait_for(wanted)).await.unwrap().clone()
+    receiver: &mut tokio::sync::watch::Receiver<ConnectionStatus>,
+    wanted: impl FnMut(&ConnectionStatus) -> bool,
+) -> ConnectionStatus {
+    within_test_timeout("the status", receiver.wait_for(wanted)).await.unwrap().clone()
 }

@@ -7,7 +7,7 @@ use toolway_device::{
     ConnectError, KeyPin, PairError, PairOptions, PairRequest, PairingCode, PairingInput, PairingLink, pair,
 };
 
-use crate::gateway::{Gateway, TOKEN, soon};
+use crate::gateway::{ScriptedGateway, TOKEN, within_test_timeout};
 
 fn code() -> PairingCode {
     "ABCD-EFGH".parse().unwrap()
@@ -17,15 +17,18 @@ fn about() -> PairRequest {
     PairRequest { device_id: Some("id-1".into()), name: Some("Test".into()), platform: None }
 }
 
-fn yes() -> serde_json::Value {
+fn pairing_response() -> serde_json::Value {
     json!({ "paired": true, "persisted": true, "token": TOKEN, "message": "Welcome" })
 }
 
 /// Pairs while the gateway answers; gives the request too.
-async fn paired(gateway: &Gateway, input: PairingInput) -> (toolway_device::PairedCredentials, String) {
+async fn paired(
+    gateway: &ScriptedGateway,
+    input: PairingInput,
+) -> (toolway_device::PairedCredentials, String) {
     let url = gateway.url();
-    let (about, options, yes) = (about(), PairOptions::default(), yes());
-    let (credentials, request) = soon("pairing", async {
+    let (about, options, yes) = (about(), PairOptions::default(), pairing_response());
+    let (credentials, request) = within_test_timeout("pairing", async {
         tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("200 OK", &yes))
     })
     .await;
@@ -34,7 +37,7 @@ async fn paired(gateway: &Gateway, input: PairingInput) -> (toolway_device::Pair
 
 #[tokio::test]
 async fn a_code_gives_a_token() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let (credentials, request) = paired(&gateway, PairingInput::Code(code())).await;
     assert_eq!(credentials.token.expose_secret(), TOKEN);
     assert_eq!((credentials.key, credentials.persisted), (None, true));
@@ -46,7 +49,7 @@ async fn a_code_gives_a_token() {
 
 #[tokio::test]
 async fn the_start_of_the_key_in_the_code_is_enough_and_the_whole_is_kept() {
-    let gateway = Gateway::with_key().await;
+    let gateway = ScriptedGateway::with_key().await;
     let input = PairingInput::Code(code().with_key(&gateway.pin()));
     let (credentials, request) = paired(&gateway, input).await;
     assert_eq!(credentials.key, Some(gateway.pin()));
@@ -58,12 +61,12 @@ async fn the_start_of_the_key_in_the_code_is_enough_and_the_whole_is_kept() {
 
 #[tokio::test]
 async fn a_link_says_all_that_is_needed() {
-    let gateway = Gateway::with_key().await;
+    let gateway = ScriptedGateway::with_key().await;
     let link = PairingLink { url: gateway.url(), code: code(), key: Some(gateway.pin()) };
     let input: PairingInput = link.to_string().parse().unwrap();
     let (about, options) = (about(), PairOptions::default());
-    let yes = yes();
-    let (credentials, _) = soon("pairing", async {
+    let yes = pairing_response();
+    let (credentials, _) = within_test_timeout("pairing", async {
         tokio::join!(pair(None, &input, &about, &options), gateway.answer("200 OK", &yes))
     })
     .await;
@@ -73,7 +76,7 @@ async fn a_link_says_all_that_is_needed() {
 
 #[tokio::test]
 async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
-    let gateway = Gateway::with_key().await;
+    let gateway = ScriptedGateway::with_key().await;
     let other = KeyPin::from_bytes([7; 32]);
     for input in [
         PairingInput::Code(code().with_key(&other)),
@@ -87,9 +90,10 @@ async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
                 Ok(mut socket) => socket.read(&mut [0; 64]).await.unwrap_or_default(),
             }
         };
-        let (result, received) =
-            soon("pairing", async { tokio::join!(pair(Some(&url), &input, &about, &options), listening) })
-                .await;
+        let (result, received) = within_test_timeout("pairing", async {
+            tokio::join!(pair(Some(&url), &input, &about, &options), listening)
+        })
+        .await;
         let Err(PairError::Connect(ConnectError::Key(mismatch))) = result else { panic!("{result:?}") };
         assert_eq!(mismatch.found, gateway.pin());
         assert_eq!(received, 0);
@@ -98,12 +102,12 @@ async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
 
 #[tokio::test]
 async fn a_refused_code_is_told_in_the_gateways_words() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let url = gateway.url();
     let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));
     let no =
         json!({ "error": { "code": "code_unknown", "message": "the code is unknown, spent or expired" } });
-    let (result, _) = soon("pairing", async {
+    let (result, _) = within_test_timeout("pairing", async {
         tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("401 Unauthorized", &no))
     })
     .await;
@@ -127,11 +131,11 @@ async fn what_cannot_be_safe_is_not_tried() {
 
 #[tokio::test]
 async fn an_answer_that_is_none_is_said() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let url = gateway.url();
     let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));
     for body in [json!({ "hello": 1 }), json!("hello")] {
-        let (result, _) = soon("pairing", async {
+        let (result, _) = within_test_timeout("pairing", async {
             tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("200 OK", &body))
         })
         .await;

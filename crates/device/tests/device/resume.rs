@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tokio::sync::{Notify, Semaphore};
-use toolway_device::{SpecDocument, Status, Tool, WaitingFor};
+use toolway_device::{ConnectionStatus, SpecDocument, Tool, WaitingFor};
 
-use crate::gateway::{Gateway, connected, soon, status};
+use crate::gateway::{ScriptedGateway, connected, status, within_test_timeout};
 
 /// A tool that counts its runs and ends when it is let.
-struct Counting {
+struct CountingTool {
     runs: Arc<AtomicUsize>,
     started: Arc<Notify>,
     gate: Arc<Semaphore>,
 }
 
-impl Counting {
+impl CountingTool {
     fn new() -> Self {
         Self { runs: Arc::default(), started: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
     }
@@ -41,15 +41,15 @@ impl Counting {
 }
 
 #[tokio::test]
-async fn r1_a_call_outlives_the_connection_and_runs_once() {
-    let gateway = Gateway::plain().await;
-    let counting = Counting::new();
+async fn a_call_survives_a_reconnect_and_runs_once_r1() {
+    let gateway = ScriptedGateway::plain().await;
+    let counting = CountingTool::new();
     let _running = gateway.device().tool(counting.tool()).build().unwrap().start();
     let (mut peer, connect, _) = gateway.welcome(connected("resume-1")).await;
     assert!(connect.get("resume_token").is_none());
     peer.call("1", "count", json!({})).await;
-    soon("the start", counting.started.notified()).await;
-    peer.cut();
+    within_test_timeout("the start", counting.started.notified()).await;
+    peer.drop_connection();
     let (mut peer, connect, register) = gateway.welcome(connected("resume-2")).await;
     assert_eq!(connect["resume_token"], "resume-1");
     assert_eq!(register["mode"], "replace");
@@ -58,16 +58,18 @@ async fn r1_a_call_outlives_the_connection_and_runs_once() {
     let result = peer.expect("tool_result").await;
     assert_eq!((&result["id"], &result["structured"]), (&json!("1"), &json!({ "run": 1 })));
     assert_eq!(counting.runs(), 1);
-    peer.cut();
-    let (_, connect, _) =
-        soon("the next", async { gateway.welcome_after_results(connected("resume-3"), 1).await }).await;
+    peer.drop_connection();
+    let (_, connect, _) = within_test_timeout("the next", async {
+        gateway.welcome_after_results(connected("resume-3"), 1).await
+    })
+    .await;
     assert_eq!(connect["resume_token"], "resume-2", "the newest counts");
 }
 
 #[tokio::test]
 async fn a_result_that_was_not_acknowledged_is_sent_again() {
-    let gateway = Gateway::plain().await;
-    let counting = Counting::new();
+    let gateway = ScriptedGateway::plain().await;
+    let counting = CountingTool::new();
     counting.gate.add_permits(3);
     let running = gateway.device().tool(counting.tool()).build().unwrap().start();
     let mut peer = gateway.peer().await;
@@ -82,7 +84,7 @@ async fn a_result_that_was_not_acknowledged_is_sent_again() {
     peer.acknowledge("3").await;
     peer.call("4", "nobody", json!({})).await;
     peer.expect("tool_error").await;
-    peer.cut();
+    peer.drop_connection();
     let mut peer = gateway.accept().await;
     peer.expect("connect").await;
     peer.send(connected("resume-2")).await;
@@ -99,15 +101,15 @@ async fn a_result_that_was_not_acknowledged_is_sent_again() {
 
 #[tokio::test]
 async fn a_result_that_comes_while_there_is_no_connection_waits_for_one() {
-    let gateway = Gateway::plain().await;
-    let counting = Counting::new();
+    let gateway = ScriptedGateway::plain().await;
+    let counting = CountingTool::new();
     let running = gateway.device().tool(counting.tool()).build().unwrap().start();
     let mut peer = gateway.peer().await;
     peer.call("1", "count", json!({})).await;
-    soon("the start", counting.started.notified()).await;
+    within_test_timeout("the start", counting.started.notified()).await;
     let mut states = running.handle().status();
-    peer.cut();
-    status(&mut states, |now| !matches!(now, Status::Connected(_))).await;
+    peer.drop_connection();
+    status(&mut states, |now| !matches!(now, ConnectionStatus::Connected(_))).await;
     counting.gate.add_permits(1);
     let mut peer = gateway.accept().await;
     peer.expect("connect").await;
@@ -121,14 +123,14 @@ async fn a_result_that_comes_while_there_is_no_connection_waits_for_one() {
 
 #[tokio::test]
 async fn a_repeated_request_does_nothing_while_the_call_runs() {
-    let gateway = Gateway::plain().await;
-    let counting = Counting::new();
+    let gateway = ScriptedGateway::plain().await;
+    let counting = CountingTool::new();
     let _running = gateway.device().tool(counting.tool()).build().unwrap().start();
     let mut peer = gateway.peer().await;
     for attempt in 1..=5 {
         peer.call_again("1", "count", json!({}), attempt).await;
     }
-    soon("the start", counting.started.notified()).await;
+    within_test_timeout("the start", counting.started.notified()).await;
     counting.gate.add_permits(5);
     assert_eq!(peer.expect("tool_result").await["id"], "1");
     peer.call("2", "nobody", json!({})).await;
@@ -138,14 +140,14 @@ async fn a_repeated_request_does_nothing_while_the_call_runs() {
 
 #[tokio::test]
 async fn a_person_who_is_asked_is_mentioned_again_after_a_resume() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let answer = Arc::new(Notify::new());
     let tool = {
         let answer = Arc::clone(&answer);
         Tool::new(SpecDocument::named("ask"), move |_, cx| {
             let answer = Arc::clone(&answer);
             async move {
-                let guard = cx.waiting(WaitingFor::Authorization, "Sign in").await;
+                let guard = cx.start_waiting(WaitingFor::Authorization, "Sign in").await;
                 answer.notified().await;
                 drop(guard);
                 Ok("yes")
@@ -156,7 +158,7 @@ async fn a_person_who_is_asked_is_mentioned_again_after_a_resume() {
     let mut peer = gateway.peer().await;
     peer.call("1", "ask", json!({})).await;
     peer.expect("tool_waiting").await;
-    peer.cut();
+    peer.drop_connection();
     let mut peer = gateway.peer().await;
     peer.call_again("1", "ask", json!({}), 2).await;
     let waiting = peer.expect("tool_waiting").await;
@@ -168,7 +170,7 @@ async fn a_person_who_is_asked_is_mentioned_again_after_a_resume() {
 
 #[tokio::test]
 async fn without_resume_the_calls_of_a_lost_connection_are_stopped() {
-    let gateway = Gateway::plain().await;
+    let gateway = ScriptedGateway::plain().await;
     let (stopped, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let tool = Tool::new(SpecDocument::named("long"), move |_, cx| {
         let stopped = stopped.clone();
@@ -183,9 +185,9 @@ async fn without_resume_the_calls_of_a_lost_connection_are_stopped() {
     let v1 = json!({ "type": "connected", "v": 1, "message": "Connection established" });
     let (mut peer, ..) = gateway.welcome(v1.clone()).await;
     peer.send(json!({ "type": "tool_call_request", "id": "1", "name": "long", "args": {} })).await;
-    assert_eq!(soon("the start", heard.recv()).await, Some("started"));
-    peer.cut();
-    assert_eq!(soon("the end", heard.recv()).await, Some("stopped"));
+    assert_eq!(within_test_timeout("the start", heard.recv()).await, Some("started"));
+    peer.drop_connection();
+    assert_eq!(within_test_timeout("the end", heard.recv()).await, Some("stopped"));
     let (mut peer, connect, register) = gateway.welcome(v1).await;
     assert!(connect.get("resume_token").is_none() && register.get("mode").is_none());
     peer.send(json!({ "type": "tool_call_request", "id": "2", "name": "nobody", "args": {} })).await;

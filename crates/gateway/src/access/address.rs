@@ -6,14 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A host: an address, or a name in lower case without its final dot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Host {
+pub enum UriHost {
     /// An address; one of version 4 written in the form of version 6 counts as version 4.
     Ip(IpAddr),
     /// A name.
     Name(String),
 }
 
-impl Host {
+impl UriHost {
     /// Reads a host without a port; version 6 in brackets.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -43,7 +43,7 @@ impl Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for UriHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
@@ -55,14 +55,14 @@ impl fmt::Display for Host {
 
 /// `host` or `host:port`: what a `Host` header has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Authority {
+pub struct UriAuthority {
     /// The host.
-    pub host: Host,
+    pub host: UriHost,
     /// The port, where it is written.
     pub port: Option<u16>,
 }
 
-impl Authority {
+impl UriAuthority {
     /// Reads it; nothing where it has anything else in it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -77,11 +77,11 @@ impl Authority {
             Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => Some(digits.parse().ok()?),
             _ => return None,
         };
-        Some(Self { host: Host::parse(host)?, port })
+        Some(Self { host: UriHost::parse(host)?, port })
     }
 }
 
-impl fmt::Display for Authority {
+impl fmt::Display for UriAuthority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.host, f)?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
@@ -94,7 +94,7 @@ pub struct WebOrigin {
     /// The scheme, in lower case.
     pub scheme: String,
     /// The host.
-    pub host: Host,
+    pub host: UriHost,
     /// The port; that of the scheme where none is written and the scheme has one.
     pub port: Option<u16>,
 }
@@ -109,13 +109,13 @@ impl WebOrigin {
         if !fits {
             return None;
         }
-        let authority = Authority::parse(rest.strip_suffix('/').unwrap_or(rest))?;
+        let authority = UriAuthority::parse(rest.strip_suffix('/').unwrap_or(rest))?;
         Some(Self::new(scheme, authority))
     }
 
     /// The origin of an authority that is reached by this scheme.
     #[must_use]
-    pub fn new(scheme: &str, authority: Authority) -> Self {
+    pub fn new(scheme: &str, authority: UriAuthority) -> Self {
         let scheme = scheme.to_ascii_lowercase();
         let usual = match scheme.as_str() {
             "http" | "ws" => Some(80),

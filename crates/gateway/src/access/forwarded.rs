@@ -20,7 +20,7 @@ pub struct ConnectionInfo {
 
 /// Who sent a request, proxies taken into account. Put into the extensions of each request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct EffectiveClient {
     /// The address of whoever sent it.
     pub ip: IpAddr,
     /// Whether that one used https.
@@ -46,35 +46,35 @@ impl TrustedProxies {
 
     /// Who sent a request with these headers over this connection.
     #[must_use]
-    pub fn client(&self, connection: &ConnectionInfo, headers: &HeaderMap) -> Client {
+    pub fn client(&self, connection: &ConnectionInfo, headers: &HeaderMap) -> EffectiveClient {
         let peer = connection.peer.ip().to_canonical();
-        if !self.trust(peer) {
-            return Client { ip: peer, https: connection.tls, forwarded_host: None };
+        if !self.is_trusted(peer) {
+            return EffectiveClient { ip: peer, https: connection.tls, forwarded_host: None };
         }
-        let https = match last(headers, &PROTO) {
+        let https = match last_value(headers, &PROTO) {
             Some(proto) => proto.eq_ignore_ascii_case("https"),
             None => connection.tls,
         };
-        Client {
+        EffectiveClient {
             ip: self.first_untrusted(peer, headers),
             https,
-            forwarded_host: last(headers, &HOST).map(str::to_owned),
+            forwarded_host: last_value(headers, &HOST).map(str::to_owned),
         }
     }
 
-    fn trust(&self, ip: IpAddr) -> bool {
+    fn is_trusted(&self, ip: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&ip))
     }
 
     /// Each proxy adds at the end whom it was called by, so the list is read from there for as long as it
     /// was written by one that is trusted.
     fn first_untrusted(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let hops: Vec<&str> = values(headers, &FOR).collect();
+        let hops: Vec<&str> = header_values(headers, &FOR).collect();
         let mut nearest = peer;
         for hop in hops.into_iter().rev() {
             let Some(ip) = parse_hop(hop) else { break };
             nearest = ip;
-            if !self.trust(ip) {
+            if !self.is_trusted(ip) {
                 break;
             }
         }
@@ -83,7 +83,7 @@ impl TrustedProxies {
 }
 
 /// All values of a header that may be sent as one list or as several, in order.
-fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+fn header_values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     headers
         .get_all(name)
         .into_iter()
@@ -93,8 +93,8 @@ fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item =
         .filter(|text| !text.is_empty())
 }
 
-fn last<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    values(headers, name).last()
+fn last_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    header_values(headers, name).last()
 }
 
 /// An address with or without a port.

@@ -10,42 +10,42 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long an address that was found stays believed.
-const KEEP: Duration = Duration::from_secs(60);
+const HIT_TTL: Duration = Duration::from_secs(60);
 /// How long an address that was not found stays unknown.
-const KEEP_MISS: Duration = Duration::from_secs(5);
+const MISS_TTL: Duration = Duration::from_secs(5);
 
-type Lister = Arc<dyn Fn() -> BTreeSet<IpAddr> + Send + Sync>;
+type AddressLister = Arc<dyn Fn() -> BTreeSet<IpAddr> + Send + Sync>;
 
 /// The machine's own addresses, as of a moment ago.
-pub struct Interfaces {
-    list: Lister,
-    seen: tokio::sync::Mutex<Option<(Instant, BTreeSet<IpAddr>)>>,
+pub struct InterfaceAddresses {
+    list: AddressLister,
+    cached: tokio::sync::Mutex<Option<(Instant, BTreeSet<IpAddr>)>>,
 }
 
-impl fmt::Debug for Interfaces {
+impl fmt::Debug for InterfaceAddresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Interfaces").finish_non_exhaustive()
     }
 }
 
-impl Default for Interfaces {
+impl Default for InterfaceAddresses {
     fn default() -> Self {
         Self::new(own_addresses)
     }
 }
 
-impl Interfaces {
+impl InterfaceAddresses {
     /// With another way to list them.
     pub fn new(list: impl Fn() -> BTreeSet<IpAddr> + Send + Sync + 'static) -> Self {
-        Self { list: Arc::new(list), seen: tokio::sync::Mutex::new(None) }
+        Self { list: Arc::new(list), cached: tokio::sync::Mutex::new(None) }
     }
 
     /// Whether one of the interfaces has this address.
-    pub async fn have(&self, address: IpAddr) -> bool {
-        let mut seen = self.seen.lock().await;
+    pub async fn contains(&self, address: IpAddr) -> bool {
+        let mut seen = self.cached.lock().await;
         if let Some((at, addresses)) = &*seen {
             let found = addresses.contains(&address);
-            if at.elapsed() < if found { KEEP } else { KEEP_MISS } {
+            if at.elapsed() < if found { HIT_TTL } else { MISS_TTL } {
                 return found;
             }
         }

@@ -6,67 +6,67 @@
 //! comes in is a client, and the policy says what they may do, as for any other.
 
 mod claims;
+mod key_cache;
 mod key_set;
-mod keys;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
-use toolway_mcp::oauth::OauthHttp;
+use toolway_mcp::oauth::OauthHttpClient;
 use toolway_store::TokenRecord;
 use toolway_types::{Clock, Role};
 
-use super::refusal::Refusal;
-use super::token::{Ended, TokenState};
+use super::rejection::AuthRejection;
+use super::token::{TokenEndReason, TokenState};
 use crate::settings::IssuerSettings;
-use claims::Claims;
-use key_set::KeySet;
-use keys::Keys;
+use claims::JwtClaims;
+use key_cache::IssuerKeyCache;
+use key_set::JwkSet;
 
 /// No token is longer, in bytes.
 const MAX_TOKEN: usize = 8 << 10;
 /// How far the issuer's clock may be from ours, in milliseconds.
 const LEEWAY_MS: i64 = 30_000;
 /// How many tokens that were found good are remembered.
-const REMEMBERED: usize = 4096;
+const MAX_CACHED_TOKENS: usize = 4096;
 /// How the ids of principals begin that come in this way.
-const ID_START: &str = "sub-";
+const ID_PREFIX: &str = "sub-";
 
 /// An issuer, and who comes in by its word.
 #[derive(Debug)]
-pub struct Issuer {
+pub struct TokenIssuer {
     settings: IssuerSettings,
     audiences: Vec<String>,
-    keys: Keys,
+    keys: IssuerKeyCache,
     clock: Arc<dyn Clock>,
-    known: Mutex<Known>,
+    verified: Mutex<VerifiedTokenCache>,
 }
 
 /// Tokens that were found good, by their hashes, as long as the keys are those that they were checked with.
 #[derive(Debug, Default)]
-struct Known {
+struct VerifiedTokenCache {
     edition: u64,
     tokens: HashMap<[u8; 32], Arc<TokenState>>,
 }
 
-impl Issuer {
+impl TokenIssuer {
     /// With these settings. `resource` is the address of `/mcp`, where it is known: what tokens must be for if the
     /// settings name no audience. Nothing is fetched until a token comes.
     #[must_use]
     pub fn new(
         settings: IssuerSettings,
         resource: Option<&str>,
-        http: OauthHttp,
+        http: OauthHttpClient,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let audiences = match &settings.audience {
             Some(audience) => vec![audience.clone()],
             None => resource.map(str::to_owned).into_iter().collect(),
         };
-        let keys = Keys::new(http, settings.url.clone(), settings.jwks_url.clone());
-        Self { settings, audiences, keys, clock, known: Mutex::default() }
+        let keys = IssuerKeyCache::new(http, settings.url.clone(), settings.jwks_url.clone());
+        Self { settings, audiences, keys, clock, verified: Mutex::default() }
     }
 
     /// Its issuer identifier.
@@ -83,7 +83,7 @@ impl Issuer {
 
     /// Whether a text has the form of a signed token, so that it may be one of an issuer.
     #[must_use]
-    pub fn looks_like_one(text: &str) -> bool {
+    pub fn looks_like_jwt(text: &str) -> bool {
         let is_part = |part: &str| {
             !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
         };
@@ -94,29 +94,29 @@ impl Issuer {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub async fn check(&self, text: &str) -> Result<Arc<TokenState>, Refusal> {
-        let wrong = |why| Refusal::NotFromIssuer { why };
+    pub async fn check(&self, text: &str) -> Result<Arc<TokenState>, AuthRejection> {
+        let wrong = |why| AuthRejection::NotFromIssuer { why };
         if text.len() > MAX_TOKEN {
             return Err(wrong("it is too long"));
         }
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        if let Some(state) = self.remembered(&hash) {
-            return if state.has_ended().is_some() { Err(Refusal::Expired) } else { Ok(state) };
+        if let Some(state) = self.cached_token(&hash) {
+            return if state.end_reason().is_some() { Err(AuthRejection::Expired) } else { Ok(state) };
         }
         let parsed = claims::parse(text).map_err(wrong)?;
-        let keys = self.keys.for_id(parsed.key_id.as_deref()).await?;
+        let keys = self.keys.key_set_for(parsed.key_id.as_deref()).await?;
         if !keys.verify(&parsed) {
             return Err(wrong("its signature is not the issuer's"));
         }
-        let claims = Claims::read(parsed.payload).map_err(wrong)?;
+        let claims = JwtClaims::read(parsed.payload).map_err(wrong)?;
         let state = Arc::new(self.admit(&claims, hash)?);
-        self.remember(keys.edition, hash, &state);
+        self.cache_token(keys.edition, hash, &state);
         Ok(state)
     }
 
     /// Holds what the token says against the settings. Its signature has been checked.
-    fn admit(&self, claims: &Claims, hash: [u8; 32]) -> Result<TokenState, Refusal> {
-        let wrong = |why| Err(Refusal::NotFromIssuer { why });
+    fn admit(&self, claims: &JwtClaims, hash: [u8; 32]) -> Result<TokenState, AuthRejection> {
+        let wrong = |why| Err(AuthRejection::NotFromIssuer { why });
         let now = self.clock.now_ms();
         if claims.issuer != self.settings.url {
             return wrong("another issuer gave it (iss)");
@@ -126,7 +126,7 @@ impl Issuer {
         }
         let ends = claims.expires_ms.saturating_add(LEEWAY_MS);
         if ends <= now {
-            return Err(Refusal::Expired);
+            return Err(AuthRejection::Expired);
         }
         if claims.not_before_ms.is_some_and(|at| at.saturating_sub(LEEWAY_MS) > now) {
             return wrong("it is not good yet (nbf)");
@@ -138,10 +138,10 @@ impl Issuer {
             return wrong("its subject may not come in (sub)");
         }
         if !self.settings.scopes.iter().all(|scope| claims.scopes.contains(scope)) {
-            return Err(Refusal::ScopeMissing { scopes: self.settings.scopes.clone() });
+            return Err(AuthRejection::ScopeMissing { scopes: self.settings.scopes.clone() });
         }
         let record = TokenRecord {
-            id: self.principal_of(&claims.subject),
+            id: self.principal_id(&claims.subject),
             hash,
             role: Role::Client,
             label: claims.label(),
@@ -159,38 +159,38 @@ impl Issuer {
 
     /// The id of whoever an issuer calls by this name: the same for all their tokens, and another's with another
     /// issuer.
-    fn principal_of(&self, subject: &str) -> String {
+    fn principal_id(&self, subject: &str) -> String {
         let mut hash = Sha256::new();
         hash.update((self.settings.url.len() as u64).to_be_bytes());
         hash.update(self.settings.url.as_bytes());
         hash.update(subject.as_bytes());
         let hash = hash.finalize();
         let hex: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        format!("{ID_START}{hex}")
+        format!("{ID_PREFIX}{hex}")
     }
 
-    fn remembered(&self, hash: &[u8; 32]) -> Option<Arc<TokenState>> {
-        let known = self.known.lock();
+    fn cached_token(&self, hash: &[u8; 32]) -> Option<Arc<TokenState>> {
+        let known = self.verified.lock();
         if known.edition != self.keys.edition() {
             return None;
         }
         known.tokens.get(hash).cloned()
     }
 
-    fn remember(&self, edition: u64, hash: [u8; 32], state: &Arc<TokenState>) {
-        let mut known = self.known.lock();
+    fn cache_token(&self, edition: u64, hash: [u8; 32], state: &Arc<TokenState>) {
+        let mut known = self.verified.lock();
         if known.edition > edition {
             return;
         }
         if known.edition < edition {
             // Whose key was taken back must not go on; all others show their tokens again.
-            known.tokens.drain().for_each(|(_, state)| state.end(Ended::Revoked));
+            known.tokens.drain().for_each(|(_, state)| state.end(TokenEndReason::Revoked));
             known.edition = edition;
         }
-        if known.tokens.len() >= REMEMBERED {
-            known.tokens.retain(|_, state| state.has_ended().is_none());
+        if known.tokens.len() >= MAX_CACHED_TOKENS {
+            known.tokens.retain(|_, state| state.end_reason().is_none());
         }
-        if known.tokens.len() < REMEMBERED {
+        if known.tokens.len() < MAX_CACHED_TOKENS {
             tracing::info!(principal = state.id(), who = state.label, "let in by the word of the issuer");
             known.tokens.insert(hash, Arc::clone(state));
         }

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 
-use super::address::{Authority, Host, WebOrigin};
-use super::forwarded::Client;
-use super::interfaces::Interfaces;
+use super::address::{UriAuthority, UriHost, WebOrigin};
+use super::forwarded::EffectiveClient;
+use super::interfaces::InterfaceAddresses;
 use crate::settings::Settings;
 
 /// Why a request was not even looked at.
@@ -55,9 +55,9 @@ impl BadOrigin {
 
 /// What was found to be right about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct VerifiedOrigin {
     /// The host it was sent to.
-    pub host: Authority,
+    pub host: UriAuthority,
     /// The page of another site that sent it, where one did that is listed.
     pub listed_origin: Option<String>,
 }
@@ -65,18 +65,18 @@ pub struct Checked {
 /// The rules, from the settings.
 #[derive(Debug)]
 pub struct OriginRules {
-    allowed_hosts: Vec<Authority>,
+    allowed_hosts: Vec<UriAuthority>,
     allowed_origins: Vec<WebOrigin>,
     public: Option<WebOrigin>,
-    interfaces: Interfaces,
+    interfaces: InterfaceAddresses,
 }
 
 impl OriginRules {
     /// From settings whose form has been checked.
     #[must_use]
-    pub fn new(settings: &Settings, interfaces: Interfaces) -> Self {
+    pub fn new(settings: &Settings, interfaces: InterfaceAddresses) -> Self {
         Self {
-            allowed_hosts: settings.allowed_hosts.iter().filter_map(|it| Authority::parse(it)).collect(),
+            allowed_hosts: settings.allowed_hosts.iter().filter_map(|it| UriAuthority::parse(it)).collect(),
             allowed_origins: settings.allowed_origins.iter().filter_map(|it| WebOrigin::parse(it)).collect(),
             public: settings.public_url.as_deref().and_then(WebOrigin::parse),
             interfaces,
@@ -91,15 +91,15 @@ impl OriginRules {
         &self,
         headers: &HeaderMap,
         target: Option<&str>,
-        client: &Client,
+        client: &EffectiveClient,
         local: IpAddr,
-    ) -> Result<Checked, BadOrigin> {
-        let sent = only(headers, &HOST).map_err(|()| BadOrigin::NoHost)?;
+    ) -> Result<VerifiedOrigin, BadOrigin> {
+        let sent = single_header(headers, &HOST).map_err(|()| BadOrigin::NoHost)?;
         let authorities = [client.forwarded_host.as_deref().or(sent), target];
         let mut host = None;
         // A request line with a whole URL names a host too; then both must be ours.
         for text in authorities.into_iter().flatten() {
-            let authority = Authority::parse(text).ok_or_else(|| BadOrigin::Host(text.to_owned()))?;
+            let authority = UriAuthority::parse(text).ok_or_else(|| BadOrigin::Host(text.to_owned()))?;
             if !self.is_own_host(&authority, local).await {
                 return Err(BadOrigin::Host(authority.to_string()));
             }
@@ -107,22 +107,22 @@ impl OriginRules {
         }
         let host = host.ok_or(BadOrigin::NoHost)?;
         let listed_origin = self.check_origin(headers, &host, client)?;
-        Ok(Checked { host, listed_origin })
+        Ok(VerifiedOrigin { host, listed_origin })
     }
 
-    async fn is_own_host(&self, authority: &Authority, local: IpAddr) -> bool {
+    async fn is_own_host(&self, authority: &UriAuthority, local: IpAddr) -> bool {
         if authority.host.is_loopback() || self.is_listed(authority) {
             return true;
         }
         match &authority.host {
-            Host::Ip(ip) if ip.is_unspecified() => false,
+            UriHost::Ip(ip) if ip.is_unspecified() => false,
             // What the connection reached is an address of ours; others need a look at the interfaces.
-            Host::Ip(ip) => *ip == local.to_canonical() || self.interfaces.have(*ip).await,
-            Host::Name(_) => false,
+            UriHost::Ip(ip) => *ip == local.to_canonical() || self.interfaces.contains(*ip).await,
+            UriHost::Name(_) => false,
         }
     }
 
-    fn is_listed(&self, authority: &Authority) -> bool {
+    fn is_listed(&self, authority: &UriAuthority) -> bool {
         self.public.as_ref().is_some_and(|public| public.host == authority.host)
             || self.allowed_hosts.iter().any(|allowed| {
                 allowed.host == authority.host && (allowed.port.is_none() || allowed.port == authority.port)
@@ -132,12 +132,12 @@ impl OriginRules {
     fn check_origin(
         &self,
         headers: &HeaderMap,
-        host: &Authority,
-        client: &Client,
+        host: &UriAuthority,
+        client: &EffectiveClient,
     ) -> Result<Option<String>, BadOrigin> {
         let many = || BadOrigin::Origin("(several)".to_owned());
         // No Origin: not a browser, or a request that can't read its answer or change anything.
-        let Some(text) = only(headers, &ORIGIN).map_err(|()| many())? else { return Ok(None) };
+        let Some(text) = single_header(headers, &ORIGIN).map_err(|()| many())? else { return Ok(None) };
         let refused = || BadOrigin::Origin(text.to_owned());
         let origin = WebOrigin::parse(text).ok_or_else(refused)?;
         let scheme = if client.https { "https" } else { "http" };
@@ -152,7 +152,7 @@ impl OriginRules {
 }
 
 /// The only value of a header; nothing where there is none.
-fn only<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
+fn single_header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
     let mut all = headers.get_all(name).into_iter();
     match (all.next(), all.next()) {
         (None, _) => Ok(None),

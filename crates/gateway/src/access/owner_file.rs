@@ -15,9 +15,9 @@ pub const OWNER_TOKEN_FILE: &str = "owner.token";
 
 /// The file in one data folder.
 #[derive(Debug, Clone)]
-pub(super) struct OwnerFile(Arc<PathBuf>);
+pub(super) struct OwnerTokenFile(Arc<PathBuf>);
 
-impl OwnerFile {
+impl OwnerTokenFile {
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self(Arc::new(folder.join(OWNER_TOKEN_FILE)))
     }
@@ -28,7 +28,7 @@ impl OwnerFile {
         let text = match tokio::fs::read_to_string(&*self.0).await {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.failed(error)),
+            Err(error) => return Err(self.error(error)),
         };
         let text = text.trim();
         if text.is_empty() {
@@ -36,7 +36,7 @@ impl OwnerFile {
         }
         if !looks_like_token(text) {
             let words = "it holds no token; remove it and start again to get a new one";
-            return Err(self.failed(io::Error::new(io::ErrorKind::InvalidData, words)));
+            return Err(self.error(io::Error::new(io::ErrorKind::InvalidData, words)));
         }
         Ok(Some(SecretString::from(text)))
     }
@@ -47,10 +47,10 @@ impl OwnerFile {
         let text = SecretString::from(format!("{}\n", token.expose_secret()));
         let written =
             tokio::task::spawn_blocking(move || files::write_private(&path, text.expose_secret().as_bytes()));
-        written.await.map_err(io::Error::other).flatten().map_err(|error| self.failed(error))
+        written.await.map_err(io::Error::other).flatten().map_err(|error| self.error(error))
     }
 
-    fn failed(&self, source: io::Error) -> AccessError {
+    fn error(&self, source: io::Error) -> AccessError {
         AccessError::OwnerFile { path: self.0.display().to_string(), source }
     }
 }

@@ -17,15 +17,15 @@ use toolway_wire::pairing::PairingCode;
 use super::secret::{self, NoRandomness};
 
 /// Wrong tries after which all codes that wait are void.
-pub const WRONG_TRIES: u32 = 10;
+pub const MAX_WRONG_ATTEMPTS: u32 = 10;
 /// How long a code is remembered after it stopped being good for anything.
-const REMEMBER: Duration = Duration::from_secs(3600);
+const CLOSED_CODE_TTL: Duration = Duration::from_secs(3600);
 /// Codes that are remembered in all.
-const REMEMBERED: usize = 1024;
+const MAX_REMEMBERED_CODES: usize = 1024;
 
 /// What the token will be that a code is exchanged for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct PairingGrant {
     /// Its role; never the owner's.
     pub role: Role,
     /// A name for people.
@@ -36,7 +36,7 @@ pub struct Grant {
 
 /// A code that was just made.
 #[derive(Debug, Clone)]
-pub struct Issued {
+pub struct IssuedPairingCode {
     /// The code, without a key.
     pub code: PairingCode,
     /// When it ends, in milliseconds since the Unix epoch.
@@ -45,7 +45,7 @@ pub struct Issued {
 
 /// Why no code was made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoCode {
+pub enum PairingCodeError {
     /// As many codes as allowed wait to be used.
     #[error("{0} pairing codes wait to be used already")]
     TooMany(usize),
@@ -65,10 +65,10 @@ pub enum PairRefusal {
     Expired,
     /// It was used before.
     #[error("the pairing code has been used already")]
-    Spent,
+    AlreadyUsed,
     /// Too many wrong codes were tried while it waited.
     #[error("the pairing code is void: too many wrong codes were tried")]
-    Void,
+    TooManyAttempts,
 }
 
 impl PairRefusal {
@@ -78,8 +78,8 @@ impl PairRefusal {
         match self {
             Self::Unknown => "pairing_code_unknown",
             Self::Expired => "pairing_code_expired",
-            Self::Spent => "pairing_code_spent",
-            Self::Void => "pairing_code_void",
+            Self::AlreadyUsed => "pairing_code_spent",
+            Self::TooManyAttempts => "pairing_code_void",
         }
     }
 
@@ -88,7 +88,7 @@ impl PairRefusal {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Unknown => "check it for typing errors; `toolway pair` on the gateway shows a new one",
-            Self::Expired | Self::Spent | Self::Void => {
+            Self::Expired | Self::AlreadyUsed | Self::TooManyAttempts => {
                 "get a new one with `toolway pair` on the gateway; trying this one again won't help"
             }
         }
@@ -96,169 +96,171 @@ impl PairRefusal {
 }
 
 #[derive(Debug)]
-struct Entry {
-    grant: Grant,
-    state: State,
+struct PairingCodeEntry {
+    grant: PairingGrant,
+    state: PairingCodeState,
     /// When a code that waits expires, or one that doesn't is forgotten.
     until: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum PairingCodeState {
     Waiting,
     /// Presented; on its way to be exchanged.
-    Taken {
+    Reserved {
         expires: Instant,
     },
-    Gone(PairRefusal),
+    Closed(PairRefusal),
 }
 
 #[derive(Debug, Default)]
-struct Codes {
-    by_hash: HashMap<[u8; 32], Entry>,
-    wrong_tries: u32,
+struct PairingCodeTable {
+    by_hash: HashMap<[u8; 32], PairingCodeEntry>,
+    wrong_attempts: u32,
 }
 
 /// The pairing codes of a gateway.
 #[derive(Debug)]
-pub struct Pairing {
+pub struct PairingCodes {
     clock: Arc<dyn Clock>,
     lifetime: Duration,
-    most: usize,
-    codes: Mutex<Codes>,
+    max_codes: usize,
+    codes: Mutex<PairingCodeTable>,
 }
 
 /// A code on its way to be exchanged. Dropped without [`Taken::spend`], the code waits again.
 #[derive(Debug)]
-pub struct Taken<'a> {
-    pairing: &'a Pairing,
+pub struct ReservedPairingCode<'a> {
+    pairing: &'a PairingCodes,
     hash: [u8; 32],
     /// What it is exchanged for.
-    pub grant: Grant,
+    pub grant: PairingGrant,
 }
 
-impl Pairing {
+impl PairingCodes {
     /// None yet; each will be good for so long, and at most so many wait at a time.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, lifetime: Duration, most: usize) -> Self {
-        Self { clock, lifetime, most, codes: Mutex::default() }
+        Self { clock, lifetime, max_codes: most, codes: Mutex::default() }
     }
 
     /// Makes a code.
     ///
     /// # Errors
     /// [`NoCode`].
-    pub fn issue(&self, grant: Grant) -> Result<Issued, NoCode> {
+    pub fn issue(&self, grant: PairingGrant) -> Result<IssuedPairingCode, PairingCodeError> {
         let code = PairingCode::from_random(secret::random()?);
         let now = Instant::now();
         let mut codes = self.codes.lock();
-        codes.tidy(now);
-        if codes.waiting() >= self.most {
-            return Err(NoCode::TooMany(self.most));
+        codes.remove_expired(now);
+        if codes.pending_count() >= self.max_codes {
+            return Err(PairingCodeError::TooMany(self.max_codes));
         }
-        let entry = Entry { grant, state: State::Waiting, until: now + self.lifetime };
+        let entry = PairingCodeEntry { grant, state: PairingCodeState::Waiting, until: now + self.lifetime };
         codes.by_hash.insert(secret::hash(code.secret()), entry);
         let lifetime = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
-        Ok(Issued { code, expires_ms: self.clock.now_ms().saturating_add(lifetime) })
+        Ok(IssuedPairingCode { code, expires_ms: self.clock.now_ms().saturating_add(lifetime) })
     }
 
     /// Takes a code that was presented, so that nobody else can use it meanwhile.
     ///
     /// # Errors
     /// [`PairRefusal`].
-    pub fn take(&self, code: &PairingCode) -> Result<Taken<'_>, PairRefusal> {
+    pub fn reserve(&self, code: &PairingCode) -> Result<ReservedPairingCode<'_>, PairRefusal> {
         let hash = secret::hash(code.secret());
         let mut codes = self.codes.lock();
-        codes.tidy(Instant::now());
+        codes.remove_expired(Instant::now());
         let Some(entry) = codes.by_hash.get_mut(&hash) else {
-            codes.count_wrong_try();
+            codes.count_wrong_attempt();
             return Err(PairRefusal::Unknown);
         };
         match entry.state {
-            State::Gone(why) => Err(why),
-            State::Taken { .. } => Err(PairRefusal::Spent),
-            State::Waiting => {
-                entry.state = State::Taken { expires: entry.until };
-                Ok(Taken { pairing: self, hash, grant: entry.grant.clone() })
+            PairingCodeState::Closed(why) => Err(why),
+            PairingCodeState::Reserved { .. } => Err(PairRefusal::AlreadyUsed),
+            PairingCodeState::Waiting => {
+                entry.state = PairingCodeState::Reserved { expires: entry.until };
+                Ok(ReservedPairingCode { pairing: self, hash, grant: entry.grant.clone() })
             }
         }
     }
 
     /// How many codes wait to be used.
     #[must_use]
-    pub fn waiting(&self) -> usize {
+    pub fn pending_count(&self) -> usize {
         let mut codes = self.codes.lock();
-        codes.tidy(Instant::now());
-        codes.waiting()
+        codes.remove_expired(Instant::now());
+        codes.pending_count()
     }
 }
 
-impl Taken<'_> {
+impl ReservedPairingCode<'_> {
     /// The token was made: the code is used up.
-    pub fn spend(self) {
+    pub fn redeem(self) {
         if let Some(entry) = self.pairing.codes.lock().by_hash.get_mut(&self.hash) {
-            entry.leave(PairRefusal::Spent, Instant::now());
+            entry.close(PairRefusal::AlreadyUsed, Instant::now());
         }
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for ReservedPairingCode<'_> {
     fn drop(&mut self) {
         if let Some(entry) = self.pairing.codes.lock().by_hash.get_mut(&self.hash)
-            && let State::Taken { expires } = entry.state
+            && let PairingCodeState::Reserved { expires } = entry.state
         {
-            entry.state = State::Waiting;
+            entry.state = PairingCodeState::Waiting;
             entry.until = expires;
         }
     }
 }
 
-impl Entry {
-    fn leave(&mut self, why: PairRefusal, now: Instant) {
-        self.state = State::Gone(why);
-        self.until = now + REMEMBER;
+impl PairingCodeEntry {
+    fn close(&mut self, why: PairRefusal, now: Instant) {
+        self.state = PairingCodeState::Closed(why);
+        self.until = now + CLOSED_CODE_TTL;
     }
 }
 
-impl Codes {
-    fn waiting(&self) -> usize {
-        self.by_hash.values().filter(|entry| entry.state == State::Waiting).count()
+impl PairingCodeTable {
+    fn pending_count(&self) -> usize {
+        self.by_hash.values().filter(|entry| entry.state == PairingCodeState::Waiting).count()
     }
 
     /// Lets codes expire and forgets what is long gone.
-    fn tidy(&mut self, now: Instant) {
+    fn remove_expired(&mut self, now: Instant) {
         for entry in self.by_hash.values_mut() {
-            if entry.state == State::Waiting && entry.until <= now {
-                entry.leave(PairRefusal::Expired, now);
+            if entry.state == PairingCodeState::Waiting && entry.until <= now {
+                entry.close(PairRefusal::Expired, now);
             }
         }
-        self.by_hash.retain(|_, entry| !matches!(entry.state, State::Gone(_)) || entry.until > now);
-        while self.by_hash.len() > REMEMBERED {
-            let gone = self.by_hash.iter().filter(|(_, entry)| matches!(entry.state, State::Gone(_)));
+        self.by_hash
+            .retain(|_, entry| !matches!(entry.state, PairingCodeState::Closed(_)) || entry.until > now);
+        while self.by_hash.len() > MAX_REMEMBERED_CODES {
+            let gone =
+                self.by_hash.iter().filter(|(_, entry)| matches!(entry.state, PairingCodeState::Closed(_)));
             let Some(oldest) = gone.min_by_key(|(_, entry)| entry.until).map(|(hash, _)| *hash) else {
                 break;
             };
             self.by_hash.remove(&oldest);
         }
-        if self.waiting() == 0 {
-            self.wrong_tries = 0;
+        if self.pending_count() == 0 {
+            self.wrong_attempts = 0;
         }
     }
 
     /// Counts a code that hit nothing. Where no code waits there is nothing to guess, and nothing is counted.
-    fn count_wrong_try(&mut self) {
-        if self.waiting() == 0 {
+    fn count_wrong_attempt(&mut self) {
+        if self.pending_count() == 0 {
             return;
         }
-        self.wrong_tries += 1;
-        if self.wrong_tries < WRONG_TRIES {
+        self.wrong_attempts += 1;
+        if self.wrong_attempts < MAX_WRONG_ATTEMPTS {
             return;
         }
-        self.wrong_tries = 0;
+        self.wrong_attempts = 0;
         let now = Instant::now();
-        let waiting = self.by_hash.values_mut().filter(|entry| entry.state == State::Waiting);
-        waiting.for_each(|entry| entry.leave(PairRefusal::Void, now));
-        tracing::warn!("{WRONG_TRIES} wrong pairing codes were tried; all codes that waited are void");
+        let waiting = self.by_hash.values_mut().filter(|entry| entry.state == PairingCodeState::Waiting);
+        waiting.for_each(|entry| entry.close(PairRefusal::TooManyAttempts, now));
+        tracing::warn!("{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all codes that waited are void");
     }
 }
 

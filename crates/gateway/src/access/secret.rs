@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use toolway_types::Role;
 
 /// How every token starts, so that scanners of leaked secrets find it.
-pub const TOKEN_START: &str = "twy_";
+pub const TOKEN_PREFIX: &str = "twy_";
 
 /// The operating system gave no randomness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,13 +38,13 @@ pub fn new_token(role: Role) -> Result<SecretString, NoRandomness> {
         Role::Companion => 'm',
     };
     let bits = URL_SAFE_NO_PAD.encode(random::<32>()?);
-    Ok(SecretString::from(format!("{TOKEN_START}{letter}_{bits}")))
+    Ok(SecretString::from(format!("{TOKEN_PREFIX}{letter}_{bits}")))
 }
 
 /// Whether a text has the form of a token.
 #[must_use]
 pub fn looks_like_token(text: &str) -> bool {
-    text.strip_prefix(TOKEN_START).and_then(|rest| rest.split_once('_')).is_some_and(|(letter, bits)| {
+    text.strip_prefix(TOKEN_PREFIX).and_then(|rest| rest.split_once('_')).is_some_and(|(letter, bits)| {
         letter.len() == 1 && URL_SAFE_NO_PAD.decode(bits).is_ok_and(|bytes| bytes.len() == 32)
     })
 }

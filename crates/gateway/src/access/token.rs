@@ -10,21 +10,21 @@ use toolway_store::TokenRecord;
 use toolway_types::{Clock, Principal, Role};
 
 /// Longest sleep of [`TokenState::ended`], so that it notices when the wall clock is set.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+const MAX_EXPIRY_SLEEP: Duration = Duration::from_secs(60);
 
 /// How exactly the last use is known.
 const STORE_EVERY_MS: i64 = 1000;
 
 /// Why a token no longer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum TokenEndReason {
     /// It was taken back, or replaced by a new one.
     Revoked,
     /// Its time is over.
     Expired,
 }
 
-impl Ended {
+impl TokenEndReason {
     /// The code that a later request with the token is refused with.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -70,10 +70,10 @@ pub struct TokenState {
     pub expires_ms: Option<i64>,
     pub(super) hash: [u8; 32],
     last_used_ms: AtomicI64,
-    ended: OnceLock<Ended>,
-    stop: CancellationToken,
+    ended: OnceLock<TokenEndReason>,
+    end_signal: CancellationToken,
     /// Whether somebody looks at the clock for it.
-    watched: AtomicBool,
+    is_expiry_watched: AtomicBool,
     clock: Arc<dyn Clock>,
 }
 
@@ -107,8 +107,8 @@ impl TokenState {
             hash: record.hash,
             last_used_ms: AtomicI64::new(used),
             ended: OnceLock::new(),
-            stop: CancellationToken::new(),
-            watched: AtomicBool::new(false),
+            end_signal: CancellationToken::new(),
+            is_expiry_watched: AtomicBool::new(false),
             clock,
         }
     }
@@ -127,38 +127,38 @@ impl TokenState {
 
     /// Whether it has ended, and why. What has once expired stays so, even if the clock is set back.
     #[must_use]
-    pub fn has_ended(&self) -> Option<Ended> {
+    pub fn end_reason(&self) -> Option<TokenEndReason> {
         if self.ended.get().is_none() && self.expires_ms.is_some_and(|at| at <= self.clock.now_ms()) {
-            self.end(Ended::Expired);
+            self.end(TokenEndReason::Expired);
         }
         self.ended.get().copied()
     }
 
     /// Waits until it has ended.
-    pub async fn ended(&self) -> Ended {
+    pub async fn wait_until_ended(&self) -> TokenEndReason {
         loop {
-            if let Some(why) = self.has_ended() {
+            if let Some(why) = self.end_reason() {
                 return why;
             }
             let Some(at) = self.expires_ms else {
-                self.stop.cancelled().await;
+                self.end_signal.cancelled().await;
                 continue;
             };
             let left = u64::try_from(at.saturating_sub(self.clock.now_ms())).unwrap_or_default();
-            let nap = Duration::from_millis(left.max(1)).min(LOOK_AGAIN);
-            let _ = tokio::time::timeout(nap, self.stop.cancelled()).await;
+            let nap = Duration::from_millis(left.max(1)).min(MAX_EXPIRY_SLEEP);
+            let _ = tokio::time::timeout(nap, self.end_signal.cancelled()).await;
         }
     }
 
     /// Is cancelled when it has ended. Must be called within the runtime.
     #[must_use]
-    pub fn gone(self: &Arc<Self>) -> CancellationToken {
+    pub fn end_signal(self: &Arc<Self>) -> CancellationToken {
         // Somebody has to look at the clock, once for all who wait.
-        if self.expires_ms.is_some() && !self.watched.swap(true, Ordering::Relaxed) {
+        if self.expires_ms.is_some() && !self.is_expiry_watched.swap(true, Ordering::Relaxed) {
             let state = Arc::clone(self);
-            tokio::spawn(async move { state.ended().await });
+            tokio::spawn(async move { state.wait_until_ended().await });
         }
-        self.stop.clone()
+        self.end_signal.clone()
     }
 
     /// When it was last used, in milliseconds since the Unix epoch.
@@ -179,8 +179,8 @@ impl TokenState {
     }
 
     /// Ends it; the first reason stands.
-    pub(super) fn end(&self, why: Ended) {
+    pub(super) fn end(&self, why: TokenEndReason) {
         let _ = self.ended.set(why);
-        self.stop.cancel();
+        self.end_signal.cancel();
     }
 }

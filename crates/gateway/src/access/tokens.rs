@@ -10,10 +10,10 @@ use toolway_store::{Store, StoreError, TokenRecord};
 use toolway_types::{Clock, Role};
 use uuid::Uuid;
 
-use super::owner_file::OwnerFile;
-use super::refusal::Refusal;
+use super::owner_file::OwnerTokenFile;
+use super::rejection::AuthRejection;
 use super::secret::{self, NoRandomness};
-use super::token::{DeviceBinding, Ended, TokenState};
+use super::token::{DeviceBinding, TokenEndReason, TokenState};
 
 /// The id of the owner's token.
 pub const OWNER_ID: &str = "owner";
@@ -66,22 +66,22 @@ pub struct NewToken {
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    by_hash: HashMap<[u8; 32], Known>,
+struct TokenTable {
+    by_hash: HashMap<[u8; 32], TokenEntry>,
     by_id: HashMap<String, Arc<TokenState>>,
 }
 
 #[derive(Debug)]
-enum Known {
+enum TokenEntry {
     Live(Arc<TokenState>),
     /// Kept to tell its holder that it was taken back.
     Revoked,
 }
 
-impl Table {
+impl TokenTable {
     /// Lets this token count, in the place of the one that had its id.
-    fn put(&mut self, state: Arc<TokenState>) {
-        self.by_hash.insert(state.hash, Known::Live(Arc::clone(&state)));
+    fn insert(&mut self, state: Arc<TokenState>) {
+        self.by_hash.insert(state.hash, TokenEntry::Live(Arc::clone(&state)));
         if let Some(before) = self.by_id.insert(state.id().to_owned(), state) {
             self.revoke(&before);
         }
@@ -98,42 +98,42 @@ impl Table {
         }
         for record in records {
             if record.revoked_ms.is_some() {
-                self.by_hash.insert(record.hash, Known::Revoked);
+                self.by_hash.insert(record.hash, TokenEntry::Revoked);
             } else if self.by_id.get(&record.id).is_none_or(|state| state.hash != record.hash) {
-                self.put(Arc::new(TokenState::new(record, Arc::clone(clock))));
+                self.insert(Arc::new(TokenState::new(record, Arc::clone(clock))));
             }
         }
     }
 
     fn revoke(&mut self, state: &TokenState) {
-        self.by_hash.insert(state.hash, Known::Revoked);
-        state.end(Ended::Revoked);
+        self.by_hash.insert(state.hash, TokenEntry::Revoked);
+        state.end(TokenEndReason::Revoked);
     }
 }
 
 /// The tokens of a gateway.
 #[derive(Debug)]
-pub struct Tokens {
+pub struct AccessTokens {
     store: Store,
     clock: Arc<dyn Clock>,
-    owner_file: OwnerFile,
-    table: RwLock<Table>,
+    owner_file: OwnerTokenFile,
+    table: RwLock<TokenTable>,
     /// One change at a time, so that store, file and memory agree.
     changing: tokio::sync::Mutex<()>,
 }
 
-impl Tokens {
+impl AccessTokens {
     pub(super) async fn load(
         store: Store,
         clock: Arc<dyn Clock>,
-        owner_file: OwnerFile,
+        owner_file: OwnerTokenFile,
     ) -> Result<Self, AccessError> {
-        let mut table = Table::default();
+        let mut table = TokenTable::default();
         for record in store.tokens().list().await? {
             if record.revoked_ms.is_some() {
-                table.by_hash.insert(record.hash, Known::Revoked);
+                table.by_hash.insert(record.hash, TokenEntry::Revoked);
             } else {
-                table.put(Arc::new(TokenState::new(&record, Arc::clone(&clock))));
+                table.insert(Arc::new(TokenState::new(&record, Arc::clone(&clock))));
             }
         }
         let changing = tokio::sync::Mutex::new(());
@@ -144,19 +144,19 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Refusal`]: unknown, revoked or expired.
-    pub fn find(&self, text: &str) -> Result<Arc<TokenState>, Refusal> {
+    pub fn find(&self, text: &str) -> Result<Arc<TokenState>, AuthRejection> {
         let state = match self.table.read().by_hash.get(&secret::hash(text)) {
-            None => return Err(Refusal::Unknown),
-            Some(Known::Revoked) => return Err(Refusal::Revoked),
-            Some(Known::Live(state)) => Arc::clone(state),
+            None => return Err(AuthRejection::Unknown),
+            Some(TokenEntry::Revoked) => return Err(AuthRejection::Revoked),
+            Some(TokenEntry::Live(state)) => Arc::clone(state),
         };
-        match state.has_ended() {
+        match state.end_reason() {
             None => {
                 self.touch(&state);
                 Ok(state)
             }
-            Some(Ended::Revoked) => Err(Refusal::Revoked),
-            Some(Ended::Expired) => Err(Refusal::Expired),
+            Some(TokenEndReason::Revoked) => Err(AuthRejection::Revoked),
+            Some(TokenEndReason::Expired) => Err(AuthRejection::Expired),
         }
     }
 
@@ -210,7 +210,7 @@ impl Tokens {
             last_used_ms: None,
         };
         let _changing = self.changing.lock().await;
-        let state = self.keep(&record).await?;
+        let state = self.store_and_activate(&record).await?;
         Ok((text, state))
     }
 
@@ -256,7 +256,7 @@ impl Tokens {
             Some(text) => {
                 let hash = secret::hash(text.expose_secret());
                 if self.by_id(OWNER_ID).is_none_or(|state| state.hash != hash) {
-                    self.keep_own(&self.own_record(OWNER_ID, Role::Owner, "owner", hash)).await?;
+                    self.store_builtin(&self.builtin_record(OWNER_ID, Role::Owner, "owner", hash)).await?;
                 }
             }
             None => {
@@ -274,7 +274,7 @@ impl Tokens {
     pub async fn reload(&self) -> Result<(), AccessError> {
         let changing = self.changing.lock().await;
         if let Some(local) = self.by_id(LOCAL_DEVICE_ID) {
-            let record = self.own_record(LOCAL_DEVICE_ID, Role::Device, "this computer", local.hash);
+            let record = self.builtin_record(LOCAL_DEVICE_ID, Role::Device, "this computer", local.hash);
             if !self.store.tokens().replace_hash(&record.id, record.hash).await? {
                 self.store.tokens().insert(&record).await?;
             }
@@ -299,8 +299,8 @@ impl Tokens {
         let before = self.owner_file.read().await?;
         // The file first: at the next start it is what counts.
         self.owner_file.write(&text).await?;
-        let record = self.own_record(OWNER_ID, Role::Owner, "owner", secret::hash(text.expose_secret()));
-        if let Err(error) = self.keep_own(&record).await {
+        let record = self.builtin_record(OWNER_ID, Role::Owner, "owner", secret::hash(text.expose_secret()));
+        if let Err(error) = self.store_builtin(&record).await {
             if let Some(before) = before {
                 self.owner_file.write(&before).await?;
             }
@@ -313,34 +313,35 @@ impl Tokens {
         let text = secret::new_token(Role::Device)?;
         let hash = secret::hash(text.expose_secret());
         let _changing = self.changing.lock().await;
-        self.keep_own(&self.own_record(LOCAL_DEVICE_ID, Role::Device, "this computer", hash)).await?;
+        self.store_builtin(&self.builtin_record(LOCAL_DEVICE_ID, Role::Device, "this computer", hash))
+            .await?;
         Ok(text)
     }
 
     /// Stores the secret of one of the gateway's own tokens anew, or the whole of it the first time.
-    async fn keep_own(&self, record: &TokenRecord) -> Result<(), AccessError> {
+    async fn store_builtin(&self, record: &TokenRecord) -> Result<(), AccessError> {
         if self.store.tokens().replace_hash(&record.id, record.hash).await? {
-            self.put(record);
+            self.activate(record);
             return Ok(());
         }
-        self.keep(record).await.map(|_| ())
+        self.store_and_activate(record).await.map(|_| ())
     }
 
     /// Stores a new token and lets it count.
-    async fn keep(&self, record: &TokenRecord) -> Result<Arc<TokenState>, AccessError> {
+    async fn store_and_activate(&self, record: &TokenRecord) -> Result<Arc<TokenState>, AccessError> {
         self.store.tokens().insert(record).await?;
-        Ok(self.put(record))
+        Ok(self.activate(record))
     }
 
     /// Lets a token count, in the place of the one with its id.
-    fn put(&self, record: &TokenRecord) -> Arc<TokenState> {
+    fn activate(&self, record: &TokenRecord) -> Arc<TokenState> {
         let state = Arc::new(TokenState::new(record, Arc::clone(&self.clock)));
-        self.table.write().put(Arc::clone(&state));
+        self.table.write().insert(Arc::clone(&state));
         state
     }
 
     /// The record of one of the two tokens that the gateway makes for itself.
-    fn own_record(&self, id: &str, role: Role, label: &str, hash: [u8; 32]) -> TokenRecord {
+    fn builtin_record(&self, id: &str, role: Role, label: &str, hash: [u8; 32]) -> TokenRecord {
         TokenRecord {
             id: id.to_owned(),
             hash,

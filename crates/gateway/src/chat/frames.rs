@@ -2,25 +2,25 @@
 //! connection is sent what version 1 has, and nothing that it would not know.
 
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
-use toolway_agent::turn::CallSoFar;
+use toolway_agent::turn::RunningToolCall;
 use toolway_models::FinishReason;
 use toolway_types::{CallId, RawJson};
-use toolway_wire::from_gateway::{
-    Aborted, ChunkReset, DebugPrompt, Done, ErrorMessage, Notice, Text, Thinking, TitleUpdated, ToolCall,
-    ToolProgressShown, ToolResultShown, Usage,
+use toolway_wire::gateway_message::{
+    Aborted, ChatToolResult, ChunkReset, DebugPrompt, Done, ErrorMessage, Notice, Text, Thinking,
+    TitleUpdated, ToolCall, ToolProgressShown, Usage,
 };
 use toolway_wire::{GatewayMessage, error_code};
 
 /// A message, written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct ChatFrame {
     /// Its `type`.
     pub(crate) kind: &'static str,
     /// All of it, a JSON object.
     pub(crate) text: String,
 }
 
-impl Frame {
+impl ChatFrame {
     /// This message.
     pub(crate) fn of(message: impl Into<GatewayMessage>) -> Self {
         let message = message.into();
@@ -29,14 +29,14 @@ impl Frame {
 }
 
 /// An event as a message; none where this version has none for it.
-pub(crate) fn frame(event: TurnEvent, version: u32) -> Option<Frame> {
+pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
     let is_newer = version >= 2;
     Some(match event {
-        TurnEvent::Chunk(content) => Frame::of(Text { content }),
-        TurnEvent::Thinking(content) => Frame::of(Thinking { content }),
-        TurnEvent::ChunkReset => Frame::of(ChunkReset {}),
-        TurnEvent::ToolCall { id, name, arguments } => call(id, name, arguments),
-        TurnEvent::ToolProgress { id, name, progress } if is_newer => Frame::of(ToolProgressShown {
+        TurnEvent::Chunk(content) => ChatFrame::of(Text { content }),
+        TurnEvent::Thinking(content) => ChatFrame::of(Thinking { content }),
+        TurnEvent::ChunkReset => ChatFrame::of(ChunkReset {}),
+        TurnEvent::ToolCall { id, name, arguments } => call_frame(id, name, arguments),
+        TurnEvent::ToolProgress { id, name, progress } if is_newer => ChatFrame::of(ToolProgressShown {
             id: id.to_string(),
             name,
             progress: progress.progress,
@@ -46,17 +46,19 @@ pub(crate) fn frame(event: TurnEvent, version: u32) -> Option<Frame> {
         }),
         TurnEvent::ToolResult { id, name, outcome, duration } => {
             let duration_ms = is_newer.then_some(duration.as_secs_f64() * 1000.0);
-            Frame { kind: "tool_result", text: ToolResultShown::write(id, &name, &outcome, duration_ms) }
+            ChatFrame { kind: "tool_result", text: ChatToolResult::write(id, &name, &outcome, duration_ms) }
         }
         TurnEvent::Retrying { attempt, wait, error } if is_newer => {
             let message =
                 format!("attempt {attempt} failed ({error}); asking again in {:.1} s", wait.as_secs_f64());
-            Frame::of(Notice { code: "retrying".to_owned(), message })
+            ChatFrame::of(Notice { code: "retrying".to_owned(), message })
         }
-        TurnEvent::Notice { code, message } if is_newer => Frame::of(Notice { code: word(&code), message }),
-        TurnEvent::DebugPrompt(messages) => Frame::of(DebugPrompt { messages }),
-        TurnEvent::Ended(end) => ended(end, version),
-        TurnEvent::Titled(title) => Frame::of(TitleUpdated { title }),
+        TurnEvent::Notice { code, message } if is_newer => {
+            ChatFrame::of(Notice { code: serialized_name(&code), message })
+        }
+        TurnEvent::DebugPrompt(messages) => ChatFrame::of(DebugPrompt { messages }),
+        TurnEvent::Ended(end) => end_frame(end, version),
+        TurnEvent::TitleGenerated(title) => ChatFrame::of(TitleUpdated { title }),
         TurnEvent::ToolProgress { .. } | TurnEvent::Retrying { .. } | TurnEvent::Notice { .. } => {
             return None;
         }
@@ -64,34 +66,34 @@ pub(crate) fn frame(event: TurnEvent, version: u32) -> Option<Frame> {
 }
 
 /// A tool starts.
-pub(crate) fn call(id: CallId, name: String, args: RawJson) -> Frame {
-    Frame::of(ToolCall { id: id.to_string(), name, args })
+pub(crate) fn call_frame(id: CallId, name: String, args: RawJson) -> ChatFrame {
+    ChatFrame::of(ToolCall { id: id.to_string(), name, args })
 }
 
 /// What there was of a turn before somebody began to watch it.
-pub(crate) fn so_far(text: String, calls: Vec<CallSoFar>) -> impl Iterator<Item = Frame> {
-    let text = (!text.is_empty()).then(|| Frame::of(Text { content: text }));
-    text.into_iter().chain(calls.into_iter().map(|it| call(it.id, it.name, it.arguments)))
+pub(crate) fn catch_up_frames(text: String, calls: Vec<RunningToolCall>) -> impl Iterator<Item = ChatFrame> {
+    let text = (!text.is_empty()).then(|| ChatFrame::of(Text { content: text }));
+    text.into_iter().chain(calls.into_iter().map(|it| call_frame(it.id, it.name, it.arguments)))
 }
 
-fn ended(end: TurnEnd, version: u32) -> Frame {
+fn end_frame(end: TurnEnd, version: u32) -> ChatFrame {
     let is_newer = version >= 2;
     let (usage, cost) = (is_newer.then(|| usage(&end)), end.cost.filter(|_| is_newer));
     let currency = end.currency.filter(|_| cost.is_some());
     match end.status {
-        TurnStatus::Done => Frame::of(Done {
+        TurnStatus::Done => ChatFrame::of(Done {
             full_response: end.full_response,
             usage,
             cost,
             currency,
             rounds: is_newer.then_some(end.rounds),
             tool_calls: is_newer.then_some(end.tool_calls),
-            finish: end.finish.filter(|_| is_newer).map(|reason| finish(&reason)),
+            finish: end.finish.filter(|_| is_newer).map(|reason| finish_reason_name(&reason)),
         }),
-        TurnStatus::Aborted => Frame::of(Aborted { usage, cost, currency }),
+        TurnStatus::Aborted => ChatFrame::of(Aborted { usage, cost, currency }),
         TurnStatus::Failed(why) => {
-            let error = error_of(why);
-            Frame::of(match is_newer {
+            let error = error_message(why);
+            ChatFrame::of(match is_newer {
                 true => error,
                 false => ErrorMessage { hint: None, reason: None, ..error },
             })
@@ -100,9 +102,14 @@ fn ended(end: TurnEnd, version: u32) -> Frame {
 }
 
 /// The `error` that ends a turn.
-pub(crate) fn error_of(why: TurnFailure) -> ErrorMessage {
+pub(crate) fn error_message(why: TurnFailure) -> ErrorMessage {
     let TurnFailure { code, message, hint } = why;
-    ErrorMessage { message, code: Some(failure(code).to_owned()), hint, reason: Some(word(&code)) }
+    ErrorMessage {
+        message,
+        code: Some(failure_code(code).to_owned()),
+        hint,
+        reason: Some(serialized_name(&code)),
+    }
 }
 
 fn usage(end: &TurnEnd) -> Usage {
@@ -111,15 +118,15 @@ fn usage(end: &TurnEnd) -> Usage {
 }
 
 /// The word for why an answer ended.
-pub(crate) fn finish(reason: &FinishReason) -> String {
+pub(crate) fn finish_reason_name(reason: &FinishReason) -> String {
     match reason {
         FinishReason::Other(said) => said.clone(),
-        known => word(known),
+        known => serialized_name(known),
     }
 }
 
 /// The code of the `error` that ends a turn.
-fn failure(code: TurnFailureCode) -> &'static str {
+fn failure_code(code: TurnFailureCode) -> &'static str {
     match code {
         TurnFailureCode::NoModel => error_code::NO_MODEL,
         TurnFailureCode::Auth => error_code::AUTH_ERROR,
@@ -133,7 +140,7 @@ fn failure(code: TurnFailureCode) -> &'static str {
 }
 
 /// The word that a value without fields is written as.
-fn word(value: &impl serde::Serialize) -> String {
+fn serialized_name(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use toolway_models::Part;
+use toolway_models::MessagePart;
 use toolway_types::ContentPart;
 
 /// Longest text of a message, in bytes.
@@ -13,7 +13,7 @@ pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// Most attachments of a message.
 pub(crate) const MAX_ATTACHMENTS: usize = 32;
 /// The pictures that models read.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// As others write it, whose last bits may be anything.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -47,7 +47,7 @@ pub(crate) enum BadMessage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadAttachment {
     /// A picture in a form that models don't read.
-    Picture(String),
+    ImageType(String),
     /// Data that is not base64.
     Base64,
     /// Too long a text.
@@ -61,8 +61,8 @@ pub(crate) enum BadAttachment {
 impl fmt::Display for BadAttachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Picture(form) => {
-                write!(f, "a picture of the type {form:?}; models read {}", PICTURES.join(", "))
+            Self::ImageType(form) => {
+                write!(f, "a picture of the type {form:?}; models read {}", IMAGE_TYPES.join(", "))
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
@@ -76,7 +76,10 @@ impl fmt::Display for BadAttachment {
 ///
 /// # Errors
 /// [`BadMessage`].
-pub(crate) fn parts(content: String, attachments: &[ContentPart]) -> Result<Vec<Part>, BadMessage> {
+pub(crate) fn message_parts(
+    content: String,
+    attachments: &[ContentPart],
+) -> Result<Vec<MessagePart>, BadMessage> {
     if content.len() > MAX_TEXT {
         return Err(BadMessage::TooLong);
     }
@@ -85,39 +88,43 @@ pub(crate) fn parts(content: String, attachments: &[ContentPart]) -> Result<Vec<
     }
     let mut parts = Vec::with_capacity(attachments.len() + 1);
     if !content.trim().is_empty() {
-        parts.push(Part::text(content));
+        parts.push(MessagePart::text(content));
     }
     for (at, attachment) in attachments.iter().enumerate() {
-        parts.push(attached(attachment).map_err(|problem| BadMessage::Attachment { at, problem })?);
+        parts.push(attachment_part(attachment).map_err(|problem| BadMessage::Attachment { at, problem })?);
     }
     if parts.is_empty() { Err(BadMessage::Empty) } else { Ok(parts) }
 }
 
-fn attached(part: &ContentPart) -> Result<Part, BadAttachment> {
+fn attachment_part(part: &ContentPart) -> Result<MessagePart, BadAttachment> {
     match part {
-        ContentPart::Text { text } => bounded(text.clone()),
-        ContentPart::Image { data, mime_type } => picture(data.clone(), mime_type),
+        ContentPart::Text { text } => bounded_text(text.clone()),
+        ContentPart::Image { data, mime_type } => image_part(data.clone(), mime_type),
         ContentPart::Audio { .. } => Err(BadAttachment::Kind("sound")),
         ContentPart::ResourceLink { .. } => Err(BadAttachment::Kind("a link")),
         ContentPart::Resource { resource } => {
             let field = |name: &str| resource.get(name).and_then(serde_json::Value::as_str);
             if let Some(text) = field("text") {
                 let uri = field("uri").unwrap_or_default();
-                return bounded(if uri.is_empty() { text.to_owned() } else { format!("{uri}:\n{text}") });
+                return bounded_text(if uri.is_empty() {
+                    text.to_owned()
+                } else {
+                    format!("{uri}:\n{text}")
+                });
             }
             match (field("blob"), field("mimeType")) {
-                (Some(blob), Some(form)) => picture(blob.to_owned(), form),
+                (Some(blob), Some(form)) => image_part(blob.to_owned(), form),
                 _ => Err(BadAttachment::Kind("a file of unknown type")),
             }
         }
     }
 }
 
-fn bounded(text: String) -> Result<Part, BadAttachment> {
+fn bounded_text(text: String) -> Result<MessagePart, BadAttachment> {
     match text.trim().is_empty() {
         _ if text.len() > MAX_TEXT => Err(BadAttachment::TooLong),
         true => Err(BadAttachment::Blank),
-        false => Ok(Part::text(text)),
+        false => Ok(MessagePart::text(text)),
     }
 }
 
@@ -125,17 +132,17 @@ fn bounded(text: String) -> Result<Part, BadAttachment> {
 ///
 /// # Errors
 /// [`BadAttachment`].
-pub(crate) fn picture(data: String, mime_type: &str) -> Result<Part, BadAttachment> {
+pub(crate) fn image_part(data: String, mime_type: &str) -> Result<MessagePart, BadAttachment> {
     let form = mime_type.trim().to_ascii_lowercase();
     // Often written so, and understood by nobody else.
     let form = if form == "image/jpg" { "image/jpeg".to_owned() } else { form };
-    if !PICTURES.contains(&form.as_str()) {
-        return Err(BadAttachment::Picture(mime_type.to_owned()));
+    if !IMAGE_TYPES.contains(&form.as_str()) {
+        return Err(BadAttachment::ImageType(mime_type.to_owned()));
     }
     if data.is_empty() || BASE64.decode(&data).is_err() {
         return Err(BadAttachment::Base64);
     }
-    Ok(Part::Image { data, mime_type: form })
+    Ok(MessagePart::Image { data, mime_type: form })
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use secrecy::SecretString;
-use toolway_agent::models::{KeyError, KeyPlace, Keys};
-use toolway_tools::secrets::{SecretError, SecretReader, SecretSource, Secrets as _};
+use toolway_agent::models::{KeyError, KeyLocation, KeyReader};
+use toolway_tools::secrets::{SecretError, SecretLocation, SecretProvider as _, SecretReader};
 
-use crate::toolbox::KeptSecrets;
+use crate::gateway_tools::NamedSecrets;
 
 /// The keys of model providers.
 pub(super) struct ProviderKeys {
@@ -18,12 +18,12 @@ pub(super) struct ProviderKeys {
     /// Where secrets are kept whose place the settings don't say.
     folder: PathBuf,
     /// Where the settings say that secrets are.
-    places: RwLock<BTreeMap<String, SecretSource>>,
+    places: RwLock<BTreeMap<String, SecretLocation>>,
 }
 
 impl ProviderKeys {
     pub(super) fn new(
-        places: &BTreeMap<String, SecretSource>,
+        places: &BTreeMap<String, SecretLocation>,
         data_dir: &Path,
         reader: Arc<dyn SecretReader>,
     ) -> Self {
@@ -31,17 +31,17 @@ impl ProviderKeys {
     }
 
     /// Takes other places of secrets.
-    pub(super) fn set(&self, places: &BTreeMap<String, SecretSource>) {
+    pub(super) fn set(&self, places: &BTreeMap<String, SecretLocation>) {
         self.places.write().clone_from(places);
     }
 
     fn secret(&self, name: &str) -> Result<SecretString, String> {
         let places = self.places.read().clone();
-        let kept = KeptSecrets::new(places, self.folder.clone(), Arc::clone(&self.reader));
-        kept.named(name).map_err(|error| error.to_string())
+        let kept = NamedSecrets::new(places, self.folder.clone(), Arc::clone(&self.reader));
+        kept.get(name).map_err(|error| error.to_string())
     }
 
-    fn stored(&self, source: &SecretSource) -> Result<SecretString, String> {
+    fn read_stored(&self, source: &SecretLocation) -> Result<SecretString, String> {
         self.reader.read(source).map_err(|error| match error {
             SecretError::Unreadable { problem, .. } => problem,
             SecretError::Unknown(_) => error.to_string(),
@@ -55,15 +55,15 @@ impl fmt::Debug for ProviderKeys {
     }
 }
 
-impl Keys for ProviderKeys {
-    fn read(&self, place: &KeyPlace) -> Result<SecretString, KeyError> {
+impl KeyReader for ProviderKeys {
+    fn read(&self, place: &KeyLocation) -> Result<SecretString, KeyError> {
         let found = match place {
-            KeyPlace::Env(name) => self.stored(&SecretSource::Env(name.clone())),
-            KeyPlace::File(path) => self.stored(&SecretSource::File(path.clone())),
-            KeyPlace::Secret(name) => self.secret(name),
-            KeyPlace::Keyring(name) => self.reader.keyring(name),
+            KeyLocation::Env(name) => self.read_stored(&SecretLocation::Env(name.clone())),
+            KeyLocation::File(path) => self.read_stored(&SecretLocation::File(path.clone())),
+            KeyLocation::Secret(name) => self.secret(name),
+            KeyLocation::Keyring(name) => self.reader.keyring(name),
         };
-        found.map_err(|problem| KeyError { place: place.clone(), problem })
+        found.map_err(|problem| KeyError { location: place.clone(), problem })
     }
 }
 

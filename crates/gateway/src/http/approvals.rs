@@ -12,28 +12,29 @@ use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolway_core::consent::{
-    Answer, CannotAnswer, Choice, Closed, Question, QuestionEvent, QuestionKind, Scope,
+    AnswerError, ConsentAnswer, ConsentDecision, ConsentScope, Question, QuestionCloseReason, QuestionEvent,
+    QuestionKind,
 };
 use toolway_types::RawJson;
 use utoipa::ToSchema;
 
-use super::error::ErrorBody;
-use super::event_stream::{Reader, StreamEvent, follow};
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf};
-use crate::access::{Caller, Owner};
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::event_stream::{EventStreamReader, StreamEvent, follow};
+use super::resources::{ApiRoutes, resources};
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::{AuthenticatedCaller, AuthenticatedOwner};
+use crate::state::AppState;
 
 /// How often a watcher is written to.
-const WATCH_ALIVE: Duration = Duration::from_secs(2);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, watch, answer)
 }
 
 /// A question that a call waits with.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct QuestionView {
+pub(super) struct PendingApproval {
     /// Its id.
     id: String,
     /// `permission` or `approval`.
@@ -73,14 +74,14 @@ pub(super) struct QuestionView {
     expires_ms: i64,
 }
 
-impl QuestionView {
+impl PendingApproval {
     pub(super) fn of(question: &Question) -> Self {
         Self {
             id: question.id.to_string(),
             kind: question.kind.as_str(),
             changed_tool: question.kind == QuestionKind::ChangedTool,
             call_id: question.call.to_string(),
-            tool: question.tool.exposed().to_string(),
+            tool: question.tool.full_name().to_string(),
             tool_id: question.tool.to_string(),
             permission: question.kind.permission().map(ToString::to_string),
             principal: question.principal.to_string(),
@@ -97,9 +98,9 @@ impl QuestionView {
 
 /// The open questions.
 #[derive(Debug, Serialize, ToSchema)]
-struct QuestionList {
+struct PendingApprovalList {
     /// The oldest first.
-    approvals: Vec<QuestionView>,
+    approvals: Vec<PendingApproval>,
 }
 
 /// List open questions
@@ -107,45 +108,50 @@ struct QuestionList {
     get,
     path = "/api/approvals",
     tag = "approvals",
-    responses((status = 200, description = "The open questions that the caller may see.", body = QuestionList))
+    responses((status = 200, description = "The open questions that the caller may see.", body = PendingApprovalList))
 )]
-async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<QuestionList> {
+async fn list(
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+) -> Json<PendingApprovalList> {
     let open = app.engine.questions().visible_to(&token.principal);
-    Json(QuestionList { approvals: open.iter().map(|question| QuestionView::of(question)).collect() })
+    Json(PendingApprovalList {
+        approvals: open.iter().map(|question| PendingApproval::of(question)).collect(),
+    })
 }
 
 /// How a question ended.
 #[derive(Debug, Serialize)]
-struct Over<'a> {
+struct ApprovalClosedEvent<'a> {
     id: String,
     /// `answered`, `expired` or `withdrawn`.
     how: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<Choice>,
+    decision: Option<ConsentDecision>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<Scope>,
+    scope: Option<ConsentScope>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
 }
 
 /// An event of the type `asked` or `over`.
-pub(super) fn event_of(event: &QuestionEvent) -> Option<Event> {
+pub(super) fn sse_event(event: &QuestionEvent) -> Option<Event> {
     match event {
         QuestionEvent::Asked(question) => {
-            Event::default().event("asked").json_data(QuestionView::of(question)).ok()
+            Event::default().event("asked").json_data(PendingApproval::of(question)).ok()
         }
-        QuestionEvent::Over(question, closed) => {
+        QuestionEvent::Closed(question, closed) => {
             let (how, answer) = match closed {
-                Closed::Answered(answer) => ("answered", Some(answer)),
-                Closed::Expired => ("expired", None),
-                Closed::Withdrawn => ("withdrawn", None),
+                QuestionCloseReason::Answered(answer) => ("answered", Some(answer)),
+                QuestionCloseReason::Expired => ("expired", None),
+                QuestionCloseReason::Withdrawn => ("withdrawn", None),
             };
-            let over = Over {
+            let over = ApprovalClosedEvent {
                 id: question.id.to_string(),
                 how,
                 decision: answer.map(|answer| answer.choice),
                 scope: answer.map(|answer| answer.scope),
-                by: answer.map(|Answer { by, .. }| &*by.0),
+                by: answer.map(|ConsentAnswer { answered_by: by, .. }| &*by.0),
             };
             Event::default().event("over").json_data(over).ok()
         }
@@ -163,28 +169,31 @@ pub(super) fn event_of(event: &QuestionEvent) -> Option<Event> {
     tag = "approvals",
     responses(
         (status = 200, description = "The questions as they come.", content_type = "text/event-stream", body = StreamEvent),
-        (status = 429, description = "Too many event streams are open.", body = ErrorBody),
+        (status = 429, description = "Too many event streams are open.", body = ErrorResponse),
     )
 )]
-async fn watch(Owner(token): Owner, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    let reader = Reader::new(token, app.clone())?;
+async fn watch(
+    AuthenticatedOwner(token): AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+) -> Result<Response, ApiError> {
+    let reader = EventStreamReader::new(token, app.clone())?;
     let watching = app.engine.questions().watch();
     let open: Vec<_> = watching
         .open
         .iter()
-        .filter_map(|question| event_of(&QuestionEvent::Asked(question.clone())))
+        .filter_map(|question| sse_event(&QuestionEvent::Asked(question.clone())))
         .collect();
     let first = stream::iter(open.into_iter().map(Ok::<_, Infallible>));
-    let followed = follow(watching, |watching| &mut watching.events, reader, |event, _| event_of(event));
+    let followed = follow(watching, |watching| &mut watching.events, reader, |event, _| sse_event(event));
     // While somebody watches, calls wait for a person; one who has gone without a word is noticed by writing.
-    let alive = KeepAlive::new().interval(WATCH_ALIVE);
+    let alive = KeepAlive::new().interval(KEEP_ALIVE_INTERVAL);
     Ok(Sse::new(first.chain(followed)).keep_alive(alive).into_response())
 }
 
 /// A decision.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum DecisionWord {
+enum ApprovalDecision {
     /// Yes.
     Granted,
     /// Not this time.
@@ -196,7 +205,7 @@ enum DecisionWord {
 /// How long an answer holds.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum ScopeWord {
+enum ApprovalScope {
     /// For this call.
     #[default]
     Once,
@@ -211,12 +220,12 @@ enum ScopeWord {
 /// An answer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct AnswerBody {
+struct AnswerApprovalRequest {
     /// Yes, no, never.
-    decision: DecisionWord,
+    decision: ApprovalDecision,
     /// For how long; `once` where nothing is said.
     #[serde(default)]
-    scope: ScopeWord,
+    scope: ApprovalScope,
 }
 
 /// Answer a question
@@ -225,44 +234,44 @@ struct AnswerBody {
     path = "/api/approvals/{id}",
     tag = "approvals",
     params(("id" = String, Path, description = "The question's id.")),
-    request_body = AnswerBody,
+    request_body = AnswerApprovalRequest,
     responses(
         (status = 204, description = "The answer was taken."),
-        (status = 403, description = "The caller may not answer so.", body = ErrorBody),
-        (status = 404, description = "No such question is open.", body = ErrorBody),
-        (status = 409, description = "The scope does not fit the call.", body = ErrorBody),
+        (status = 403, description = "The caller may not answer so.", body = ErrorResponse),
+        (status = 404, description = "No such question is open.", body = ErrorResponse),
+        (status = 409, description = "The scope does not fit the call.", body = ErrorResponse),
     )
 )]
 async fn answer(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    JsonBody(body): JsonBody<AnswerBody>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    JsonBody(body): JsonBody<AnswerApprovalRequest>,
 ) -> Result<StatusCode, ApiError> {
     let choice = match body.decision {
-        DecisionWord::Granted => Choice::Granted,
-        DecisionWord::Denied => Choice::Denied,
-        DecisionWord::DeniedAlways => Choice::DeniedAlways,
+        ApprovalDecision::Granted => ConsentDecision::Granted,
+        ApprovalDecision::Denied => ConsentDecision::Denied,
+        ApprovalDecision::DeniedAlways => ConsentDecision::DeniedAlways,
     };
     let scope = match body.scope {
-        ScopeWord::Once => Scope::Once,
-        ScopeWord::Session => Scope::Session,
-        ScopeWord::Agent => Scope::Agent,
-        ScopeWord::Always => Scope::Always,
+        ApprovalScope::Once => ConsentScope::Once,
+        ApprovalScope::Session => ConsentScope::Session,
+        ApprovalScope::Agent => ConsentScope::Agent,
+        ApprovalScope::Always => ConsentScope::Always,
     };
-    app.answer(&id, &token.principal, choice, scope).await.map_err(refused)?;
+    app.answer(&id, &token.principal, choice, scope).await.map_err(answer_error)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn refused(why: CannotAnswer) -> ApiError {
+fn answer_error(why: AnswerError) -> ApiError {
     let words = why.to_string();
     match why {
-        CannotAnswer::NotOpen => ApiError::not_found("question_not_open", words)
+        AnswerError::NotOpen => ApiError::not_found("question_not_open", words)
             .with_hint("it was answered, its time is over, or its call has ended; `toolway approvals list`"),
-        CannotAnswer::OnlyOwner => ApiError::new(StatusCode::FORBIDDEN, "only_owner", words)
+        AnswerError::OnlyOwner => ApiError::new(StatusCode::FORBIDDEN, "only_owner", words)
             .with_hint("the owner answers with `toolway approvals answer`"),
-        CannotAnswer::ScopeTooWide => ApiError::new(StatusCode::FORBIDDEN, "scope_too_wide", words),
-        CannotAnswer::NoSession | CannotAnswer::NoAgent => {
+        AnswerError::ScopeTooWide => ApiError::new(StatusCode::FORBIDDEN, "scope_too_wide", words),
+        AnswerError::NoSession | AnswerError::NoAgent => {
             ApiError::new(StatusCode::CONFLICT, "scope_without_subject", words)
         }
     }

@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 /// One of the words that `toolway_store::StatusFilter` reads.
-pub(super) struct StatusWord;
+pub(super) struct CallStatusWordSchema;
 
 fn words() -> BTreeSet<&'static str> {
     let states = ["open", "success", "error"].into_iter();
@@ -17,13 +17,13 @@ fn words() -> BTreeSet<&'static str> {
     states.chain(of_errors).collect()
 }
 
-impl PartialSchema for StatusWord {
+impl PartialSchema for CallStatusWordSchema {
     fn schema() -> RefOr<Schema> {
         RefOr::T(ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words())).into())
     }
 }
 
-impl ToSchema for StatusWord {
+impl ToSchema for CallStatusWordSchema {
     fn name() -> Cow<'static, str> {
         "StatusWord".into()
     }

@@ -10,19 +10,19 @@ use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_core::consent::QuestionEvent;
-use toolway_core::{Call, Engine, Progress};
+use toolway_core::{CallRequest, Engine, ProgressReport};
 use toolway_types::ContentPart;
 
 use super::approvals;
-use super::tools::{CallAnswer, run};
+use super::tools::{CallToolResponse, run_call};
 use crate::access::TokenState;
 
 /// Reports that wait for a slow reader; further ones are dropped.
-const WAITING_REPORTS: usize = 64;
+const MAX_QUEUED_REPORTS: usize = 64;
 
 /// One report.
 #[derive(Serialize)]
-struct Report<'a> {
+struct CallProgressEvent<'a> {
     progress: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<f64>,
@@ -33,26 +33,26 @@ struct Report<'a> {
 }
 
 /// Dropped with the response, when the client closes it: that cancels the call.
-struct Events {
+struct CallEventStream {
     receiver: mpsc::Receiver<Event>,
     _cancel: DropGuard,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Starts the call and streams it.
 pub(super) fn respond(
     engine: Arc<Engine>,
-    mut call: Call,
+    mut call: CallRequest,
     token: Arc<TokenState>,
     asks: bool,
     room: OwnedSemaphorePermit,
 ) -> Response {
-    let (sender, receiver) = mpsc::channel(WAITING_REPORTS);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_REPORTS);
     let cancel = CancellationToken::new();
     call.cancel = Some(cancel.clone());
     let reports = sender.clone();
-    call.progress = Some(Arc::new(move |progress: Progress| {
-        let report = Report {
+    call.progress = Some(Arc::new(move |progress: ProgressReport| {
+        let report = CallProgressEvent {
             progress: progress.progress,
             total: progress.total,
             message: progress.message.as_deref(),
@@ -66,20 +66,20 @@ pub(super) fn respond(
     if asks {
         let questions = sender.clone();
         call.questions = Some(Arc::new(move |event: &QuestionEvent| {
-            if let Some(event) = approvals::event_of(event) {
+            if let Some(event) = approvals::sse_event(event) {
                 // One who does not read is not asked either.
                 let _ = questions.try_send(event);
             }
         }));
     }
     tokio::spawn(async move {
-        let finished = run(&engine, call, &token).await;
-        if let Ok(event) = Event::default().event("outcome").json_data(CallAnswer::of(&finished)) {
+        let finished = run_call(&engine, call, &token).await;
+        if let Ok(event) = Event::default().event("outcome").json_data(CallToolResponse::of(&finished)) {
             // The client may have gone; the outcome is recorded.
             let _ = sender.send(event).await;
         }
     });
-    let events = Events { receiver, _cancel: cancel.drop_guard(), _room: room };
+    let events = CallEventStream { receiver, _cancel: cancel.drop_guard(), _permit: room };
     let stream = stream::unfold(events, async |mut events| {
         let event = events.receiver.recv().await?;
         Some((Ok::<_, Infallible>(event), events))

@@ -3,7 +3,7 @@
 mod csv;
 mod export;
 mod query;
-mod remove;
+mod removal;
 mod view;
 
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use toolway_core::ClosedCall;
-use toolway_store::Cursor;
+use toolway_store::CallCursor;
 use toolway_types::CallId;
 use utoipa::ToSchema;
 
 use self::query::asks_for_calls;
-use self::view::{CallView, WholeCall};
-use super::error::ErrorBody;
-use super::event_stream::{Reader, StreamEvent, follow};
-use super::resources::{Resources, resources};
-use super::{ApiError, PathOf, QueryOf};
-use crate::access::{Caller, TokenState};
-use crate::state::App;
+use self::view::{CallDetail, CallSummary};
+use super::error::ErrorResponse;
+use super::event_stream::{EventStreamReader, StreamEvent, follow};
+use super::resources::{ApiRoutes, resources};
+use super::{ApiError, PathParams, QueryParams};
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::state::AppState;
 
 /// Calls on a page where nothing is said.
 const PAGE: usize = 50;
 /// Most calls on a page.
 const MAX_PAGE: usize = 1000;
 
-pub(super) fn routes() -> Resources {
-    resources!(list, tail, show).merge(export::routes()).merge(remove::routes())
+pub(super) fn routes() -> ApiRoutes {
+    resources!(list, tail, show).merge(export::routes()).merge(removal::routes())
 }
 
 /// A page of calls.
 #[derive(Debug, Serialize, ToSchema)]
 struct CallList {
     /// The newest first.
-    calls: Vec<CallView>,
+    calls: Vec<CallSummary>,
     /// What to give as `cursor` for the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -54,7 +54,7 @@ struct CallList {
 
 asks_for_calls! {
     /// Which calls, and how many.
-    struct ListQuery {
+    struct ListCallsQuery {
         /// Most calls on the page (50).
         #[param(minimum = 1, maximum = 1000, nullable = false)]
         limit: Option<usize>,
@@ -72,22 +72,22 @@ asks_for_calls! {
     get,
     path = "/api/calls",
     tag = "calls",
-    params(ListQuery),
+    params(ListCallsQuery),
     responses(
         (status = 200, description = "A page of calls.", body = CallList),
-        (status = 503, description = "They could not be read.", body = ErrorBody),
+        (status = 503, description = "They could not be read.", body = ErrorResponse),
     )
 )]
 async fn list(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    QueryOf(mut query): QueryOf<ListQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    QueryParams(mut query): QueryParams<ListCallsQuery>,
 ) -> Result<Json<CallList>, ApiError> {
     let limit = query.limit.unwrap_or(PAGE);
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(ApiError::malformed(format!("limit is {limit}; it may be 1 to {MAX_PAGE}")));
     }
-    let cursor = query.cursor.as_deref().map(str::parse::<Cursor>).transpose();
+    let cursor = query.cursor.as_deref().map(str::parse::<CallCursor>).transpose();
     let cursor = cursor.map_err(|_| {
         ApiError::malformed("the cursor is not one of this gateway")
             .with_hint("give `next` of the page before")
@@ -95,7 +95,7 @@ async fn list(
     let filter = query.which().filter(&token)?;
     let page = app.store.calls().list(&filter, cursor.as_ref(), limit).await?;
     Ok(Json(CallList {
-        calls: page.calls.iter().map(|call| CallView::of(call, &token)).collect(),
+        calls: page.calls.iter().map(|call| CallSummary::of(call, &token)).collect(),
         searched_to_ms: page.next.filter(|_| filter.text.is_some()).map(|next| next.started_ms()),
         next: page.next.map(|next| next.to_string()),
     }))
@@ -108,21 +108,21 @@ async fn list(
     tag = "calls",
     params(("id" = String, Path, description = "The call's id.")),
     responses(
-        (status = 200, description = "The call.", body = WholeCall),
-        (status = 404, description = "There is no such call, or not of this caller.", body = ErrorBody),
-        (status = 503, description = "It could not be read.", body = ErrorBody),
+        (status = 200, description = "The call.", body = CallDetail),
+        (status = 404, description = "There is no such call, or not of this caller.", body = ErrorResponse),
+        (status = 503, description = "It could not be read.", body = ErrorResponse),
     )
 )]
 async fn show(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-) -> Result<Json<WholeCall>, ApiError> {
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<CallDetail>, ApiError> {
     let row = app.store.calls().get(parse_id(&id)?).await?.ok_or_else(|| no_such_call(&id))?;
     if !token.role().is_owner() && *row.principal.0 != *token.id() {
         return Err(no_such_call(&id));
     }
-    Ok(Json(WholeCall::of(row, &token)))
+    Ok(Json(CallDetail::of(row, &token)))
 }
 
 fn parse_id(id: &str) -> Result<CallId, ApiError> {
@@ -144,16 +144,19 @@ fn no_such_call(id: &str) -> ApiError {
     tag = "calls",
     responses(
         (status = 200, description = "The calls as they end.", content_type = "text/event-stream", body = StreamEvent),
-        (status = 429, description = "Too many event streams are open.", body = ErrorBody),
+        (status = 429, description = "Too many event streams are open.", body = ErrorResponse),
     )
 )]
-async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    let reader = Reader::new(token, app.clone())?;
+async fn tail(
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+) -> Result<Response, ApiError> {
+    let reader = EventStreamReader::new(token, app.clone())?;
     let shown = |call: &ClosedCall, token: &TokenState| {
         let may_see = token.role().is_owner() || *call.opened.principal.0 == *token.id();
         let event = may_see.then(|| Event::default().event("call"))?;
-        event.json_data(CallView::of_closed(call, token)).ok()
+        event.json_data(CallSummary::of_closed(call, token)).ok()
     };
-    let stream = follow(app.tail.follow(), |calls| calls, reader, shown);
+    let stream = follow(app.call_tail.follow(), |calls| calls, reader, shown);
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }

@@ -1,6 +1,6 @@
 //! `POST /api/chat`: a turn over HTTP, as events or as one answer at its end.
 
-mod body;
+mod request;
 
 use std::sync::Arc;
 
@@ -13,35 +13,35 @@ use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use tokio::sync::mpsc;
-use toolway_agent::conversations::{OpenSession, Opened};
+use toolway_agent::conversations::{OpenSession, OpenedSession};
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnStatus};
-use toolway_agent::turn::{OwnRegistration, TurnRequest, TurnViewer};
+use toolway_agent::turn::{ConnectionRegistration, TurnRequest, TurnViewer};
 use toolway_core::consent::{QuestionEvent, QuestionSink};
-use toolway_models::Usage;
-use toolway_wire::from_gateway::ErrorMessage;
+use toolway_models::ModelUsage;
+use toolway_wire::gateway_message::ErrorMessage;
 use utoipa::ToSchema;
 
-use self::body::{ChatBody, ChatForms};
-use super::error::ErrorBody;
+use self::request::{ChatRequestBody, ChatRequestSchema};
+use super::error::ErrorResponse;
 use super::event_stream::StreamEvent;
-use super::extract::{expect_json, parse_json, read_body};
-use super::resources::{Resources, resources};
+use super::extractors::{expect_json, parse_json, read_body};
+use super::resources::{ApiRoutes, resources};
 use super::{ApiError, approvals};
-use crate::access::{Caller, TokenState};
-use crate::chat::follow::{Followed, Gone, Watcher, follow};
+use crate::access::{AuthenticatedCaller, TokenState};
 use crate::chat::frames;
-use crate::state::App;
+use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
+use crate::state::AppState;
 
 /// Events that wait for a slow reader, who then holds the turn up.
-const WAITING_EVENTS: usize = 64;
+const MAX_QUEUED_EVENTS: usize = 64;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(chat)
 }
 
 /// How a turn ended.
 #[derive(Debug, Serialize, ToSchema)]
-struct ChatAnswer {
+struct ChatResponse {
     /// The session's id.
     session_id: String,
     /// The turn's id, under which its calls are recorded.
@@ -58,7 +58,7 @@ struct ChatAnswer {
     full_response: String,
     /// Tokens of all its requests; numbers that were not reported are null.
     #[schema(value_type = Object)]
-    usage: Usage,
+    usage: ModelUsage,
     /// What they cost, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -83,7 +83,7 @@ struct ChatAnswer {
 
 /// The first event.
 #[derive(Serialize)]
-struct Start<'a> {
+struct TurnStartEvent<'a> {
     session_id: &'a str,
     turn: &'a str,
     agent: &'a str,
@@ -103,23 +103,23 @@ struct Start<'a> {
     post,
     path = "/api/chat",
     tag = "chat",
-    request_body = ChatForms,
+    request_body = ChatRequestSchema,
     responses(
         (status = 200, description = "The turn.", content(
             (StreamEvent = "text/event-stream"),
-            (ChatAnswer = "application/json"),
+            (ChatResponse = "application/json"),
         )),
         (status = 403, description = "The session is another's, or the token is bound to another agent.",
-         body = ErrorBody),
-        (status = 404, description = "There is no such agent.", body = ErrorBody),
-        (status = 409, description = "A turn runs in this session, or it is full.", body = ErrorBody),
-        (status = 429, description = "Too many turns run.", body = ErrorBody),
-        (status = 503, description = "Nothing could be kept, or the gateway is shutting down.", body = ErrorBody),
+         body = ErrorResponse),
+        (status = 404, description = "There is no such agent.", body = ErrorResponse),
+        (status = 409, description = "A turn runs in this session, or it is full.", body = ErrorResponse),
+        (status = 429, description = "Too many turns run.", body = ErrorResponse),
+        (status = 503, description = "Nothing could be kept, or the gateway is shutting down.", body = ErrorResponse),
     )
 )]
 async fn chat(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -127,20 +127,20 @@ async fn chat(
     let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
     // Pictures make it long.
     let read = tokio::task::spawn_blocking(move || {
-        let body: ChatBody = parse_json(&bytes)?;
+        let body: ChatRequestBody = parse_json(&bytes)?;
         body.read()
     });
     let asked = read.await.map_err(|error| super::error::internal(&error))??;
     let open = OpenSession { id: asked.session_id.as_deref(), agent: asked.agent.as_deref() };
     let opened = app.chat.conversations.open(&token.principal, open).await?;
-    let (sender, receiver) = mpsc::channel(WAITING_EVENTS);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
     let turn = TurnRequest {
         session: Arc::clone(&opened.id),
         principal: Arc::clone(&token.principal),
         agent: Some(Arc::clone(&opened.agent)),
         input: asked.input,
-        own: OwnRegistration::default(),
-        questions: asked.ask.then(|| questions(sender.clone())),
+        registration: ConnectionRegistration::default(),
+        questions: asked.ask.then(|| build_question_sink(sender.clone())),
         debug: asked.debug,
     };
     let viewer = app.chat.conversations.start(turn).await?;
@@ -148,53 +148,53 @@ async fn chat(
         return Ok(respond(&app, token, &opened, viewer, sender, receiver));
     }
     let turn = Arc::clone(&viewer.turn);
-    let Some(end) = wait(&app, token, &opened, viewer).await else {
+    let Some(end) = wait_for_end(&app, token, &opened, viewer).await else {
         let words = "the turn was ended before its end was known";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "turn_lost", words)
             .with_hint("GET /api/sessions/{id} says what was said"));
     };
-    Ok(Json(answer(&opened, &turn, end)).into_response())
+    Ok(Json(build_response(&opened, &turn, end)).into_response())
 }
 
 /// One event to send.
-struct Sent {
+struct QueuedSseEvent {
     event: Event,
     /// Whether nothing follows.
     is_last: bool,
 }
 
 /// Shows questions as events of the types `asked` and `over`.
-fn questions(sender: mpsc::Sender<Sent>) -> QuestionSink {
+fn build_question_sink(sender: mpsc::Sender<QueuedSseEvent>) -> QuestionSink {
     Arc::new(move |event: &QuestionEvent| {
-        if let Some(event) = approvals::event_of(event) {
+        if let Some(event) = approvals::sse_event(event) {
             // One who does not read is not asked either.
-            let _ = sender.try_send(Sent { event, is_last: false });
+            let _ = sender.try_send(QueuedSseEvent { event, is_last: false });
         }
     })
 }
 
 /// Sends a turn's events.
-struct Events(mpsc::Sender<Sent>);
+struct SseTurnWatcher(mpsc::Sender<QueuedSseEvent>);
 
-impl Watcher for Events {
-    async fn take(&mut self, event: TurnEvent) -> Result<(), Gone> {
+impl TurnWatcher for SseTurnWatcher {
+    async fn handle_event(&mut self, event: TurnEvent) -> Result<(), WatcherGone> {
         let is_last = matches!(event, TurnEvent::Ended(_));
-        let Some(frame) = frames::frame(event, toolway_wire::VERSION) else { return Ok(()) };
+        let Some(frame) = frames::event_frame(event, toolway_wire::VERSION) else { return Ok(()) };
         let event = Event::default().event(frame.kind).data(frame.text);
         // A title that comes after the last is found with the session.
-        self.0.send(Sent { event, is_last }).await.map_err(|_| Gone)
+        self.0.send(QueuedSseEvent { event, is_last }).await.map_err(|_| WatcherGone)
     }
 }
 
 fn respond(
-    app: &Arc<App>,
+    app: &Arc<AppState>,
     token: Arc<TokenState>,
-    opened: &Opened,
+    opened: &OpenedSession,
     viewer: TurnViewer,
-    sender: mpsc::Sender<Sent>,
-    receiver: mpsc::Receiver<Sent>,
+    sender: mpsc::Sender<QueuedSseEvent>,
+    receiver: mpsc::Receiver<QueuedSseEvent>,
 ) -> Response {
-    let start = Start {
+    let start = TurnStartEvent {
         session_id: &opened.id,
         turn: &viewer.turn,
         agent: &opened.agent,
@@ -204,11 +204,11 @@ fn respond(
     };
     let start = Event::default().event("session_start").json_data(start).unwrap_or_default();
     let (chat, session) = (Arc::clone(&app.chat), Arc::clone(&opened.id));
-    let turn = Followed { chat, token, session, events: viewer.events };
-    tokio::spawn(follow(turn, Events(sender)));
+    let turn = FollowedTurn { chat, token, session, events: viewer.events };
+    tokio::spawn(follow_turn(turn, SseTurnWatcher(sender)));
     let events = stream::unfold(Some(receiver), async |receiver| {
         let mut receiver = receiver?;
-        let Sent { event, is_last } = receiver.recv().await?;
+        let QueuedSseEvent { event, is_last } = receiver.recv().await?;
         Some((event, (!is_last).then_some(receiver)))
     });
     let events = stream::iter([start]).chain(events).map(Ok::<_, std::convert::Infallible>);
@@ -216,10 +216,10 @@ fn respond(
 }
 
 /// Waits for a turn's end.
-struct Last(Option<tokio::sync::oneshot::Sender<TurnEnd>>);
+struct TurnEndWatcher(Option<tokio::sync::oneshot::Sender<TurnEnd>>);
 
-impl Watcher for Last {
-    async fn take(&mut self, event: TurnEvent) -> Result<(), Gone> {
+impl TurnWatcher for TurnEndWatcher {
+    async fn handle_event(&mut self, event: TurnEvent) -> Result<(), WatcherGone> {
         if let TurnEvent::Ended(end) = event
             && let Some(waiting) = self.0.take()
         {
@@ -230,26 +230,29 @@ impl Watcher for Last {
     }
 }
 
-async fn wait(
-    app: &Arc<App>,
+async fn wait_for_end(
+    app: &Arc<AppState>,
     token: Arc<TokenState>,
-    opened: &Opened,
+    opened: &OpenedSession,
     viewer: TurnViewer,
 ) -> Option<TurnEnd> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let (chat, session) = (Arc::clone(&app.chat), Arc::clone(&opened.id));
     // In a task of its own, since it goes on when the request is closed.
-    tokio::spawn(follow(Followed { chat, token, session, events: viewer.events }, Last(Some(sender))));
+    tokio::spawn(follow_turn(
+        FollowedTurn { chat, token, session, events: viewer.events },
+        TurnEndWatcher(Some(sender)),
+    ));
     receiver.await.ok()
 }
 
-fn answer(opened: &Opened, turn: &str, end: TurnEnd) -> ChatAnswer {
+fn build_response(opened: &OpenedSession, turn: &str, end: TurnEnd) -> ChatResponse {
     let (status, error) = match end.status {
         TurnStatus::Done => ("done", None),
         TurnStatus::Aborted => ("aborted", None),
-        TurnStatus::Failed(why) => ("error", Some(frames::error_of(why))),
+        TurnStatus::Failed(why) => ("error", Some(frames::error_message(why))),
     };
-    ChatAnswer {
+    ChatResponse {
         session_id: opened.id.to_string(),
         turn: turn.to_owned(),
         agent: opened.agent.to_string(),
@@ -261,7 +264,7 @@ fn answer(opened: &Opened, turn: &str, end: TurnEnd) -> ChatAnswer {
         currency: end.currency,
         rounds: end.rounds,
         tool_calls: end.tool_calls,
-        finish: end.finish.as_ref().map(frames::finish),
+        finish: end.finish.as_ref().map(frames::finish_reason_name),
         error,
     }
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use toolway_core::ToolSpec;
-use toolway_models::config::{BaseUrl, ProviderConfig, provider};
-use toolway_models::provider::{Converted, NotExpressible};
-use toolway_models::schema::{self, Target};
-use toolway_models::transport::Http;
+use toolway_models::config::{BaseUrl, ProviderConfig, build_provider};
+use toolway_models::provider::{ConvertedTool, NotExpressible};
+use toolway_models::schema::{self, SchemaTarget};
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind, ToolDefinition};
 use toolway_types::{RawJson, ToolId};
 use utoipa::ToSchema;
 
 use super::ApiError;
-use crate::state::App;
+use crate::state::AppState;
 
 /// OpenAI's strict form, which no kind of provider stands for.
 const STRICT: &str = "openai-strict";
 
 /// How a tool is described to models.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Conversion {
+pub(super) struct ToolConversion {
     /// The tool's name.
     name: String,
     /// To which models.
@@ -41,22 +41,27 @@ pub(super) struct Conversion {
 /// A provider of this kind that converts and is never asked anything.
 fn converter(kind: ProviderKind) -> Option<Arc<dyn ModelProvider>> {
     let nowhere = "http://127.0.0.1".parse::<BaseUrl>().ok()?;
-    let http = Http::new(|| Err("nothing is asked here".to_owned()));
-    Some(provider(ProviderConfig::new(kind.as_str(), kind, nowhere), http))
+    let http = ProviderHttpClient::new(|| Err("nothing is asked here".to_owned()));
+    Some(build_provider(ProviderConfig::new(kind.as_str(), kind, nowhere), http))
 }
 
 /// How a tool is described to models of a kind, or to those of a provider that is set up.
 ///
 /// # Errors
 /// Where there is neither.
-pub(super) fn convert(app: &App, id: &ToolId, spec: &ToolSpec, target: &str) -> Result<Conversion, ApiError> {
+pub(super) fn convert(
+    app: &AppState,
+    id: &ToolId,
+    spec: &ToolSpec,
+    target: &str,
+) -> Result<ToolConversion, ApiError> {
     let document = spec.document();
-    let name = id.exposed().to_string();
+    let name = id.full_name().to_string();
     let tool = ToolDefinition::new(name.clone(), spec.description(), document.parameters.clone());
     let converted = if target == STRICT {
-        strictly(&tool).map(Arc::new)
+        convert_strictly(&tool).map(Arc::new)
     } else if let Some(converter) = target.parse().ok().and_then(converter) {
-        converter.convert(&tool)
+        converter.convert_tool(&tool)
     } else {
         let unknown = |_| {
             let words = format!("there is no kind of model provider, and none set up, named {target:?}");
@@ -65,18 +70,18 @@ pub(super) fn convert(app: &App, id: &ToolId, spec: &ToolSpec, target: &str) -> 
                  `toolway models list`",
             )
         };
-        app.chat.models.get(Some(&format!("{target}/any"))).map_err(unknown)?.provider.convert(&tool)
+        app.chat.models.get(Some(&format!("{target}/any"))).map_err(unknown)?.provider.convert_tool(&tool)
     };
     let (definition, lost, not_expressible) = match converted {
-        Ok(converted) => (Some(converted.json.clone()), converted.lost.clone(), None),
+        Ok(converted) => (Some(converted.json.clone()), converted.losses.clone(), None),
         Err(NotExpressible(why)) => (None, Vec::new(), Some(why)),
     };
-    Ok(Conversion { name, target: target.to_owned(), definition, lost, not_expressible })
+    Ok(ToolConversion { name, target: target.to_owned(), definition, lost, not_expressible })
 }
 
-fn strictly(tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+fn convert_strictly(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
     #[derive(Serialize)]
-    struct Function<'t> {
+    struct StrictFunction<'t> {
         name: &'t str,
         #[serde(skip_serializing_if = "str::is_empty")]
         description: &'t str,
@@ -85,19 +90,19 @@ fn strictly(tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
         strict: bool,
     }
     #[derive(Serialize)]
-    struct Definition<'t> {
+    struct StrictToolDefinition<'t> {
         #[serde(rename = "type")]
         kind: &'static str,
-        function: Function<'t>,
+        function: StrictFunction<'t>,
     }
-    let converted = schema::parameters(tool.parameters.as_ref(), Target::OpenAiStrict)?;
-    let function = Function {
+    let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)?;
+    let function = StrictFunction {
         name: &tool.name,
         description: &tool.description,
         parameters: converted.schema,
         strict: true,
     };
-    let json = RawJson::from_value(&Definition { kind: "function", function });
+    let json = RawJson::from_value(&StrictToolDefinition { kind: "function", function });
     let json = json.map_err(|error| NotExpressible(error.to_string()))?;
-    Ok(Converted { json, lost: converted.lost, ..Converted::default() })
+    Ok(ConvertedTool { json, losses: converted.losses, ..ConvertedTool::default() })
 }

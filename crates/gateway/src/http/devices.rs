@@ -13,21 +13,21 @@ use utoipa::ToSchema;
 
 use app_providers::AppProviderReportView;
 
-use super::error::ErrorBody;
-use super::given::read_text;
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf};
-use crate::access::{LOCAL_DEVICE_ID, Owner};
-use crate::sources::source::{Presence, Source};
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::token_input::read_text;
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::{AuthenticatedOwner, LOCAL_DEVICE_ID};
+use crate::sources::device_source::{DevicePresence, DeviceSource};
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, rename, remove)
 }
 
 /// A device.
 #[derive(Debug, Serialize, ToSchema)]
-struct DeviceView {
+struct DeviceSummary {
     /// Its source's name, which never changes: the first part of its tools' names.
     id: String,
     /// The name for people.
@@ -76,18 +76,18 @@ struct DeviceView {
 #[derive(Debug, Serialize, ToSchema)]
 struct DeviceList {
     /// By name.
-    devices: Vec<DeviceView>,
+    devices: Vec<DeviceSummary>,
 }
 
-impl DeviceView {
-    fn of(app: &App, source: &Source) -> Self {
-        let (state, seats, presence) = (source.state(), source.seats(), source.presence());
+impl DeviceSummary {
+    fn of(app: &AppState, source: &DeviceSource) -> Self {
+        let (state, seats, presence) = (source.state(), source.sessions(), source.presence());
         let attached: Vec<_> = seats.iter().filter(|seat| seat.is_attached()).collect();
         let snapshot = app.registry.snapshot();
         let tools = snapshot.source(source.slug()).map_or(0, |view| view.tools().len());
         let last_heartbeat_ms = attached.iter().map(|seat| seat.last_heard_ms()).max();
         let mut warnings = Vec::new();
-        if presence == Presence::Online && tools == 0 {
+        if presence == DevicePresence::Online && tools == 0 {
             warnings.push("It is connected, but offers no tools.".to_owned());
         }
         Self {
@@ -103,7 +103,7 @@ impl DeviceView {
             calls_in_flight: seats.iter().map(|seat| seat.calls_in_flight()).sum(),
             token: source.token().to_string(),
             created_ms: state.created_ms,
-            connected_since_ms: attached.iter().map(|seat| seat.since_ms()).min(),
+            connected_since_ms: attached.iter().map(|seat| seat.attached_since_ms()).min(),
             last_seen_ms: last_heartbeat_ms.unwrap_or_default().max(state.last_seen_ms),
             last_heartbeat_ms,
             warnings,
@@ -118,17 +118,17 @@ impl DeviceView {
     tag = "devices",
     responses((status = 200, description = "The devices, connected or not.", body = DeviceList))
 )]
-async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<DeviceList> {
+async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<DeviceList> {
     Json(DeviceList {
-        devices: app.sources.all().iter().map(|source| DeviceView::of(&app, source)).collect(),
+        devices: app.sources.all().iter().map(|source| DeviceSummary::of(&app, source)).collect(),
     })
 }
 
 /// A device with what it offers.
 #[derive(Debug, Serialize, ToSchema)]
-struct WholeDevice {
+struct DeviceDetail {
     #[serde(flatten)]
-    device: DeviceView,
+    device: DeviceSummary,
     /// The full names of the tools that it offers now.
     tool_names: Vec<String>,
     /// What it last said of the apps whose tools it bridges; absent where it never did since the gateway started.
@@ -137,20 +137,20 @@ struct WholeDevice {
     app_provider_report: Option<AppProviderReportView>,
 }
 
-impl WholeDevice {
-    fn of(app: &App, source: &Source) -> Self {
+impl DeviceDetail {
+    fn of(app: &AppState, source: &DeviceSource) -> Self {
         let snapshot = app.registry.snapshot();
         let tools = snapshot.source(source.slug()).map(|view| view.tools().iter()).into_iter().flatten();
         Self {
-            device: DeviceView::of(app, source),
+            device: DeviceSummary::of(app, source),
             tool_names: tools.map(|tool| full_name(source, tool.spec().name())).collect(),
             app_provider_report: source.app_providers().as_deref().map(AppProviderReportView::from),
         }
     }
 }
 
-fn full_name(source: &Source, tool: &ToolName) -> String {
-    ToolId::new(source.slug().clone(), tool.clone()).exposed().to_string()
+fn full_name(source: &DeviceSource, tool: &ToolName) -> String {
+    ToolId::new(source.slug().clone(), tool.clone()).full_name().to_string()
 }
 
 /// Show a device
@@ -163,22 +163,22 @@ fn full_name(source: &Source, tool: &ToolName) -> String {
     tag = "devices",
     params(("id" = String, Path, description = "The device's id.")),
     responses(
-        (status = 200, description = "The device.", body = WholeDevice),
-        (status = 404, description = "There is no such device.", body = ErrorBody),
+        (status = 200, description = "The device.", body = DeviceDetail),
+        (status = 404, description = "There is no such device.", body = ErrorResponse),
     )
 )]
 async fn show(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-) -> Result<Json<WholeDevice>, ApiError> {
-    Ok(Json(WholeDevice::of(&app, &*find(&app, &id)?)))
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<DeviceDetail>, ApiError> {
+    Ok(Json(DeviceDetail::of(&app, &*find(&app, &id)?)))
 }
 
 /// What to change about a device.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct DeviceChange {
+struct RenameDeviceRequest {
     /// The new name for people.
     #[schema(min_length = 1, max_length = 128)]
     name: String,
@@ -192,23 +192,23 @@ struct DeviceChange {
     path = "/api/devices/{id}",
     tag = "devices",
     params(("id" = String, Path, description = "The device's id.")),
-    request_body = DeviceChange,
+    request_body = RenameDeviceRequest,
     responses(
-        (status = 200, description = "The device as it is now.", body = DeviceView),
-        (status = 404, description = "There is no such device.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 200, description = "The device as it is now.", body = DeviceSummary),
+        (status = 404, description = "There is no such device.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn rename(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    JsonBody(change): JsonBody<DeviceChange>,
-) -> Result<Json<DeviceView>, ApiError> {
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    JsonBody(change): JsonBody<RenameDeviceRequest>,
+) -> Result<Json<DeviceSummary>, ApiError> {
     let source = find(&app, &id)?;
     let name = read_text("name", change.name)?;
     app.sources.rename(&source, &name).await?;
-    Ok(Json(DeviceView::of(&app, &source)))
+    Ok(Json(DeviceSummary::of(&app, &source)))
 }
 
 /// Remove a device
@@ -223,14 +223,14 @@ async fn rename(
     params(("id" = String, Path, description = "The device's id.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "There is no such device.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 404, description = "There is no such device.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn remove(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let source = find(&app, &id)?;
     let token = source.token().to_string();
@@ -244,7 +244,7 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn find(app: &App, id: &str) -> Result<Arc<Source>, ApiError> {
+fn find(app: &AppState, id: &str) -> Result<Arc<DeviceSource>, ApiError> {
     app.sources.get(id).ok_or_else(|| {
         ApiError::not_found("device_unknown", format!("there is no device {id:?}"))
             .with_hint("`toolway devices list` shows their ids")

@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 
 use super::protected_resource;
 use crate::access::origin::BadOrigin;
-use crate::access::pairing::NoCode;
-use crate::access::{AccessError, PairRefusal, Refusal};
-use crate::state::NoRoomForStream;
+use crate::access::pairing::PairingCodeError;
+use crate::access::{AccessError, AuthRejection, PairRefusal};
+use crate::state::TooManyEventStreams;
 
 /// A refusal: what was wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub struct ApiError {
 
 /// The body of every answer that is not a success.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorBody {
+pub struct ErrorResponse {
     /// What went wrong.
-    pub error: ErrorWords,
+    pub error: ErrorDetail,
 }
 
 /// What went wrong.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorWords {
+pub struct ErrorDetail {
     /// For programs; codes are added, never renamed.
     #[schema(example = "token_unknown")]
     pub code: String,
@@ -87,12 +87,12 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let is_scope_missing = self.code == "scope_missing";
-        let words = ErrorWords { code: self.code.into_owned(), message: self.message, hint: self.hint };
-        let mut response = (self.status, Json(ErrorBody { error: words })).into_response();
+        let words = ErrorDetail { code: self.code.into_owned(), message: self.message, hint: self.hint };
+        let mut response = (self.status, Json(ErrorResponse { error: words })).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        protected_resource::mark(is_scope_missing, &mut response);
+        protected_resource::mark_insufficient_scope(is_scope_missing, &mut response);
         if let Some(wait) = self.retry_after {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
         }
@@ -100,17 +100,17 @@ impl IntoResponse for ApiError {
     }
 }
 
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
+impl From<AuthRejection> for ApiError {
+    fn from(refusal: AuthRejection) -> Self {
         let status = match refusal {
-            Refusal::Forbidden { .. } | Refusal::ScopeMissing { .. } => StatusCode::FORBIDDEN,
-            Refusal::IssuerUnreachable => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::TooManyFailures { .. } => StatusCode::TOO_MANY_REQUESTS,
+            AuthRejection::Forbidden { .. } | AuthRejection::ScopeMissing { .. } => StatusCode::FORBIDDEN,
+            AuthRejection::IssuerUnreachable => StatusCode::SERVICE_UNAVAILABLE,
+            AuthRejection::TooManyFailures { .. } => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::UNAUTHORIZED,
         };
         let error = Self::new(status, refusal.code(), refusal.to_string()).with_hint(refusal.hint());
         match refusal {
-            Refusal::TooManyFailures { wait } => error.retry_after(wait),
+            AuthRejection::TooManyFailures { wait } => error.retry_after(wait),
             _ => error,
         }
     }
@@ -119,7 +119,7 @@ impl From<Refusal> for ApiError {
 impl From<PairRefusal> for ApiError {
     fn from(refusal: PairRefusal) -> Self {
         let status = match refusal {
-            PairRefusal::Void => StatusCode::TOO_MANY_REQUESTS,
+            PairRefusal::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::UNAUTHORIZED,
         };
         Self::new(status, refusal.code(), refusal.to_string()).with_hint(refusal.hint())
@@ -136,10 +136,10 @@ impl From<BadOrigin> for ApiError {
     }
 }
 
-impl From<NoCode> for ApiError {
-    fn from(error: NoCode) -> Self {
+impl From<PairingCodeError> for ApiError {
+    fn from(error: PairingCodeError) -> Self {
         match error {
-            NoCode::TooMany(_) => Self::new(
+            PairingCodeError::TooMany(_) => Self::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too_many_pairing_codes",
                 error.to_string(),
@@ -147,13 +147,13 @@ impl From<NoCode> for ApiError {
             .with_hint(
                 "use one of them, or wait until they expire; the limit is the setting limits.pairing_codes",
             ),
-            NoCode::Random(_) => internal(&error),
+            PairingCodeError::Random(_) => internal(&error),
         }
     }
 }
 
-impl From<NoRoomForStream> for ApiError {
-    fn from(full: NoRoomForStream) -> Self {
+impl From<TooManyEventStreams> for ApiError {
+    fn from(full: TooManyEventStreams) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", full.to_string())
             .with_hint("close one; the limit is the setting limits.sse_streams")
     }

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use utoipa::ToSchema;
 
 use crate::access::TokenState;
-use crate::state::{App, NoRoomForStream};
+use crate::state::{AppState, TooManyEventStreams};
 
 /// One event of a stream, as its description has it.
 #[derive(Serialize, ToSchema)]
@@ -24,18 +24,18 @@ pub(super) struct StreamEvent {
 }
 
 /// Whose stream it is, with its place among the streams that may be open.
-pub(super) struct Reader {
+pub(super) struct EventStreamReader {
     token: Arc<TokenState>,
-    app: Arc<App>,
-    _room: OwnedSemaphorePermit,
+    app: Arc<AppState>,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Reader {
+impl EventStreamReader {
     /// # Errors
     /// Where as many streams are open as may be.
-    pub(super) fn new(token: Arc<TokenState>, app: Arc<App>) -> Result<Self, NoRoomForStream> {
-        let room = app.event_stream()?;
-        Ok(Self { token, app, _room: room })
+    pub(super) fn new(token: Arc<TokenState>, app: Arc<AppState>) -> Result<Self, TooManyEventStreams> {
+        let room = app.reserve_event_stream()?;
+        Ok(Self { token, app, _permit: room })
     }
 }
 
@@ -46,14 +46,14 @@ impl Reader {
 pub(super) fn follow<S: Send + 'static, T: Clone + Send + 'static>(
     source: S,
     events: fn(&mut S) -> &mut Receiver<T>,
-    reader: Reader,
+    reader: EventStreamReader,
     shown: impl Fn(&T, &TokenState) -> Option<Event> + Send + 'static,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     stream::unfold((source, reader, shown), move |(mut source, reader, shown)| async move {
         loop {
             let event = tokio::select! {
                 event = events(&mut source).recv() => event,
-                _ = reader.token.ended() => return None,
+                _ = reader.token.wait_until_ended() => return None,
                 () = reader.app.closing.cancelled() => return None,
             };
             let event = match event {

@@ -7,31 +7,31 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use toolway_core::consent::{BadGrant, Grant, GrantFor, GrantId, NotKept, Verdict};
+use toolway_core::consent::{Grant, GrantError, GrantId, GrantStoreError, GrantSubject, GrantVerdict};
 use toolway_types::PrincipalId;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use super::described::{ToolPattern, one_or_other};
-use super::error::{ErrorBody, unavailable};
-use super::given::{ShortText, optional_whole, read_text};
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf};
-use crate::access::Owner;
-use crate::state::App;
+use super::error::{ErrorResponse, unavailable};
+use super::policy_schema::{ToolPatternSchema, one_or_other};
+use super::resources::{ApiRoutes, resources};
+use super::token_input::{ShortTextSchema, optional_whole, read_text};
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
 
 /// Longest life that can be asked for: ten years.
 const MAX_LIFE_S: i64 = 315_360_000;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, add, revoke)
 }
 
 /// Yes or no.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum VerdictWord {
+enum GrantDecision {
     /// Yes.
     #[default]
     Granted,
@@ -45,7 +45,7 @@ struct GrantView {
     /// Its id.
     id: String,
     /// Yes or no.
-    decision: VerdictWord,
+    decision: GrantDecision,
     /// The tools, as a pattern over `source/tool`.
     tool: String,
     /// The permission it is for; absent where it is for running the tool.
@@ -78,19 +78,19 @@ struct GrantView {
 
 impl GrantView {
     fn of(grant: Grant) -> Self {
-        let (scope, principal, agent, session) = match grant.whose {
-            GrantFor::Anyone => ("anyone", None, None, None),
-            GrantFor::Principal(principal) => ("principal", Some(principal.to_string()), None, None),
-            GrantFor::Agent(agent) => ("agent", None, Some(agent.to_string()), None),
-            GrantFor::Session(principal, session) => {
+        let (scope, principal, agent, session) = match grant.subject {
+            GrantSubject::Anyone => ("anyone", None, None, None),
+            GrantSubject::Principal(principal) => ("principal", Some(principal.to_string()), None, None),
+            GrantSubject::Agent(agent) => ("agent", None, Some(agent.to_string()), None),
+            GrantSubject::Session(principal, session) => {
                 ("session", Some(principal.to_string()), None, Some(session.to_string()))
             }
         };
         Self {
             id: grant.id.to_string(),
             decision: match grant.verdict {
-                Verdict::Granted => VerdictWord::Granted,
-                Verdict::DeniedAlways => VerdictWord::DeniedAlways,
+                GrantVerdict::Granted => GrantDecision::Granted,
+                GrantVerdict::DeniedAlways => GrantDecision::DeniedAlways,
             },
             tool: grant.tool.to_string(),
             permission: grant.permission.as_deref().map(str::to_owned),
@@ -119,7 +119,7 @@ struct GrantList {
     tag = "grants",
     responses((status = 200, description = "The grants that hold.", body = GrantList))
 )]
-async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<GrantList> {
+async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<GrantList> {
     let now_ms = app.clock.now_ms();
     let held = app.engine.grants().list();
     let live = held.into_iter().filter(|grant| grant.expires_ms.is_none_or(|end| end > now_ms));
@@ -129,22 +129,22 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<GrantList> {
 /// What to grant, or to refuse for good.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct NewGrant {
+struct CreateGrantRequest {
     /// The tools, as a pattern over `source/tool`.
-    #[schema(value_type = ToolPattern)]
+    #[schema(value_type = ToolPatternSchema)]
     tool: String,
     /// The permission it is for; without it, it is for running the tool.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     permission: Option<String>,
     /// Whose calls: the id of a token, or `owner`. Without it and without `agent`, anyone's.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     principal: Option<String>,
     /// Which agent's calls.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     agent: Option<String>,
     /// Yes, where nothing is said.
     #[serde(default)]
-    decision: VerdictWord,
+    decision: GrantDecision,
     /// Seconds until it ends by itself.
     #[schema(minimum = 1, maximum = 315_360_000)]
     #[serde(default, deserialize_with = "optional_whole")]
@@ -152,21 +152,21 @@ struct NewGrant {
 }
 
 /// Describes [`NewGrant`]: it is for a principal's calls or for an agent's.
-struct NewGrantForOne;
+struct CreateGrantRequestSchema;
 
-impl PartialSchema for NewGrantForOne {
+impl PartialSchema for CreateGrantRequestSchema {
     fn schema() -> RefOr<Schema> {
-        one_or_other(NewGrant::schema(), "principal", "agent")
+        one_or_other(CreateGrantRequest::schema(), "principal", "agent")
     }
 }
 
-impl ToSchema for NewGrantForOne {
+impl ToSchema for CreateGrantRequestSchema {
     fn name() -> Cow<'static, str> {
-        NewGrant::name()
+        CreateGrantRequest::name()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        NewGrant::schemas(schemas);
+        CreateGrantRequest::schemas(schemas);
     }
 }
 
@@ -177,17 +177,17 @@ impl ToSchema for NewGrantForOne {
     post,
     path = "/api/grants",
     tag = "grants",
-    request_body = NewGrantForOne,
+    request_body = CreateGrantRequestSchema,
     responses(
         (status = 201, description = "The grant.", body = GrantView),
-        (status = 409, description = "Too many grants hold.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 409, description = "Too many grants hold.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn add(
-    Owner(token): Owner,
-    State(app): State<Arc<App>>,
-    JsonBody(body): JsonBody<NewGrant>,
+    AuthenticatedOwner(token): AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    JsonBody(body): JsonBody<CreateGrantRequest>,
 ) -> Result<(StatusCode, Json<GrantView>), ApiError> {
     let text = |field: &str, given: Option<String>| given.map(|text| read_text(field, text)).transpose();
     let tool = read_text("tool", body.tool)?;
@@ -196,9 +196,9 @@ async fn add(
             .with_hint("write it as pixel-8/camera, pixel-8/* or */*"));
     }
     let whose = match (text("principal", body.principal)?, text("agent", body.agent)?) {
-        (None, None) => GrantFor::Anyone,
-        (Some(principal), None) => GrantFor::Principal(PrincipalId::from(principal.as_str())),
-        (None, Some(agent)) => GrantFor::Agent(agent.into()),
+        (None, None) => GrantSubject::Anyone,
+        (Some(principal), None) => GrantSubject::Principal(PrincipalId::from(principal.as_str())),
+        (None, Some(agent)) => GrantSubject::Agent(agent.into()),
         (Some(_), Some(_)) => {
             return Err(ApiError::malformed(
                 "principal and agent are both given; a grant is for one of them",
@@ -218,26 +218,26 @@ async fn add(
         id: GrantId::new(),
         permission: text("permission", body.permission)?.map(Arc::from),
         tool: tool.into(),
-        whose,
+        subject: whose,
         verdict: match body.decision {
-            VerdictWord::Granted => Verdict::Granted,
-            VerdictWord::DeniedAlways => Verdict::DeniedAlways,
+            GrantDecision::Granted => GrantVerdict::Granted,
+            GrantDecision::DeniedAlways => GrantVerdict::DeniedAlways,
         },
         created_ms: now_ms,
         created_by: token.principal.id.clone(),
         expires_ms,
     };
-    app.engine.grants().add(grant.clone()).await.map_err(refused)?;
+    app.engine.grants().add(grant.clone()).await.map_err(grant_error)?;
     tracing::info!(grant = %grant.id, tool = %grant.tool, "granted");
     Ok((StatusCode::CREATED, Json(GrantView::of(grant))))
 }
 
-fn refused(bad: BadGrant) -> ApiError {
+fn grant_error(bad: GrantError) -> ApiError {
     match bad {
-        BadGrant::Tool(bad) => ApiError::malformed(format!("tool: {bad}")),
-        BadGrant::TooMany(_) => ApiError::new(StatusCode::CONFLICT, "too_many_grants", bad.to_string())
+        GrantError::Pattern(bad) => ApiError::malformed(format!("tool: {bad}")),
+        GrantError::TooMany(_) => ApiError::new(StatusCode::CONFLICT, "too_many_grants", bad.to_string())
             .with_hint("`toolway grants list` shows them"),
-        BadGrant::NotKept(error) => unavailable(&error),
+        GrantError::Store(error) => unavailable(&error),
     }
 }
 
@@ -251,14 +251,14 @@ fn refused(bad: BadGrant) -> ApiError {
     params(("id" = String, Path, description = "The grant's id.")),
     responses(
         (status = 204, description = "It holds no more."),
-        (status = 404, description = "There is no such grant.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 404, description = "There is no such grant.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn revoke(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let missing = || {
         ApiError::not_found("grant_unknown", format!("there is no grant {id:?}"))
@@ -268,6 +268,6 @@ async fn revoke(
     match app.engine.grants().revoke(grant).await {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
         Ok(false) => Err(missing()),
-        Err(error @ NotKept(_)) => Err(unavailable(&error)),
+        Err(error @ GrantStoreError(_)) => Err(unavailable(&error)),
     }
 }

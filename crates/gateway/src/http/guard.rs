@@ -15,16 +15,16 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{ApiError, unread};
+use super::{ApiError, unread_body};
 use crate::access::ConnectionInfo;
-use crate::access::origin::Checked;
-use crate::state::App;
+use crate::access::origin::VerifiedOrigin;
+use crate::state::AppState;
 
-const PRIVATE_NETWORK_ASKED: HeaderName = HeaderName::from_static("access-control-request-private-network");
-const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
+const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 /// The headers of requests that mean something here.
-const MEANT_HEADERS: [&str; 8] = [
+const ALLOWED_HEADERS: [&str; 8] = [
     "authorization",
     "content-type",
     "x-pairing-code",
@@ -35,25 +35,25 @@ const MEANT_HEADERS: [&str; 8] = [
     "mcp-session-id",
 ];
 /// The headers of answers that a page may read, besides those that every page may.
-const SHOWN_HEADERS: &str = "mcp-session-id, www-authenticate";
+const EXPOSED_HEADERS: &str = "mcp-session-id, www-authenticate";
 /// How the headers begin that a page may send besides: OpenAI's libraries tell of themselves in some, and MCP's clients
 /// repeat arguments in others.
-const OPEN_HEADERS: [&str; 2] = ["x-stainless-", "mcp-param-"];
+const ALLOWED_HEADER_PREFIXES: [&str; 2] = ["x-stainless-", "mcp-param-"];
 
 /// How many times the largest frame is taken from the wire of a body that nobody reads.
-const DISCARDED: usize = 4;
+const MAX_DISCARDED_FRAMES: usize = 4;
 
 /// Lets a request through to its resource, or refuses it.
-pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     // The path alone: queries may hold tokens.
     let path = request.uri().path().to_owned();
     let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
-    let (request, unread) = unread::lend(request);
-    let mut response = pass(&app, request, next).instrument(span.clone()).await;
+    let (request, unread) = unread_body::track_body(request);
+    let mut response = check_and_run(&app, request, next).instrument(span.clone()).await;
     if let Some(unread) = unread {
-        unread.discard(app.settings.limits.frame_bytes.saturating_mul(DISCARDED)).await;
+        unread.discard(app.settings.limits.frame_bytes.saturating_mul(MAX_DISCARDED_FRAMES)).await;
     }
     let status = response.status();
     if status != StatusCode::SWITCHING_PROTOCOLS {
@@ -66,7 +66,7 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     response
 }
 
-async fn pass(app: &App, mut request: Request, next: Next) -> Response {
+async fn check_and_run(app: &AppState, mut request: Request, next: Next) -> Response {
     let Some(connection) = request.extensions().get::<ConnectionInfo>().copied() else {
         // Only a listener that is not the gateway's own leaves it out.
         return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the connection is not known")
@@ -77,10 +77,10 @@ async fn pass(app: &App, mut request: Request, next: Next) -> Response {
     let target = request.uri().authority().map(|authority| authority.as_str().to_owned());
     let local = connection.local.ip();
     let checked = app.access.origins.check(request.headers(), target.as_deref(), &client, local).await;
-    let Checked { listed_origin, host } = match checked {
+    let VerifiedOrigin { listed_origin, host } = match checked {
         Ok(checked) => checked,
         Err(bad) => {
-            app.metrics.refused(bad.code());
+            app.metrics.record_refusal(bad.code());
             return ApiError::from(bad).into_response();
         }
     };
@@ -89,9 +89,10 @@ async fn pass(app: &App, mut request: Request, next: Next) -> Response {
     let Some(origin) = listed_origin.and_then(|origin| HeaderValue::from_str(&origin).ok()) else {
         return next.run(request).await;
     };
-    let mut response = if is_preflight(&request) { preflight(&request) } else { next.run(request).await };
+    let mut response =
+        if is_preflight(&request) { preflight_response(&request) } else { next.run(request).await };
     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN_HEADERS));
+    response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
     response
 }
@@ -105,22 +106,23 @@ fn is_preflight(request: &Request) -> bool {
 fn allowed_headers(request: &Request) -> HeaderValue {
     let asked = request.headers().get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
     let asked = asked.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
-    let is_open =
-        |name: &str| OPEN_HEADERS.iter().any(|begins| name.to_ascii_lowercase().starts_with(begins));
+    let is_open = |name: &str| {
+        ALLOWED_HEADER_PREFIXES.iter().any(|begins| name.to_ascii_lowercase().starts_with(begins))
+    };
     let theirs = asked.filter(|name| is_open(name));
-    let names = MEANT_HEADERS.into_iter().chain(theirs).collect::<Vec<_>>().join(", ");
+    let names = ALLOWED_HEADERS.into_iter().chain(theirs).collect::<Vec<_>>().join(", ");
     HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static("authorization, content-type"))
 }
 
 /// Tells a listed page's browser what the page may send.
-fn preflight(request: &Request) -> Response {
+fn preflight_response(request: &Request) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE"));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(request));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    if request.headers().contains_key(PRIVATE_NETWORK_ASKED) {
-        headers.insert(PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    if request.headers().contains_key(REQUEST_PRIVATE_NETWORK) {
+        headers.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
     }
     response
 }

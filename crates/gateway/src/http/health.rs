@@ -4,17 +4,17 @@ use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::resources::{Resources, resources};
+use super::resources::{ApiRoutes, resources};
 
 /// That it lives.
 #[derive(Debug, Serialize, ToSchema)]
-struct Health {
+struct HealthResponse {
     /// Always `ok`.
     #[schema(example = "ok")]
     status: &'static str,
 }
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(health)
 }
 
@@ -24,8 +24,8 @@ pub(super) fn routes() -> Resources {
     path = "/health",
     tag = "gateway",
     security(()),
-    responses((status = 200, description = "It lives.", body = Health))
+    responses((status = 200, description = "It lives.", body = HealthResponse))
 )]
-async fn health() -> Json<Health> {
-    Json(Health { status: "ok" })
+async fn health() -> Json<HealthResponse> {
+    Json(HealthResponse { status: "ok" })
 }

@@ -10,17 +10,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use http::StatusCode;
 use serde::Deserialize;
-use toolway_core::{Caller as EngineCaller, Door};
-use toolway_mcp::server::{Bounds, Scope, Visitor};
+use toolway_core::{Caller as EngineCaller, EntryPoint};
+use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions};
 use toolway_types::Slug;
 
-use super::extract::read_body;
-use super::{ApiError, QueryOf, agent_forbidden};
-use crate::access::{Caller, TokenState};
-use crate::state::App;
+use super::extractors::read_body;
+use super::{ApiError, QueryParams, agent_forbidden};
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::state::AppState;
 
 /// The doors.
-pub(super) fn routes() -> Router<Arc<App>> {
+pub(super) fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/mcp", any(everything))
         .route("/mcp/agents/{agent}", any(of_agent))
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 
 /// What an address may say: less than the token may see.
 #[derive(Debug, Default, Deserialize)]
-struct Query {
+struct McpQuery {
     /// Only tools that count as reading.
     #[serde(default)]
     read_only: bool,
@@ -37,41 +37,41 @@ struct Query {
     only: Option<String>,
 }
 
-impl Query {
-    fn bounds(&self) -> Result<Arc<Bounds>, ApiError> {
+impl McpQuery {
+    fn bounds(&self) -> Result<Arc<ToolRestrictions>, ApiError> {
         let only: Vec<&str> = self.only.iter().flat_map(|only| only.split(',')).collect();
-        let bounds = Bounds::parse(self.read_only, &only);
+        let bounds = ToolRestrictions::parse(self.read_only, &only);
         bounds.map(Arc::new).map_err(|bad| ApiError::malformed(format!("only: {bad}")))
     }
 }
 
 async fn everything(
-    State(app): State<Arc<App>>,
-    Caller(token): Caller,
-    QueryOf(query): QueryOf<Query>,
+    State(app): State<Arc<AppState>>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    QueryParams(query): QueryParams<McpQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let visitor = visitor(&token, None, Scope::Everything, query.bounds()?);
+    let visitor = visitor(&token, None, EndpointScope::Everything, query.bounds()?);
     serve(&app, visitor, request).await
 }
 
 async fn of_agent(
-    State(app): State<Arc<App>>,
-    Caller(token): Caller,
+    State(app): State<Arc<AppState>>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
     Path(agent): Path<String>,
-    QueryOf(query): QueryOf<Query>,
+    QueryParams(query): QueryParams<McpQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let agent = agent_of(&app, &token, &agent)?;
-    let visitor = visitor(&token, Some(agent), Scope::Everything, query.bounds()?);
+    let visitor = visitor(&token, Some(agent), EndpointScope::Everything, query.bounds()?);
     serve(&app, visitor, request).await
 }
 
 async fn of_source(
-    State(app): State<Arc<App>>,
-    Caller(token): Caller,
+    State(app): State<Arc<AppState>>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
     Path(source): Path<String>,
-    QueryOf(query): QueryOf<Query>,
+    QueryParams(query): QueryParams<McpQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
     let slug = source.parse::<Slug>().ok().filter(|slug| app.registry.snapshot().source(slug).is_some());
@@ -79,12 +79,12 @@ async fn of_source(
         ApiError::not_found("source_unknown", format!("there is no source {source:?}"))
             .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
     })?;
-    let visitor = visitor(&token, None, Scope::Source(slug), query.bounds()?);
+    let visitor = visitor(&token, None, EndpointScope::Source(slug), query.bounds()?);
     serve(&app, visitor, request).await
 }
 
 /// The agent that is asked for, where there is one and the token may use it.
-pub(crate) fn agent_of(app: &App, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
+pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
     match token.principal.agent.as_deref() {
         Some(bound) if bound != agent => return Err(agent_forbidden(bound, agent)),
         _ => {}
@@ -96,15 +96,15 @@ pub(crate) fn agent_of(app: &App, token: &TokenState, agent: &str) -> Result<Arc
 pub(crate) fn visitor(
     token: &Arc<TokenState>,
     agent: Option<Arc<str>>,
-    scope: Scope,
-    bounds: Arc<Bounds>,
-) -> Visitor {
-    let mut caller = EngineCaller::new(Arc::clone(&token.principal), Door::Mcp);
+    scope: EndpointScope,
+    bounds: Arc<ToolRestrictions>,
+) -> ClientScope {
+    let mut caller = EngineCaller::new(Arc::clone(&token.principal), EntryPoint::Mcp);
     caller.agent = agent;
-    Visitor { caller, scope, bounds, gone: token.gone() }
+    ClientScope { caller, scope, restrictions: bounds, revoked: token.end_signal() }
 }
 
-async fn serve(app: &App, visitor: Visitor, request: Request) -> Result<Response, ApiError> {
+async fn serve(app: &AppState, visitor: ClientScope, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
     if app.closing.is_cancelled() {

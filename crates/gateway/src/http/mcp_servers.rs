@@ -1,7 +1,7 @@
 //! `/api/mcp/servers`: the MCP servers whose tools are offered. Those at an address can be set from here; what makes
 //! this computer run a program, and what sends a secret that is kept here somewhere, is set in files.
 
-mod form;
+mod definition_schema;
 
 use std::sync::Arc;
 
@@ -10,26 +10,27 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolway_mcp::definition::stored::NotChanged;
+use toolway_mcp::definition::store::ServersFileError;
 use toolway_mcp::definition::{
-    FileProblem, HIDDEN, Place, Placed, SECRET_PREFIX, ServerDefinition, check_name,
+    DefinedServer, DefinitionFileProblem, DefinitionLocation, HIDDEN, SECRET_PREFIX, ServerDefinition,
+    check_name,
 };
 use toolway_mcp::upstream::UpstreamStatus;
 use toolway_types::Slug;
 use utoipa::ToSchema;
 
-use self::form::{ServerForm, ServerName};
-use super::error::ErrorBody;
-use super::resources::{Resources, resources};
-use super::shown::shown_as;
-use super::{ApiError, JsonBody, PathOf};
-use crate::access::Owner;
-use crate::state::App;
+use self::definition_schema::{McpServerDefinitionSchema, McpServerNameSchema};
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::schema_wrapper::shown_as;
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
 
 /// Most servers.
 const MAX_SERVERS: usize = 256;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, put, remove, reconnect)
 }
 
@@ -80,7 +81,7 @@ shown_as! {
 
 /// Where a definition stands.
 #[derive(Debug, Serialize, ToSchema)]
-struct PlaceView {
+struct McpServerOriginView {
     /// `file` (`mcp.toml`, which is changed from here too) or `settings`.
     kind: &'static str,
     /// The file.
@@ -95,14 +96,14 @@ struct PlaceView {
 
 /// An MCP server.
 #[derive(Debug, Serialize, ToSchema)]
-struct ServerShown {
+struct McpServerDetail {
     /// Its name, which is the slug of its source.
     name: String,
     /// What was said of it, with `[hidden]` in the place of what may be a secret.
     #[schema(value_type = Object)]
     definition: Map<String, Value>,
     /// Where that stands.
-    origin: PlaceView,
+    origin: McpServerOriginView,
     /// How the connection to it stands; absent where a device has its name, so that there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -115,7 +116,7 @@ struct ServerShown {
 
 /// Something that is wrong in the file of servers.
 #[derive(Debug, Serialize, ToSchema)]
-struct ProblemView {
+struct McpServersFileProblem {
     /// The file.
     path: String,
     /// The line in it.
@@ -130,26 +131,26 @@ struct ProblemView {
 
 /// The MCP servers.
 #[derive(Debug, Serialize, ToSchema)]
-struct ServerList {
+struct McpServerList {
     /// By name.
-    servers: Vec<ServerShown>,
+    servers: Vec<McpServerDetail>,
     /// What is wrong in the file; then what it said before stands.
-    problems: Vec<ProblemView>,
+    problems: Vec<McpServersFileProblem>,
 }
 
-impl ServerShown {
-    fn of(placed: &Placed, app: &App) -> Self {
-        let definition = match serde_json::to_value(placed.definition.shown()) {
+impl McpServerDetail {
+    fn of(placed: &DefinedServer, app: &AppState) -> Self {
+        let definition = match serde_json::to_value(placed.definition.redacted()) {
             Ok(Value::Object(fields)) => fields,
             _ => Map::new(),
         };
         let text = |path: &std::path::PathBuf| path.display().to_string();
-        let origin = match &placed.place {
-            Place::File { path, line } => {
-                PlaceView { kind: "file", path: Some(text(path)), line: Some(*line) }
+        let origin = match &placed.location {
+            DefinitionLocation::File { path, line } => {
+                McpServerOriginView { kind: "file", path: Some(text(path)), line: Some(*line) }
             }
-            Place::Settings { path, line } => {
-                PlaceView { kind: "settings", path: path.as_ref().map(text), line: *line }
+            DefinitionLocation::Settings { path, line } => {
+                McpServerOriginView { kind: "settings", path: path.as_ref().map(text), line: *line }
             }
         };
         let status = app.mcp.upstreams.get(&placed.slug).map(|upstream| upstream.status().into());
@@ -162,17 +163,17 @@ impl ServerShown {
     get,
     path = "/api/mcp/servers",
     tag = "mcp",
-    responses((status = 200, description = "The servers, each with how it stands.", body = ServerList))
+    responses((status = 200, description = "The servers, each with how it stands.", body = McpServerList))
 )]
-async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<ServerList> {
-    let servers = app.mcp.definitions.list().iter().map(|placed| ServerShown::of(placed, &app)).collect();
-    let problem = |problem: &FileProblem| ProblemView {
+async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<McpServerList> {
+    let servers = app.mcp.definitions.list().iter().map(|placed| McpServerDetail::of(placed, &app)).collect();
+    let problem = |problem: &DefinitionFileProblem| McpServersFileProblem {
         path: problem.path.display().to_string(),
         line: problem.line,
         message: problem.message.clone(),
         hint: problem.hint.clone(),
     };
-    Json(ServerList { servers, problems: app.mcp.definitions.problems().iter().map(problem).collect() })
+    Json(McpServerList { servers, problems: app.mcp.definitions.problems().iter().map(problem).collect() })
 }
 
 /// Show an MCP server
@@ -184,18 +185,18 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<ServerList> {
     tag = "mcp",
     params(("name" = String, Path, description = "Its name.")),
     responses(
-        (status = 200, description = "The server.", body = ServerShown),
-        (status = 404, description = "There is no such server.", body = ErrorBody),
+        (status = 200, description = "The server.", body = McpServerDetail),
+        (status = 404, description = "There is no such server.", body = ErrorResponse),
     )
 )]
 async fn show(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-) -> Result<Json<ServerShown>, ApiError> {
-    let placed = named(&name, &app)?;
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+) -> Result<Json<McpServerDetail>, ApiError> {
+    let placed = find_server(&name, &app)?;
     let log = app.mcp.upstreams.get(&placed.slug).map(|upstream| upstream.log().lines());
-    Ok(Json(ServerShown { log: Some(log.unwrap_or_default()), ..ServerShown::of(&placed, &app) }))
+    Ok(Json(McpServerDetail { log: Some(log.unwrap_or_default()), ..McpServerDetail::of(&placed, &app) }))
 }
 
 /// Add or change an MCP server
@@ -206,23 +207,23 @@ async fn show(
     put,
     path = "/api/mcp/servers/{name}",
     tag = "mcp",
-    params(("name" = inline(ServerName), Path, description = "Its name: a lower-case letter, then a-z, 0-9 and -.")),
-    request_body = ServerForm,
+    params(("name" = inline(McpServerNameSchema), Path, description = "Its name: a lower-case letter, then a-z, 0-9 and -.")),
+    request_body = McpServerDefinitionSchema,
     responses(
-        (status = 200, description = "The server, which was changed.", body = ServerShown),
-        (status = 201, description = "The server, which was added.", body = ServerShown),
-        (status = 403, description = "What it says is set in files only.", body = ErrorBody),
+        (status = 200, description = "The server, which was changed.", body = McpServerDetail),
+        (status = 201, description = "The server, which was added.", body = McpServerDetail),
+        (status = 403, description = "What it says is set in files only.", body = ErrorResponse),
         (status = 409, description = "It stands in the settings, its name is taken, there are too many, or the file is \
-            wrong.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+            wrong.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn put(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
     JsonBody(body): JsonBody<Map<String, Value>>,
-) -> Result<(StatusCode, Json<ServerShown>), ApiError> {
+) -> Result<(StatusCode, Json<McpServerDetail>), ApiError> {
     // What is kept for Toolway itself has the form of a name, and is taken.
     let slug = match name.parse::<Slug>() {
         Ok(slug) if slug.is_reserved() => return Err(name_taken(&name)),
@@ -256,11 +257,11 @@ async fn put(
             return Err(name_taken(&name));
         }
     }
-    app.mcp.definitions.put(&slug, definition).await.map_err(not_changed)?;
+    app.mcp.definitions.put(&slug, definition).await.map_err(change_error)?;
     tracing::info!(server = %slug, "an MCP server was added or changed");
     let status = if before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
-    let placed = named(&name, &app)?;
-    Ok((status, Json(ServerShown::of(&placed, &app))))
+    let placed = find_server(&name, &app)?;
+    Ok((status, Json(McpServerDetail::of(&placed, &app))))
 }
 
 /// Remove an MCP server
@@ -273,27 +274,27 @@ async fn put(
     params(("name" = String, Path, description = "Its name.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 403, description = "It runs a program, which is changed in files only.", body = ErrorBody),
-        (status = 404, description = "There is no such server.", body = ErrorBody),
-        (status = 409, description = "It stands in the settings, or the file is wrong.", body = ErrorBody),
-        (status = 503, description = "It could not be removed.", body = ErrorBody),
+        (status = 403, description = "It runs a program, which is changed in files only.", body = ErrorResponse),
+        (status = 404, description = "There is no such server.", body = ErrorResponse),
+        (status = 409, description = "It stands in the settings, or the file is wrong.", body = ErrorResponse),
+        (status = 503, description = "It could not be removed.", body = ErrorResponse),
     )
 )]
 async fn remove(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    let placed = named(&name, &app)?;
+    let placed = find_server(&name, &app)?;
     refuse_settings(&placed)?;
     if placed.definition.command.is_some() && !app.settings.allow_remote_commands {
         return Err(files_only(&format!("{name} runs a program on the gateway's computer"))
             .with_hint(format!("there, `toolway mcp remove {name}` removes it")));
     }
-    if !app.mcp.definitions.remove(&placed.slug).await.map_err(not_changed)? {
-        return Err(unknown(&name));
+    if !app.mcp.definitions.remove(&placed.slug).await.map_err(change_error)? {
+        return Err(unknown_server(&name));
     }
-    if let Err(error) = app.mcp.oauth.forget(&placed.slug).await {
+    if let Err(error) = app.mcp.oauth.remove(&placed.slug).await {
         tracing::warn!(server = %placed.slug, %error, "what its login gave could not be removed");
     }
     tracing::info!(server = %placed.slug, "an MCP server was removed");
@@ -309,17 +310,17 @@ async fn remove(
     tag = "mcp",
     params(("name" = String, Path, description = "Its name.")),
     responses(
-        (status = 202, description = "It is being connected to.", body = ServerShown),
-        (status = 404, description = "There is no such server.", body = ErrorBody),
-        (status = 409, description = "It is disabled, or a device has its name.", body = ErrorBody),
+        (status = 202, description = "It is being connected to.", body = McpServerDetail),
+        (status = 404, description = "There is no such server.", body = ErrorResponse),
+        (status = 409, description = "It is disabled, or a device has its name.", body = ErrorResponse),
     )
 )]
 async fn reconnect(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-) -> Result<(StatusCode, Json<ServerShown>), ApiError> {
-    let placed = named(&name, &app)?;
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+) -> Result<(StatusCode, Json<McpServerDetail>), ApiError> {
+    let placed = find_server(&name, &app)?;
     if placed.definition.disabled {
         return Err(ApiError::new(StatusCode::CONFLICT, "server_disabled", format!("{name} is disabled"))
             .with_hint("take `disabled` out of its definition"));
@@ -327,14 +328,14 @@ async fn reconnect(
     if !app.mcp.upstreams.reconnect(&placed.slug) {
         return Err(name_taken(&name));
     }
-    Ok((StatusCode::ACCEPTED, Json(ServerShown::of(&placed, &app))))
+    Ok((StatusCode::ACCEPTED, Json(McpServerDetail::of(&placed, &app))))
 }
 
-fn named(name: &str, app: &App) -> Result<Placed, ApiError> {
-    app.mcp.definitions.get(name).ok_or_else(|| unknown(name))
+fn find_server(name: &str, app: &AppState) -> Result<DefinedServer, ApiError> {
+    app.mcp.definitions.get(name).ok_or_else(|| unknown_server(name))
 }
 
-fn unknown(name: &str) -> ApiError {
+fn unknown_server(name: &str) -> ApiError {
     ApiError::not_found("mcp_server_unknown", format!("there is no MCP server {name:?}"))
         .with_hint("`toolway mcp list` shows their names")
 }
@@ -360,8 +361,8 @@ fn files_only(what: &str) -> ApiError {
 }
 
 /// What stands in the settings is changed there.
-fn refuse_settings(placed: &Placed) -> Result<(), ApiError> {
-    let Place::Settings { path, line } = &placed.place else { return Ok(()) };
+fn refuse_settings(placed: &DefinedServer) -> Result<(), ApiError> {
+    let DefinitionLocation::Settings { path, line } = &placed.location else { return Ok(()) };
     let place = match (path, line) {
         (Some(path), Some(line)) => format!("{}, line {line}", path.display()),
         (Some(path), None) => path.display().to_string(),
@@ -373,7 +374,11 @@ fn refuse_settings(placed: &Placed) -> Result<(), ApiError> {
 }
 
 /// What makes this computer run a program is not set from afar, nor put out of force.
-fn refuse_command(name: &str, new: &ServerDefinition, before: Option<&Placed>) -> Result<(), ApiError> {
+fn refuse_command(
+    name: &str,
+    new: &ServerDefinition,
+    before: Option<&DefinedServer>,
+) -> Result<(), ApiError> {
     let runs = new.command.is_some() || before.is_some_and(|before| before.definition.command.is_some());
     if !runs {
         return Ok(());
@@ -383,17 +388,20 @@ fn refuse_command(name: &str, new: &ServerDefinition, before: Option<&Placed>) -
 }
 
 /// Whether a definition goes to the very address that another goes to.
-fn same_address<'b>(new: &ServerDefinition, before: Option<&'b Placed>) -> Option<&'b ServerDefinition> {
+fn definition_at_same_address<'b>(
+    new: &ServerDefinition,
+    before: Option<&'b DefinedServer>,
+) -> Option<&'b ServerDefinition> {
     before.map(|before| &before.definition).filter(|before| before.url.is_some() && before.url == new.url)
 }
 
 /// What was shown as hidden stays what it was, for the same address.
-fn keep_hidden(new: &mut ServerDefinition, before: Option<&Placed>) -> Result<(), ApiError> {
+fn keep_hidden(new: &mut ServerDefinition, before: Option<&DefinedServer>) -> Result<(), ApiError> {
     // An address with something hidden in it, as it was shown.
-    if let Some(before) = before.filter(|before| before.definition.shown().url == new.url) {
+    if let Some(before) = before.filter(|before| before.definition.redacted().url == new.url) {
         new.url.clone_from(&before.definition.url);
     }
-    let kept = same_address(new, before).cloned();
+    let kept = definition_at_same_address(new, before).cloned();
     for (name, value) in new.headers.iter_mut().filter(|(_, value)| *value == HIDDEN) {
         let old = kept.as_ref().and_then(|kept| kept.headers.get(name));
         let old = old.ok_or_else(|| {
@@ -406,8 +414,8 @@ fn keep_hidden(new: &mut ServerDefinition, before: Option<&Placed>) -> Result<()
 }
 
 /// A secret that is kept here goes where the owner's files say, and nowhere else.
-fn refuse_secrets(new: &ServerDefinition, before: Option<&Placed>) -> Result<(), ApiError> {
-    let kept = same_address(new, before);
+fn refuse_secrets(new: &ServerDefinition, before: Option<&DefinedServer>) -> Result<(), ApiError> {
+    let kept = definition_at_same_address(new, before);
     let is_new = |name: &String, value: &String| {
         value.starts_with(SECRET_PREFIX) && kept.is_none_or(|kept| kept.headers.get(name) != Some(value))
     };
@@ -425,15 +433,15 @@ fn refuse_secrets(new: &ServerDefinition, before: Option<&Placed>) -> Result<(),
         .with_hint("there, `toolway mcp add NAME --url URL --header NAME:secret:SECRET` sets both"))
 }
 
-fn not_changed(error: NotChanged) -> ApiError {
+fn change_error(error: ServersFileError) -> ApiError {
     let words = match &error {
-        NotChanged::Wrong { problems, .. } => {
+        ServersFileError::Invalid { problems, .. } => {
             problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         }
         other => other.to_string(),
     };
     match error {
-        NotChanged::Io { .. } => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", words)
+        ServersFileError::Io { .. } => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", words)
             .with_hint("see the gateway's log"),
         _ => ApiError::new(StatusCode::CONFLICT, "bad_file", words)
             .with_hint("put the file right on the gateway's computer; what it said before stands"),

@@ -8,13 +8,13 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 
 use super::error::internal;
-use super::resources::{Resources, resources};
-use crate::access::Owner;
-use crate::state::App;
+use super::resources::{ApiRoutes, resources};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(metrics)
 }
 
@@ -25,8 +25,8 @@ pub(super) fn routes() -> Resources {
     tag = "gateway",
     responses((status = 200, description = "The metrics.", body = String, content_type = "application/openmetrics-text"))
 )]
-async fn metrics(_: Owner, State(app): State<Arc<App>>) -> Response {
-    match app.metrics.encode(app.readings()) {
+async fn metrics(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Response {
+    match app.metrics.encode(app.metrics_snapshot()) {
         Ok(text) => ([(CONTENT_TYPE, HeaderValue::from_static(OPENMETRICS))], text).into_response(),
         Err(error) => internal(&error).into_response(),
     }

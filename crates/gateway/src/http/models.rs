@@ -7,19 +7,19 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use toolway_agent::models::{ModelView, TestReport};
+use toolway_agent::models::{ModelTestReport, ModelView};
 use toolway_models::ModelErrorKind;
 use utoipa::ToSchema;
 
-use super::error::ErrorBody;
-use super::given::{ShortText, read_text};
-use super::resources::{Resources, resources};
-use super::shown::shown_as;
-use super::{ApiError, OptionalJsonBody, PathOf};
-use crate::access::Owner;
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::schema_wrapper::shown_as;
+use super::token_input::{ShortTextSchema, read_text};
+use super::{ApiError, OptionalJsonBody, PathParams};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, test, offered)
 }
 
@@ -47,7 +47,7 @@ shown_as! {
     }
 
     /// What a test of a model found.
-    TestShown(TestReport) {
+    TestShown(ModelTestReport) {
         /// The provider's name.
         name: String,
         /// The model that was asked.
@@ -64,7 +64,7 @@ shown_as! {
 
 /// Something that is wrong in `models.toml`.
 #[derive(Debug, Serialize, ToSchema)]
-struct ProblemView {
+struct ModelsFileProblem {
     /// The file.
     path: String,
     /// The line in it.
@@ -79,11 +79,11 @@ struct ProblemView {
 
 /// The model providers.
 #[derive(Debug, Serialize, ToSchema)]
-struct ModelList {
+struct ModelProviderList {
     /// In the order of the file; the first is what agents use that name none.
     models: Vec<ModelShown>,
     /// What is wrong in the file; then what it said before stands.
-    problems: Vec<ProblemView>,
+    problems: Vec<ModelsFileProblem>,
 }
 
 /// List model providers
@@ -91,17 +91,17 @@ struct ModelList {
     get,
     path = "/api/models",
     tag = "models",
-    responses((status = 200, description = "The model providers.", body = ModelList))
+    responses((status = 200, description = "The model providers.", body = ModelProviderList))
 )]
-async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<ModelList> {
+async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<ModelProviderList> {
     let listed = app.chat.models.list().await;
-    let problems = app.chat.models.problems().into_iter().map(|problem| ProblemView {
+    let problems = app.chat.models.problems().into_iter().map(|problem| ModelsFileProblem {
         path: problem.path.display().to_string(),
         line: problem.line,
         message: problem.message,
         hint: problem.hint,
     });
-    Json(ModelList {
+    Json(ModelProviderList {
         models: listed.into_iter().map(ModelShown::from).collect(),
         problems: problems.collect(),
     })
@@ -110,9 +110,9 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<ModelList> {
 /// What to test.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct ModelToTest {
+struct TestModelRequest {
     /// The id of the model to ask, where it is not the provider's set one.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     model: Option<String>,
 }
 
@@ -124,17 +124,17 @@ struct ModelToTest {
     path = "/api/models/{name}/test",
     tag = "models",
     params(("name" = String, Path, description = "The model provider's name.")),
-    request_body = Option<ModelToTest>,
+    request_body = Option<TestModelRequest>,
     responses(
         (status = 200, description = "What was found.", body = TestShown),
-        (status = 404, description = "There is no such model provider.", body = ErrorBody),
+        (status = 404, description = "There is no such model provider.", body = ErrorResponse),
     )
 )]
 async fn test(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-    OptionalJsonBody(body): OptionalJsonBody<ModelToTest>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+    OptionalJsonBody(body): OptionalJsonBody<TestModelRequest>,
 ) -> Result<Json<TestShown>, ApiError> {
     let id = body.and_then(|body| body.model).map(|id| read_text("model", id)).transpose()?;
     let report = app.chat.models.test(&name, id.as_deref()).await?;
@@ -143,7 +143,7 @@ async fn test(
 
 /// A model that a provider offers.
 #[derive(Debug, Serialize, ToSchema)]
-struct OfferedView {
+struct ProviderModel {
     /// Its id there.
     id: String,
     /// How many tokens it can read, where the provider says so.
@@ -154,9 +154,9 @@ struct OfferedView {
 
 /// The models that a provider offers.
 #[derive(Debug, Serialize, ToSchema)]
-struct OfferedList {
+struct ProviderModelList {
     /// As the provider lists them.
-    models: Vec<OfferedView>,
+    models: Vec<ProviderModel>,
 }
 
 /// List the models that a provider offers
@@ -166,19 +166,19 @@ struct OfferedList {
     tag = "models",
     params(("name" = String, Path, description = "The model provider's name.")),
     responses(
-        (status = 200, description = "The models.", body = OfferedList),
-        (status = 404, description = "There is no such model provider.", body = ErrorBody),
-        (status = 502, description = "The model provider can't be asked.", body = ErrorBody),
+        (status = 200, description = "The models.", body = ProviderModelList),
+        (status = 404, description = "There is no such model provider.", body = ErrorResponse),
+        (status = 502, description = "The model provider can't be asked.", body = ErrorResponse),
     )
 )]
 async fn offered(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-) -> Result<Json<OfferedList>, ApiError> {
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+) -> Result<Json<ProviderModelList>, ApiError> {
     // Which of its models does not matter.
     let provider = app.chat.models.get(Some(&format!("{name}/any")))?.provider;
-    let models = provider.models().await.map_err(|error| {
+    let models = provider.list_models().await.map_err(|error| {
         let code = match error.kind {
             ModelErrorKind::Auth => "provider_auth",
             _ => "provider_failed",
@@ -190,6 +190,6 @@ async fn offered(
         }
     })?;
     let shown = models.into_iter();
-    let shown = shown.map(|it| OfferedView { id: it.id, context_tokens: it.context_tokens });
-    Ok(Json(OfferedList { models: shown.collect() }))
+    let shown = shown.map(|it| ProviderModel { id: it.id, context_tokens: it.context_tokens });
+    Ok(Json(ProviderModelList { models: shown.collect() }))
 }

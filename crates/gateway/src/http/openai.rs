@@ -2,9 +2,9 @@
 //! one. Nothing is kept of it but the records of its calls and what it cost: the caller brings the whole
 //! conversation. docs/openai-door.md says what is the same and what is not.
 
+mod completion;
 mod error;
 mod history;
-mod reply;
 mod request;
 mod stream;
 
@@ -22,22 +22,22 @@ use serde::Serialize;
 use toolway_agent::event::{TurnEvent, TurnStatus};
 use toolway_agent::turn::{StatelessRequest, TurnViewer};
 
-use self::error::DoorError;
-use self::reply::{Answer, Calls, Head};
-use self::request::{Asked, read};
-use super::extract::{expect_json, read_body};
-use crate::access::{Caller, TokenState};
-use crate::state::App;
+use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
+use self::error::OpenAiApiError;
+use self::request::{ParsedCompletionRequest, read};
+use super::extractors::{expect_json, read_body};
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::state::AppState;
 
 /// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
-const FIRST: Duration = Duration::from_secs(15);
+const FIRST_EVENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Most notices that an answer waits through for its first word.
-const MOST_BEFORE: usize = 64;
+const MAX_NOTICES_BEFORE_FIRST: usize = 64;
 /// What may stand before an agent's name.
 const PREFIX: &str = "toolway/";
 
 /// The door.
-pub(super) fn routes() -> Router<Arc<App>> {
+pub(super) fn routes() -> Router<Arc<AppState>> {
     let door = Router::new()
         .route("/models", get(list))
         .route("/models/{*id}", get(show))
@@ -48,19 +48,19 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 /// Whoever may talk to agents.
-struct DoorCaller(Arc<TokenState>);
+struct OpenAiCaller(Arc<TokenState>);
 
-impl FromRequestParts<Arc<App>> for DoorCaller {
-    type Rejection = DoorError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, DoorError> {
-        let Caller(token) = Caller::from_request_parts(parts, app).await?;
+impl FromRequestParts<Arc<AppState>> for OpenAiCaller {
+    type Rejection = OpenAiApiError;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, OpenAiApiError> {
+        let AuthenticatedCaller(token) = AuthenticatedCaller::from_request_parts(parts, app).await?;
         Ok(Self(token))
     }
 }
 
 /// An agent as OpenAI shows a model.
 #[derive(Debug, Serialize)]
-struct Model {
+struct OpenAiModel {
     id: String,
     object: &'static str,
     /// Seconds since the Unix epoch; it is not known when an agent was made.
@@ -68,20 +68,20 @@ struct Model {
     owned_by: &'static str,
 }
 
-impl Model {
+impl OpenAiModel {
     fn of(agent: &str) -> Self {
         Self { id: agent.to_owned(), object: "model", created: 0, owned_by: "toolway" }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct ModelList {
+struct OpenAiModelList {
     object: &'static str,
-    data: Vec<Model>,
+    data: Vec<OpenAiModel>,
 }
 
 /// The agent that a token may talk to, by the name of a model.
-fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, DoorError> {
+fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, OpenAiApiError> {
     let agent = model.strip_prefix(PREFIX).unwrap_or(model);
     match token.principal.agent.as_deref() {
         Some(bound) if bound != agent => Err(super::agent_forbidden(bound, agent).into()),
@@ -89,40 +89,49 @@ fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, DoorError
     }
 }
 
-async fn list(DoorCaller(token): DoorCaller, State(app): State<Arc<App>>) -> Json<ModelList> {
+async fn list(OpenAiCaller(token): OpenAiCaller, State(app): State<Arc<AppState>>) -> Json<OpenAiModelList> {
     let agents = app.chat.agents.list().into_iter();
     let mine = agents.filter(|view| {
         let bound = token.principal.agent.as_deref();
         bound.is_none_or(|bound| bound == view.definition.name)
     });
-    let data = mine.map(|view| Model::of(&view.definition.name)).collect();
-    Json(ModelList { object: "list", data })
+    let data = mine.map(|view| OpenAiModel::of(&view.definition.name)).collect();
+    Json(OpenAiModelList { object: "list", data })
 }
 
 async fn show(
-    DoorCaller(token): DoorCaller,
-    State(app): State<Arc<App>>,
+    OpenAiCaller(token): OpenAiCaller,
+    State(app): State<Arc<AppState>>,
     id: Path<String>,
-) -> Result<Json<Model>, DoorError> {
+) -> Result<Json<OpenAiModel>, OpenAiApiError> {
     let agent = agent_of(&token, &id)?;
-    let view = app.chat.agents.view(agent).map_err(|unknown| DoorError::no_such_model(&unknown))?;
-    Ok(Json(Model::of(&view.definition.name)))
+    let view = app.chat.agents.view(agent).map_err(|unknown| OpenAiApiError::no_such_model(&unknown))?;
+    Ok(Json(OpenAiModel::of(&view.definition.name)))
 }
 
 async fn complete(
-    DoorCaller(token): DoorCaller,
-    State(app): State<Arc<App>>,
+    OpenAiCaller(token): OpenAiCaller,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, DoorError> {
+) -> Result<Response, OpenAiApiError> {
     expect_json(&headers)?;
     let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
     // Pictures make it long.
     let asked = tokio::task::spawn_blocking(move || read(&bytes)).await;
     let asked = asked.map_err(|error| super::error::internal(&error))??;
     let agent = agent_of(&token, &asked.model)?.to_owned();
-    let Asked { model, stream, include_usage, system, messages, client_tools, tool_choice, output, options } =
-        asked;
+    let ParsedCompletionRequest {
+        model,
+        stream,
+        include_usage,
+        system,
+        messages,
+        client_tools,
+        tool_choice,
+        output,
+        options,
+    } = asked;
     let turn = StatelessRequest {
         agent,
         principal: Arc::clone(&token.principal),
@@ -134,14 +143,16 @@ async fn complete(
         options,
     };
     let viewer = app.chat.conversations.complete(turn).await?;
-    let head = Head::new(&viewer.turn, model, app.clock.now_ms());
+    let head = ChatCompletionHead::new(&viewer.turn, model, app.clock.now_ms());
     if !stream {
-        return answer(&token, viewer, &head).await;
+        return collect_completion(&token, viewer, &head).await;
     }
     let TurnViewer { mut events, .. } = viewer;
     let mut begun = Vec::new();
     // Where nothing comes in time the answer begins without.
-    if let Ok(result) = tokio::time::timeout(FIRST, begin(&token, &mut events, &mut begun)).await {
+    if let Ok(result) =
+        tokio::time::timeout(FIRST_EVENT_TIMEOUT, await_first_event(&token, &mut events, &mut begun)).await
+    {
         result?;
     }
     Ok(stream::respond(token, head, include_usage, begun, events))
@@ -149,19 +160,19 @@ async fn complete(
 
 /// Takes a turn's events up to the first that is part of an answer; where the turn has failed by then, that is the
 /// answer.
-async fn begin(
+async fn await_first_event(
     token: &TokenState,
     events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
     begun: &mut Vec<TurnEvent>,
-) -> Result<(), DoorError> {
-    while begun.len() < MOST_BEFORE {
-        let event = next(token, events).await?;
+) -> Result<(), OpenAiApiError> {
+    while begun.len() < MAX_NOTICES_BEFORE_FIRST {
+        let event = next_event(token, events).await?;
         let goes_on = matches!(event, TurnEvent::Notice { .. } | TurnEvent::Retrying { .. });
         if let TurnEvent::Ended(end) = &event {
             match &end.status {
                 TurnStatus::Done => {}
-                TurnStatus::Aborted => return Err(DoorError::aborted()),
-                TurnStatus::Failed(why) => return Err(DoorError::failed(why)),
+                TurnStatus::Aborted => return Err(OpenAiApiError::aborted()),
+                TurnStatus::Failed(why) => return Err(OpenAiApiError::from_turn_failure(why)),
             }
         }
         begun.push(event);
@@ -173,38 +184,42 @@ async fn begin(
 }
 
 /// The next event of a turn, as long as the token counts that asked for it.
-async fn next(
+async fn next_event(
     token: &TokenState,
     events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
-) -> Result<TurnEvent, DoorError> {
+) -> Result<TurnEvent, OpenAiApiError> {
     tokio::select! {
-        event = events.recv() => event.ok_or_else(DoorError::lost),
-        why = token.ended() => Err(DoorError::token_ended(why)),
+        event = events.recv() => event.ok_or_else(OpenAiApiError::turn_lost),
+        why = token.wait_until_ended() => Err(OpenAiApiError::token_ended(why)),
     }
 }
 
 /// The whole answer, at its end. Dropping this, as when the request is closed, ends the turn.
-async fn answer(token: &TokenState, viewer: TurnViewer, head: &Head) -> Result<Response, DoorError> {
+async fn collect_completion(
+    token: &TokenState,
+    viewer: TurnViewer,
+    head: &ChatCompletionHead,
+) -> Result<Response, OpenAiApiError> {
     let TurnViewer { mut events, .. } = viewer;
-    let mut calls = Calls::default();
+    let mut calls = AgentToolCalls::default();
     loop {
-        match next(token, &mut events).await? {
+        match next_event(token, &mut events).await? {
             TurnEvent::Ended(end) => {
                 return match &end.status {
-                    TurnStatus::Done => Ok(Json(Answer::new(head, &end, calls)).into_response()),
-                    TurnStatus::Aborted => Err(DoorError::aborted()),
-                    TurnStatus::Failed(why) => Err(DoorError::failed(why)),
+                    TurnStatus::Done => Ok(Json(ChatCompletion::new(head, &end, calls)).into_response()),
+                    TurnStatus::Aborted => Err(OpenAiApiError::aborted()),
+                    TurnStatus::Failed(why) => Err(OpenAiApiError::from_turn_failure(why)),
                 };
             }
-            event => calls.note(&event),
+            event => calls.record_event(&event),
         }
     }
 }
 
-async fn no_such_path(uri: Uri) -> DoorError {
-    DoorError::unknown_path(&format!("nothing answers at /v1{}", uri.path()))
+async fn no_such_path(uri: Uri) -> OpenAiApiError {
+    OpenAiApiError::unknown_path(&format!("nothing answers at /v1{}", uri.path()))
 }
 
-async fn no_such_method(method: Method, uri: Uri) -> DoorError {
-    DoorError::unknown_method(&format!("/v1{} does not answer {method}", uri.path()))
+async fn no_such_method(method: Method, uri: Uri) -> OpenAiApiError {
+    OpenAiApiError::unknown_method(&format!("/v1{} does not answer {method}", uri.path()))
 }

@@ -17,9 +17,9 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use super::error::{ErrorBody, ErrorWords, internal};
-use super::resources::{Resources, resources};
-use crate::access::Caller;
+use super::error::{ErrorDetail, ErrorResponse, internal};
+use super::resources::{ApiRoutes, resources};
+use crate::access::AuthenticatedCaller;
 
 const BEARER: &str = "token";
 
@@ -41,8 +41,8 @@ fn head() -> OpenApi {
         .components(Some(
             ComponentsBuilder::new()
                 .security_scheme(BEARER, SecurityScheme::Http(bearer))
-                .schema(ErrorBody::name(), ErrorBody::schema())
-                .schema(ErrorWords::name(), ErrorWords::schema())
+                .schema(ErrorResponse::name(), ErrorResponse::schema())
+                .schema(ErrorDetail::name(), ErrorDetail::schema())
                 .build(),
         ))
         .security(Some([SecurityRequirement::new(BEARER, [""; 0])]))
@@ -107,11 +107,11 @@ fn complete(operation: &mut Operation) {
 }
 
 fn refusal(words: &str) -> Described {
-    let content = Content::new(Some(Ref::from_schema_name(ErrorBody::name())));
+    let content = Content::new(Some(Ref::from_schema_name(ErrorResponse::name())));
     ResponseBuilder::new().description(words).content("application/json", content).build()
 }
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(openapi)
 }
 
@@ -122,7 +122,7 @@ pub(super) fn routes() -> Resources {
     tag = "gateway",
     responses((status = 200, description = "An OpenAPI document.", body = Object))
 )]
-async fn openapi(_: Caller) -> Response {
+async fn openapi(_: AuthenticatedCaller) -> Response {
     static TEXT: OnceLock<Result<Bytes, serde_json::Error>> = OnceLock::new();
     match TEXT.get_or_init(|| serde_json::to_vec(&document()).map(Bytes::from)) {
         Ok(text) => {

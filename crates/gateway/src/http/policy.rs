@@ -7,26 +7,26 @@ use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolway_core::policy::definition::RuleDefinition;
-use toolway_core::{Door, Explanation, Lookup};
+use toolway_core::{EntryPoint, PolicyExplanation, ToolLookup};
 use toolway_types::{Principal, PrincipalId, RawJson, Role};
 use utoipa::ToSchema;
 
-use super::described::Rule;
-use super::error::ErrorBody;
-use super::given::{ShortText, optional_whole, read_text};
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf};
-use crate::access::{OWNER_ID, Owner};
+use super::error::ErrorResponse;
+use super::policy_schema::PolicyRuleSchema;
+use super::resources::{ApiRoutes, resources};
+use super::token_input::{ShortTextSchema, optional_whole, read_text};
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::{AuthenticatedOwner, OWNER_ID};
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
-use crate::state::App;
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(show, put, remove, test)
 }
 
 /// A rule, and where it stands.
 #[derive(Debug, Serialize, ToSchema)]
-struct RuleView {
+struct PolicyRuleView {
     /// Its name.
     name: String,
     /// `settings` or `database`.
@@ -40,7 +40,7 @@ struct RuleView {
     rule: RawJson,
 }
 
-impl RuleView {
+impl PolicyRuleView {
     fn of(placed: &PlacedRule) -> Self {
         let (origin, place) = match &placed.origin {
             RuleOrigin::Settings { place } => ("settings", place.clone()),
@@ -68,7 +68,7 @@ struct PolicyView {
     #[schema(value_type = String)]
     changed_tools: RawJson,
     /// The rules, in the order in which they are tried.
-    rules: Vec<RuleView>,
+    rules: Vec<PolicyRuleView>,
 }
 
 /// Show the policy
@@ -78,22 +78,22 @@ struct PolicyView {
     tag = "policy",
     responses((status = 200, description = "The rules that hold.", body = PolicyView))
 )]
-async fn show(_: Owner, State(app): State<Arc<App>>) -> Json<PolicyView> {
+async fn show(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<PolicyView> {
     let defaults = app.rules.defaults().await;
     Json(PolicyView {
         default: RawJson::from_value(&defaults.default).unwrap_or_default(),
         trusted_sources: defaults.trusted_sources.clone(),
         changed_tools: RawJson::from_value(&defaults.changed_tools).unwrap_or_default(),
-        rules: app.rules.list().iter().map(RuleView::of).collect(),
+        rules: app.rules.list().iter().map(PolicyRuleView::of).collect(),
     })
 }
 
 /// A rule to make.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct RuleBody {
+struct PutRuleRequest {
     /// What it says.
-    #[schema(value_type = Rule)]
+    #[schema(value_type = PolicyRuleSchema)]
     rule: RawJson,
     /// How many of the rules made here come before it; at the end where nothing is said.
     #[schema(minimum = 0, maximum = 65535)]
@@ -108,20 +108,20 @@ struct RuleBody {
     put,
     path = "/api/policy/rules/{name}",
     tag = "policy",
-    params(("name" = inline(ShortText), Path, description = "The rule's name.")),
-    request_body = RuleBody,
+    params(("name" = inline(ShortTextSchema), Path, description = "The rule's name.")),
+    request_body = PutRuleRequest,
     responses(
         (status = 200, description = "The rule was changed."),
         (status = 201, description = "The rule was made."),
-        (status = 409, description = "It stands in the settings.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 409, description = "It stands in the settings.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn put(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-    JsonBody(body): JsonBody<RuleBody>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+    JsonBody(body): JsonBody<PutRuleRequest>,
 ) -> Result<StatusCode, ApiError> {
     let name = read_text("name", name)?;
     let definition: RuleDefinition =
@@ -129,7 +129,7 @@ async fn put(
     if definition.name.as_ref().is_some_and(|inner| *inner != name) {
         return Err(ApiError::malformed("rule.name is not the name in the path").with_hint("leave it out"));
     }
-    let is_new = app.rules.put(&name, definition, body.before.map(usize::from)).await.map_err(refused)?;
+    let is_new = app.rules.put(&name, definition, body.before.map(usize::from)).await.map_err(rule_error)?;
     tracing::info!(rule = name, "a policy rule was made or changed");
     Ok(if is_new { StatusCode::CREATED } else { StatusCode::OK })
 }
@@ -154,7 +154,7 @@ fn read(rule: &RawJson) -> Result<RuleDefinition, serde_json::Error> {
 
 const RULES: &str = "docs/policy.md says how rules are written";
 
-fn refused(error: RuleError) -> ApiError {
+fn rule_error(error: RuleError) -> ApiError {
     let words = error.to_string();
     match error {
         RuleError::InSettings { .. } => ApiError::new(StatusCode::CONFLICT, "in_settings", words)
@@ -178,17 +178,17 @@ fn refused(error: RuleError) -> ApiError {
     params(("name" = String, Path, description = "The rule's name.")),
     responses(
         (status = 204, description = "It holds no more."),
-        (status = 404, description = "There is no such rule.", body = ErrorBody),
-        (status = 409, description = "It stands in the settings.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 404, description = "There is no such rule.", body = ErrorResponse),
+        (status = 409, description = "It stands in the settings.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn remove(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    app.rules.remove(&name).await.map_err(refused)?;
+    app.rules.remove(&name).await.map_err(rule_error)?;
     tracing::info!(rule = name, "a policy rule was removed");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -196,21 +196,21 @@ async fn remove(
 /// Whose call of what.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TestBody {
+struct TestPolicyRequest {
     /// The tool's name.
-    #[schema(value_type = ShortText)]
+    #[schema(value_type = ShortTextSchema)]
     tool: String,
     /// The id of a token, or `owner`; the owner where nothing is said.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     principal: Option<String>,
     /// The agent in whose name the call would be made.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     agent: Option<String>,
 }
 
 /// What would become of a call.
 #[derive(Debug, Serialize, ToSchema)]
-struct TestAnswer {
+struct TestPolicyResponse {
     /// The tool's id.
     tool: String,
     /// Whose call.
@@ -220,7 +220,7 @@ struct TestAnswer {
     /// Which rule decides, and why: `effect`, `rule`, `reason`, `definition`, `asks`, `caller_may_answer`,
     /// `read_only`, `permissions`.
     #[schema(value_type = Object)]
-    decision: Explanation,
+    decision: PolicyExplanation,
 }
 
 /// Ask which rule decides
@@ -228,17 +228,17 @@ struct TestAnswer {
     post,
     path = "/api/policy/test",
     tag = "policy",
-    request_body = TestBody,
+    request_body = TestPolicyRequest,
     responses(
-        (status = 200, description = "Which rule decides, and why.", body = TestAnswer),
-        (status = 404, description = "There is no such tool, or token.", body = ErrorBody),
+        (status = 200, description = "Which rule decides, and why.", body = TestPolicyResponse),
+        (status = 404, description = "There is no such tool, or token.", body = ErrorResponse),
     )
 )]
 async fn test(
-    Owner(owner): Owner,
-    State(app): State<Arc<App>>,
-    JsonBody(body): JsonBody<TestBody>,
-) -> Result<Json<TestAnswer>, ApiError> {
+    AuthenticatedOwner(owner): AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    JsonBody(body): JsonBody<TestPolicyRequest>,
+) -> Result<Json<TestPolicyResponse>, ApiError> {
     let principal = match body.principal.as_deref() {
         None => owner.principal.clone(),
         Some(id) => match app.access.tokens.by_id(id) {
@@ -255,28 +255,30 @@ async fn test(
     let agent = body.agent.map(|agent| read_text("agent", agent)).transpose()?;
     let caller = toolway_core::Caller {
         agent: agent.map(Arc::from),
-        ..toolway_core::Caller::new(principal, Door::Rest)
+        ..toolway_core::Caller::new(principal, EntryPoint::Rest)
     };
     let policy = app.engine.policy();
     // Also what the caller may not use is found: that is what is asked about.
     match app.registry.snapshot().lookup(&body.tool, &caller, |_, _| true) {
-        Lookup::Found(id, tool, _) => Ok(Json(TestAnswer {
+        ToolLookup::Found(id, tool, _) => Ok(Json(TestPolicyResponse {
             decision: policy.explain(&caller, &id, tool.spec()),
             tool: id.to_string(),
             principal: caller.principal.id.to_string(),
             role: caller.principal.role.to_string(),
         })),
-        Lookup::Ambiguous(ids) => {
-            let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
-            Err(missing(&body.tool).with_hint(format!("several sources have one: {}", names.join(", "))))
+        ToolLookup::Ambiguous(ids) => {
+            let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
+            Err(no_such_rule(&body.tool).with_hint(format!("several sources have one: {}", names.join(", "))))
         }
-        Lookup::Away(id) => {
-            Err(missing(&body.tool).with_hint(format!("{} has it, but is not connected", id.source)))
+        ToolLookup::Offline(id) => {
+            Err(no_such_rule(&body.tool).with_hint(format!("{} has it, but is not connected", id.source)))
         }
-        Lookup::Unknown => Err(missing(&body.tool).with_hint("`toolway tools list` shows the tools")),
+        ToolLookup::Unknown => {
+            Err(no_such_rule(&body.tool).with_hint("`toolway tools list` shows the tools"))
+        }
     }
 }
 
-fn missing(name: &str) -> ApiError {
+fn no_such_rule(name: &str) -> ApiError {
     ApiError::not_found("tool_not_available", format!("Tool {name} is not available"))
 }

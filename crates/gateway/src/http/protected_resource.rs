@@ -13,37 +13,39 @@ use http::{Extensions, HeaderValue, StatusCode, Uri};
 use serde_json::json;
 
 use super::{ApiError, error};
-use crate::access::address::Authority;
-use crate::access::authenticate::is_for_mcp;
-use crate::access::{Client, Issuer};
-use crate::state::App;
+use crate::access::address::UriAuthority;
+use crate::access::authentication::is_for_mcp;
+use crate::access::{EffectiveClient, TokenIssuer};
+use crate::state::AppState;
 
 /// Where the document stands (RFC 9728, section 3).
-const PLACE: &str = "/.well-known/oauth-protected-resource";
+const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 /// The resource that tokens are for, and below which all doors of MCP are.
 pub(crate) const RESOURCE: &str = "/mcp";
 
 /// Marks the answer to a good token that lacks a scope.
 #[derive(Debug, Clone, Copy)]
-struct ScopeMissing;
+struct InsufficientScopeMarker;
 
 /// The document, and MCP's doors with the header on what they refuse.
-pub(super) fn routes(app: &Arc<App>, doors: Router<Arc<App>>) -> Router<Arc<App>> {
+pub(super) fn routes(app: &Arc<AppState>, doors: Router<Arc<AppState>>) -> Router<Arc<AppState>> {
     let doors = match app.access.issuer {
-        Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), lead)),
+        Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
         None => doors,
     };
-    doors.route(PLACE, get(document)).route(&format!("{PLACE}/{{*path}}"), get(document_of))
+    doors
+        .route(WELL_KNOWN_PATH, get(document))
+        .route(&format!("{WELL_KNOWN_PATH}/{{*path}}"), get(document_of))
 }
 
 async fn document(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<AppState>>,
     uri: Uri,
     extensions: Extensions,
 ) -> Result<Json<serde_json::Value>, ApiError> {
     let Some(issuer) = &app.access.issuer else { return Err(error::no_such_path(uri).await) };
     let mut document = json!({
-        "resource": format!("{}{RESOURCE}", base(&app, &extensions)),
+        "resource": format!("{}{RESOURCE}", base_url(&app, &extensions)),
         "resource_name": "Toolway",
         "authorization_servers": [issuer.url()],
         "bearer_methods_supported": ["header"],
@@ -56,7 +58,7 @@ async fn document(
 
 /// The document of one of the doors: a token is for all of them.
 async fn document_of(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<AppState>>,
     Path(path): Path<String>,
     uri: Uri,
     extensions: Extensions,
@@ -68,15 +70,15 @@ async fn document_of(
 }
 
 /// Tells a client that is refused where it learns whom to sign in with.
-async fn lead(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn add_auth_challenge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let Some(issuer) = &app.access.issuer else { return next.run(request).await };
     let had_token = request.headers().contains_key(AUTHORIZATION);
-    let place = format!("{}{PLACE}{}", base(&app, request.extensions()), RESOURCE);
+    let place = format!("{}{WELL_KNOWN_PATH}{}", base_url(&app, request.extensions()), RESOURCE);
     let mut response = next.run(request).await;
     let error = match response.status() {
         StatusCode::UNAUTHORIZED if had_token => Some("invalid_token"),
         StatusCode::UNAUTHORIZED => None,
-        StatusCode::FORBIDDEN if response.extensions().get::<ScopeMissing>().is_some() => {
+        StatusCode::FORBIDDEN if response.extensions().get::<InsufficientScopeMarker>().is_some() => {
             Some("insufficient_scope")
         }
         _ => return response,
@@ -88,7 +90,7 @@ async fn lead(State(app): State<Arc<App>>, request: Request, next: Next) -> Resp
 }
 
 /// The header (RFC 6750, section 3; RFC 9728, section 5.1). Nothing that goes into its quotes needs escaping.
-fn challenge(issuer: &Issuer, place: &str, error: Option<&str>) -> Option<HeaderValue> {
+fn challenge(issuer: &TokenIssuer, place: &str, error: Option<&str>) -> Option<HeaderValue> {
     let mut text = format!("Bearer resource_metadata=\"{place}\"");
     if let Some(error) = error {
         text.push_str(&format!(", error=\"{error}\""));
@@ -100,21 +102,21 @@ fn challenge(issuer: &Issuer, place: &str, error: Option<&str>) -> Option<Header
 }
 
 /// The gateway's address as clients reach it: the one that is set, or the one that this request came to.
-fn base(app: &App, of: &Extensions) -> String {
+fn base_url(app: &AppState, of: &Extensions) -> String {
     if let Some(url) = &app.settings.public_url {
         return url.trim_end_matches('/').to_owned();
     }
-    let https = of.get::<Client>().is_some_and(|client| client.https);
+    let https = of.get::<EffectiveClient>().is_some_and(|client| client.https);
     let scheme = if https { "https" } else { "http" };
-    match of.get::<Authority>() {
+    match of.get::<UriAuthority>() {
         Some(host) => format!("{scheme}://{host}"),
         None => app.address.own_url(),
     }
 }
 
 /// Refuses a client whose token lacks a scope, in a way that [`lead`] knows.
-pub(super) fn mark(is_scope_missing: bool, response: &mut Response) {
+pub(super) fn mark_insufficient_scope(is_scope_missing: bool, response: &mut Response) {
     if is_scope_missing {
-        response.extensions_mut().insert(ScopeMissing);
+        response.extensions_mut().insert(InsufficientScopeMarker);
     }
 }

@@ -6,12 +6,12 @@ use axum::extract::State;
 use http::StatusCode;
 
 use super::ApiError;
-use super::error::ErrorBody;
-use super::resources::{Resources, resources};
-use crate::access::Owner;
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(reload)
 }
 
@@ -25,10 +25,10 @@ pub(super) fn routes() -> Resources {
     tag = "gateway",
     responses(
         (status = 204, description = "It was read again."),
-        (status = 503, description = "It can't be used; what stood before stands.", body = ErrorBody),
+        (status = 503, description = "It can't be used; what stood before stands.", body = ErrorResponse),
     )
 )]
-async fn reload(_: Owner, State(app): State<Arc<App>>) -> Result<StatusCode, ApiError> {
+async fn reload(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Result<StatusCode, ApiError> {
     match app.reload().await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_reloaded", error.to_string())

@@ -8,21 +8,26 @@ use axum::routing::MethodRouter;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use crate::state::App;
+use crate::state::AppState;
 
 /// Describes a handler.
-type Describe = fn() -> UtoipaMethodRouter<Arc<App>>;
+type DescribeFn = fn() -> UtoipaMethodRouter<Arc<AppState>>;
 
 /// Resources.
 #[derive(Default)]
-pub(super) struct Resources {
-    router: Router<Arc<App>>,
-    descriptions: Vec<Describe>,
+pub(super) struct ApiRoutes {
+    router: Router<Arc<AppState>>,
+    descriptions: Vec<DescribeFn>,
 }
 
-impl Resources {
+impl ApiRoutes {
     /// With one more handler at this path; for [`resources!`].
-    pub(super) fn with(mut self, path: &str, handler: MethodRouter<Arc<App>>, describe: Describe) -> Self {
+    pub(super) fn with(
+        mut self,
+        path: &str,
+        handler: MethodRouter<Arc<AppState>>,
+        describe: DescribeFn,
+    ) -> Self {
         self.router = self.router.route(path, handler);
         self.descriptions.push(describe);
         self
@@ -36,7 +41,7 @@ impl Resources {
     }
 
     /// What answers.
-    pub(super) fn router(self) -> Router<Arc<App>> {
+    pub(super) fn router(self) -> Router<Arc<AppState>> {
         self.router
     }
 
@@ -53,7 +58,7 @@ impl Resources {
 macro_rules! resources {
     ($($handler:ident),+ $(,)?) => {
         pastey::paste! {
-            $crate::http::resources::Resources::default()
+            $crate::http::resources::ApiRoutes::default()
                 $(.with(
                     &<[<__path_ $handler>] as utoipa::Path>::path(),
                     <[<__path_ $handler>] as utoipa::Path>::methods().iter().fold(

@@ -10,16 +10,16 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::{Deserialize, Serialize};
-use toolway_agent::conversations::{AbortStatus, ExportForm, SessionFilter};
+use toolway_agent::conversations::{AbortStatus, ExportFormat, SessionListOptions};
 use utoipa::{IntoParams, ToSchema};
 
 use self::view::{MessageListView, SessionDetailView, SessionListView, SessionView};
-use super::error::ErrorBody;
-use super::given::MAX_TEXT;
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf, QueryOf};
-use crate::access::Caller;
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::token_input::MAX_TEXT;
+use super::{ApiError, JsonBody, PathParams, QueryParams};
+use crate::access::AuthenticatedCaller;
+use crate::state::AppState;
 
 /// Most sessions, or messages, on a page.
 const MAX_PAGE: usize = 1000;
@@ -28,7 +28,7 @@ const PAGE: usize = 50;
 /// Longest text that is looked for, in characters.
 const MAX_SEARCH: usize = 256;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, rename, remove, messages, export, abort)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn routes() -> Resources {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListQuery {
+struct ListSessionsQuery {
     /// With this text in the title or in a message.
     #[param(nullable = false, min_length = 1, max_length = 256)]
     search: Option<String>,
@@ -57,7 +57,7 @@ struct ListQuery {
     limit: Option<usize>,
 }
 
-fn page(limit: Option<usize>) -> Result<usize, ApiError> {
+fn page_size(limit: Option<usize>) -> Result<usize, ApiError> {
     let limit = limit.unwrap_or(PAGE);
     match (1..=MAX_PAGE).contains(&limit) {
         true => Ok(limit),
@@ -72,28 +72,28 @@ fn page(limit: Option<usize>) -> Result<usize, ApiError> {
     get,
     path = "/api/sessions",
     tag = "chat",
-    params(ListQuery),
+    params(ListSessionsQuery),
     responses(
         (status = 200, description = "A page of sessions.", body = SessionListView),
-        (status = 503, description = "They could not be read.", body = ErrorBody),
+        (status = 503, description = "They could not be read.", body = ErrorResponse),
     )
 )]
 async fn list(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    QueryOf(query): QueryOf<ListQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    QueryParams(query): QueryParams<ListSessionsQuery>,
 ) -> Result<Json<SessionListView>, ApiError> {
     let length = query.search.as_ref().map_or(1, |text| text.chars().count());
     if !(1..=MAX_SEARCH).contains(&length) {
         let words = format!("search has {length} characters; it may have 1 to {MAX_SEARCH}");
         return Err(ApiError::malformed(words));
     }
-    let filter = SessionFilter {
+    let filter = SessionListOptions {
         text: query.search,
         agent: query.agent,
         principal: if query.mine { Some(token.principal.id.0.to_string()) } else { query.principal },
         before: query.before,
-        limit: Some(page(query.limit)?),
+        limit: Some(page_size(query.limit)?),
     };
     let list = app.chat.conversations.list(&token.principal, &filter).await?;
     Ok(Json(list.into()))
@@ -109,14 +109,14 @@ async fn list(
     params(("id" = String, Path, description = "The session's id.")),
     responses(
         (status = 200, description = "The session.", body = SessionDetailView),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
-        (status = 503, description = "It could not be read.", body = ErrorBody),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorResponse),
+        (status = 503, description = "It could not be read.", body = ErrorResponse),
     )
 )]
 async fn show(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
 ) -> Result<Json<SessionDetailView>, ApiError> {
     let detail = app.chat.conversations.detail(&token.principal, &id).await?;
     Ok(Json(detail.into()))
@@ -125,7 +125,7 @@ async fn show(
 /// What to change about a session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Changed {
+struct RenameSessionRequest {
     /// Its title; an empty one takes the title away, and a model may give it another.
     #[schema(max_length = 128)]
     title: String,
@@ -139,18 +139,18 @@ struct Changed {
     path = "/api/sessions/{id}",
     tag = "chat",
     params(("id" = String, Path, description = "The session's id.")),
-    request_body = Changed,
+    request_body = RenameSessionRequest,
     responses(
         (status = 200, description = "The session.", body = SessionView),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn rename(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    JsonBody(body): JsonBody<Changed>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    JsonBody(body): JsonBody<RenameSessionRequest>,
 ) -> Result<Json<SessionView>, ApiError> {
     let length = body.title.chars().count();
     if length > MAX_TEXT {
@@ -165,7 +165,7 @@ async fn rename(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct RemoveQuery {
+struct RemoveSessionQuery {
     /// Whether the records of its calls are removed as well. For the owner.
     #[param(nullable = false)]
     calls: Option<bool>,
@@ -178,18 +178,18 @@ struct RemoveQuery {
     delete,
     path = "/api/sessions/{id}",
     tag = "chat",
-    params(("id" = String, Path, description = "The session's id."), RemoveQuery),
+    params(("id" = String, Path, description = "The session's id."), RemoveSessionQuery),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
-        (status = 503, description = "It could not be removed.", body = ErrorBody),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorResponse),
+        (status = 503, description = "It could not be removed.", body = ErrorResponse),
     )
 )]
 async fn remove(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    QueryOf(query): QueryOf<RemoveQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<RemoveSessionQuery>,
 ) -> Result<StatusCode, ApiError> {
     let with_calls = query.calls.unwrap_or_default();
     if with_calls && !token.role().is_owner() {
@@ -205,7 +205,7 @@ async fn remove(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct MessagesQuery {
+struct ListMessagesQuery {
     /// Those before this number; the newest where nothing is said.
     #[param(nullable = false, minimum = 0)]
     before: Option<u64>,
@@ -221,20 +221,20 @@ struct MessagesQuery {
     get,
     path = "/api/sessions/{id}/messages",
     tag = "chat",
-    params(("id" = String, Path, description = "The session's id."), MessagesQuery),
+    params(("id" = String, Path, description = "The session's id."), ListMessagesQuery),
     responses(
         (status = 200, description = "The messages.", body = MessageListView),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
-        (status = 503, description = "They could not be read.", body = ErrorBody),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorResponse),
+        (status = 503, description = "They could not be read.", body = ErrorResponse),
     )
 )]
 async fn messages(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    QueryOf(query): QueryOf<MessagesQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<ListMessagesQuery>,
 ) -> Result<Json<MessageListView>, ApiError> {
-    let limit = page(query.limit)?;
+    let limit = page_size(query.limit)?;
     let list = app.chat.conversations.messages(&token.principal, &id, query.before, limit).await?;
     Ok(Json(list.into()))
 }
@@ -242,7 +242,7 @@ async fn messages(
 /// The form of an export.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum FormWord {
+enum SessionExportFormat {
     /// For people.
     #[default]
     Markdown,
@@ -254,11 +254,11 @@ enum FormWord {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ExportQuery {
+struct ExportSessionQuery {
     /// `markdown`, where nothing is said, or `json`.
     #[param(inline)]
     #[serde(default)]
-    form: FormWord,
+    form: SessionExportFormat,
 }
 
 /// Export a session
@@ -268,25 +268,27 @@ struct ExportQuery {
     get,
     path = "/api/sessions/{id}/export",
     tag = "chat",
-    params(("id" = String, Path, description = "The session's id."), ExportQuery),
+    params(("id" = String, Path, description = "The session's id."), ExportSessionQuery),
     responses(
         (status = 200, description = "The session.", content(
             (String = "text/markdown"),
             (serde_json::Value = "application/json"),
         )),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
-        (status = 503, description = "It could not be read.", body = ErrorBody),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorResponse),
+        (status = 503, description = "It could not be read.", body = ErrorResponse),
     )
 )]
 async fn export(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-    QueryOf(query): QueryOf<ExportQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<ExportSessionQuery>,
 ) -> Result<Response, ApiError> {
     let (form, kind, name) = match query.form {
-        FormWord::Markdown => (ExportForm::Markdown, "text/markdown; charset=utf-8", "session.md"),
-        FormWord::Json => (ExportForm::Json, "application/json", "session.json"),
+        SessionExportFormat::Markdown => {
+            (ExportFormat::Markdown, "text/markdown; charset=utf-8", "session.md")
+        }
+        SessionExportFormat::Json => (ExportFormat::Json, "application/json", "session.json"),
     };
     let text = app.chat.conversations.export(&token.principal, &id, form).await?;
     let disposition = format!("attachment; filename=\"{name}\"");
@@ -295,7 +297,7 @@ async fn export(
 
 /// What became of the wish to end a turn.
 #[derive(Debug, Serialize, ToSchema)]
-struct AbortAnswer {
+struct AbortTurnResponse {
     /// `aborting`, or `idle` where no turn runs.
     status: &'static str,
 }
@@ -309,18 +311,18 @@ struct AbortAnswer {
     tag = "chat",
     params(("id" = String, Path, description = "The session's id.")),
     responses(
-        (status = 200, description = "What became of it. In a session that is not there yet nothing runs.", body = AbortAnswer),
-        (status = 404, description = "It is another's.", body = ErrorBody),
+        (status = 200, description = "What became of it. In a session that is not there yet nothing runs.", body = AbortTurnResponse),
+        (status = 404, description = "It is another's.", body = ErrorResponse),
     )
 )]
 async fn abort(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-) -> Result<Json<AbortAnswer>, ApiError> {
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<AbortTurnResponse>, ApiError> {
     let status = match app.chat.conversations.abort(&token.principal, &id).await? {
         AbortStatus::Aborting => "aborting",
         AbortStatus::Idle => "idle",
     };
-    Ok(Json(AbortAnswer { status }))
+    Ok(Json(AbortTurnResponse { status }))
 }

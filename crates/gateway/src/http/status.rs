@@ -7,18 +7,18 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::resources::{Resources, resources};
-use crate::access::Owner;
-use crate::state::App;
-use crate::warnings::Warning;
+use super::resources::{ApiRoutes, resources};
+use crate::access::AuthenticatedOwner;
+use crate::state::AppState;
+use crate::warnings::GatewayWarning;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(status)
 }
 
 /// How the gateway is.
 #[derive(Debug, Serialize, ToSchema)]
-struct Status {
+struct GatewayStatus {
     /// Its version.
     version: &'static str,
     /// The newest version of the WebSocket protocol it speaks.
@@ -46,16 +46,16 @@ struct Status {
     /// Pairing codes that wait to be used.
     pairing_codes: usize,
     /// The model providers, in the order of `models.toml`; the first is what agents use that name none.
-    models: Vec<ModelStatus>,
+    models: Vec<ModelProviderStatus>,
     /// The names of the agents.
     agents: Vec<String>,
     /// What the owner should know.
-    warnings: Vec<Warning>,
+    warnings: Vec<GatewayWarning>,
 }
 
 /// A model provider.
 #[derive(Debug, Serialize, ToSchema)]
-struct ModelStatus {
+struct ModelProviderStatus {
     /// The owner's name for it.
     name: String,
     /// The API that it speaks.
@@ -75,17 +75,17 @@ struct ModelStatus {
     get,
     path = "/api/status",
     tag = "gateway",
-    responses((status = 200, description = "How it is.", body = Status))
+    responses((status = 200, description = "How it is.", body = GatewayStatus))
 )]
-async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
-    let readings = app.readings();
-    let models = app.chat.models.list().await.into_iter().map(|model| ModelStatus {
+async fn status(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<GatewayStatus> {
+    let readings = app.metrics_snapshot();
+    let models = app.chat.models.list().await.into_iter().map(|model| ModelProviderStatus {
         name: model.name,
         kind: model.kind.to_string(),
         model: model.model,
         key_present: model.key.map(|key| key.present),
     });
-    Json(Status {
+    Json(GatewayStatus {
         version: env!("CARGO_PKG_VERSION"),
         protocol: toolway_wire::VERSION,
         url: app.address.own_url(),
@@ -97,7 +97,7 @@ async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
         calls_in_flight: readings.calls_in_flight,
         calls_abandoned: readings.calls_abandoned,
         questions_open: app.engine.questions().len(),
-        pairing_codes: app.access.pairing.waiting(),
+        pairing_codes: app.access.pairing.pending_count(),
         models: models.collect(),
         agents: app.chat.agents.list().into_iter().map(|view| view.definition.name.clone()).collect(),
         warnings: app.warnings(),

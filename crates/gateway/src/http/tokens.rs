@@ -11,17 +11,19 @@ use toolway_store::TokenRecord;
 use toolway_types::Role;
 use utoipa::{IntoParams, ToSchema};
 
-use super::error::ErrorBody;
-use super::given::{GivenRole, ShortText, described_by_role, optional_whole, read_agent, read_text};
-use super::resources::{Resources, resources};
-use super::{ApiError, JsonBody, PathOf, QueryOf};
-use crate::access::{DeviceBinding, NewToken, Owner};
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::token_input::{
+    AssignableRole, ShortTextSchema, described_by_role, optional_whole, read_agent, read_text,
+};
+use super::{ApiError, JsonBody, PathParams, QueryParams};
+use crate::access::{AuthenticatedOwner, DeviceBinding, NewToken};
+use crate::state::AppState;
 
 /// Longest life that can be asked for: ten years. Without one a token lives until it is revoked.
 const MAX_LIFE_S: i64 = 315_360_000;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, create, revoke, rotate_owner)
 }
 
@@ -40,7 +42,7 @@ enum TokenStatus {
 /// A role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum AnyRole {
+enum TokenRole {
     /// Everything.
     Owner,
     /// Chats, lists and calls tools.
@@ -51,7 +53,7 @@ enum AnyRole {
     Companion,
 }
 
-impl From<Role> for AnyRole {
+impl From<Role> for TokenRole {
     fn from(role: Role) -> Self {
         match role {
             Role::Owner => Self::Owner,
@@ -64,11 +66,11 @@ impl From<Role> for AnyRole {
 
 /// A token, without its text.
 #[derive(Debug, Serialize, ToSchema)]
-struct TokenView {
+struct TokenSummary {
     /// Its id.
     id: String,
     /// Its role.
-    role: AnyRole,
+    role: TokenRole,
     /// A name for people.
     label: String,
     /// Whether it counts.
@@ -105,7 +107,7 @@ struct TokenView {
     last_used_ms: Option<i64>,
 }
 
-impl TokenView {
+impl TokenSummary {
     fn of(record: TokenRecord, now_ms: i64) -> Self {
         let status = if record.revoked_ms.is_some() {
             TokenStatus::Revoked
@@ -135,14 +137,14 @@ impl TokenView {
 #[derive(Debug, Serialize, ToSchema)]
 struct TokenList {
     /// The oldest first.
-    tokens: Vec<TokenView>,
+    tokens: Vec<TokenSummary>,
 }
 
 /// Which tokens to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListQuery {
+struct ListTokensQuery {
     /// Whether to list those that no longer count as well.
     #[serde(default)]
     all: bool,
@@ -153,19 +155,19 @@ struct ListQuery {
     get,
     path = "/api/tokens",
     tag = "tokens",
-    params(ListQuery),
+    params(ListTokensQuery),
     responses(
         (status = 200, description = "The tokens.", body = TokenList),
-        (status = 503, description = "They could not be read.", body = ErrorBody),
+        (status = 503, description = "They could not be read.", body = ErrorResponse),
     )
 )]
 async fn list(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    QueryOf(query): QueryOf<ListQuery>,
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    QueryParams(query): QueryParams<ListTokensQuery>,
 ) -> Result<Json<TokenList>, ApiError> {
     let now_ms = app.clock.now_ms();
-    let views = app.access.tokens.list().await?.into_iter().map(|record| TokenView::of(record, now_ms));
+    let views = app.access.tokens.list().await?.into_iter().map(|record| TokenSummary::of(record, now_ms));
     let tokens = views.filter(|view| query.all || view.status == TokenStatus::Active).collect();
     Ok(Json(TokenList { tokens }))
 }
@@ -173,14 +175,14 @@ async fn list(
 /// Which token to make.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct NewTokenBody {
+struct CreateTokenRequest {
     /// Its role.
-    role: GivenRole,
+    role: AssignableRole,
     /// A name for people.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     label: Option<String>,
     /// The only agent it may use.
-    #[schema(value_type = Option<ShortText>)]
+    #[schema(value_type = Option<ShortTextSchema>)]
     agent: Option<String>,
     /// Seconds until it ends by itself; without it, it lives until it is revoked.
     #[schema(minimum = 1, maximum = 315_360_000)]
@@ -188,16 +190,16 @@ struct NewTokenBody {
     expires_in_s: Option<i64>,
 }
 
-described_by_role!(NewTokenByRole, NewTokenBody);
+described_by_role!(NewTokenByRole, CreateTokenRequest);
 
 /// A new token.
 #[derive(Debug, Serialize, ToSchema)]
-struct MadeToken {
+struct CreateTokenResponse {
     /// Its text. Shown this once.
     token: String,
     /// The rest of it.
     #[serde(flatten)]
-    view: TokenView,
+    view: TokenSummary,
 }
 
 /// Make a token
@@ -207,17 +209,17 @@ struct MadeToken {
     tag = "tokens",
     request_body = NewTokenByRole,
     responses(
-        (status = 201, description = "The token, its text shown this once.", body = MadeToken),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 201, description = "The token, its text shown this once.", body = CreateTokenResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn create(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    JsonBody(body): JsonBody<NewTokenBody>,
-) -> Result<(StatusCode, Json<MadeToken>), ApiError> {
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    JsonBody(body): JsonBody<CreateTokenRequest>,
+) -> Result<(StatusCode, Json<CreateTokenResponse>), ApiError> {
     let now_ms = app.clock.now_ms();
-    let expires_ms = body.expires_in_s.map(|seconds| expiry(now_ms, seconds)).transpose()?;
+    let expires_ms = body.expires_in_s.map(|seconds| expires_at(now_ms, seconds)).transpose()?;
     let label = body.label.map(|label| read_text("label", label)).transpose()?;
     let role = Role::from(body.role);
     let new = NewToken {
@@ -229,7 +231,7 @@ async fn create(
     };
     let (token, state) = app.access.tokens.create(new).await?;
     tracing::info!(token = state.id(), %role, label = state.label, "token made");
-    let view = TokenView {
+    let view = TokenSummary {
         id: state.id().to_owned(),
         role: role.into(),
         label: state.label.clone(),
@@ -243,10 +245,10 @@ async fn create(
         revoked_ms: None,
         last_used_ms: None,
     };
-    Ok((StatusCode::CREATED, Json(MadeToken { token: token.expose_secret().to_owned(), view })))
+    Ok((StatusCode::CREATED, Json(CreateTokenResponse { token: token.expose_secret().to_owned(), view })))
 }
 
-fn expiry(now_ms: i64, seconds: i64) -> Result<i64, ApiError> {
+fn expires_at(now_ms: i64, seconds: i64) -> Result<i64, ApiError> {
     if !(1..=MAX_LIFE_S).contains(&seconds) {
         return Err(ApiError::malformed(format!(
             "expires_in_s is {seconds}; it may be 1 to {MAX_LIFE_S} (ten years)"
@@ -265,25 +267,25 @@ fn expiry(now_ms: i64, seconds: i64) -> Result<i64, ApiError> {
     tag = "tokens",
     params(("id" = String, Path, description = "The token's id.")),
     responses(
-        (status = 200, description = "The token as it is now.", body = TokenView),
-        (status = 404, description = "There is no such token.", body = ErrorBody),
-        (status = 409, description = "It is one that the gateway makes for itself.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 200, description = "The token as it is now.", body = TokenSummary),
+        (status = 404, description = "There is no such token.", body = ErrorResponse),
+        (status = 409, description = "It is one that the gateway makes for itself.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn revoke(
-    _: Owner,
-    State(app): State<Arc<App>>,
-    PathOf(id): PathOf<String>,
-) -> Result<Json<TokenView>, ApiError> {
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(id): PathParams<String>,
+) -> Result<Json<TokenSummary>, ApiError> {
     let record = app.access.tokens.revoke(&id).await?;
     tracing::info!(token = record.id, "token revoked");
-    Ok(Json(TokenView::of(record, app.clock.now_ms())))
+    Ok(Json(TokenSummary::of(record, app.clock.now_ms())))
 }
 
 /// The owner's new token.
 #[derive(Debug, Serialize, ToSchema)]
-struct RotatedOwner {
+struct RotateOwnerTokenResponse {
     /// Its text. It is in the file `owner.token` of the data folder as well.
     token: String,
     /// In words.
@@ -298,14 +300,17 @@ struct RotatedOwner {
     path = "/api/tokens/owner/rotate",
     tag = "tokens",
     responses(
-        (status = 200, description = "The new token.", body = RotatedOwner),
-        (status = 503, description = "It could not be kept; the old one stands.", body = ErrorBody),
+        (status = 200, description = "The new token.", body = RotateOwnerTokenResponse),
+        (status = 503, description = "It could not be kept; the old one stands.", body = ErrorResponse),
     )
 )]
-async fn rotate_owner(_: Owner, State(app): State<Arc<App>>) -> Result<Json<RotatedOwner>, ApiError> {
+async fn rotate_owner(
+    _: AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+) -> Result<Json<RotateOwnerTokenResponse>, ApiError> {
     let token = app.access.tokens.rotate_owner().await?;
     tracing::info!("the owner's token was replaced");
-    Ok(Json(RotatedOwner {
+    Ok(Json(RotateOwnerTokenResponse {
         token: token.expose_secret().to_owned(),
         message: "The old token no longer works. The new one is in the file owner.token of the data folder."
             .to_owned(),

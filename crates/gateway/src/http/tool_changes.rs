@@ -6,24 +6,24 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use toolway_core::{Door, Lookup};
+use toolway_core::{EntryPoint, ToolLookup};
 use toolway_types::ToolId;
 use utoipa::ToSchema;
 
-use super::error::ErrorBody;
-use super::resources::{Resources, resources};
-use super::{ApiError, OptionalJsonBody, PathOf};
-use crate::access::{Owner, TokenState};
-use crate::changes::Accepted;
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::{ApiError, OptionalJsonBody, PathParams};
+use crate::access::{AuthenticatedOwner, TokenState};
+use crate::state::AppState;
+use crate::tool_changes::AcceptedVersion;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(show, accept)
 }
 
 /// How a tool differs from what it was when it was last accepted.
 #[derive(Debug, Serialize, ToSchema)]
-struct ChangeView {
+struct ToolChange {
     /// The tool's id.
     tool: String,
     /// Whether it differs.
@@ -47,19 +47,20 @@ struct ChangeView {
 }
 
 /// The id that a name leads the owner to, tools of sources that are away among them.
-fn find(app: &App, owner: &TokenState, name: &str) -> Result<ToolId, ApiError> {
-    let caller = toolway_core::Caller::new(owner.principal.clone(), Door::Rest);
+fn find(app: &AppState, owner: &TokenState, name: &str) -> Result<ToolId, ApiError> {
+    let caller = toolway_core::Caller::new(owner.principal.clone(), EntryPoint::Rest);
     match app.registry.snapshot().lookup(name, &caller, |_, _| true) {
-        Lookup::Found(id, ..) | Lookup::Away(id) => Ok(id),
-        Lookup::Ambiguous(ids) => {
-            let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
-            Err(missing(name).with_hint(format!("several sources have one; say which: {}", names.join(", "))))
+        ToolLookup::Found(id, ..) | ToolLookup::Offline(id) => Ok(id),
+        ToolLookup::Ambiguous(ids) => {
+            let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
+            Err(no_such_tool(name)
+                .with_hint(format!("several sources have one; say which: {}", names.join(", "))))
         }
-        Lookup::Unknown => Err(missing(name).with_hint("`toolway tools list` shows the tools")),
+        ToolLookup::Unknown => Err(no_such_tool(name).with_hint("`toolway tools list` shows the tools")),
     }
 }
 
-fn missing(name: &str) -> ApiError {
+fn no_such_tool(name: &str) -> ApiError {
     ApiError::not_found("tool_not_available", format!("Tool {name} is not available"))
 }
 
@@ -70,19 +71,19 @@ fn missing(name: &str) -> ApiError {
     tag = "tools",
     params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
     responses(
-        (status = 200, description = "How it differs from what was accepted.", body = ChangeView),
-        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorBody),
-        (status = 503, description = "It could not be read.", body = ErrorBody),
+        (status = 200, description = "How it differs from what was accepted.", body = ToolChange),
+        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorResponse),
+        (status = 503, description = "It could not be read.", body = ErrorResponse),
     )
 )]
 async fn show(
-    Owner(owner): Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-) -> Result<Json<ChangeView>, ApiError> {
+    AuthenticatedOwner(owner): AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+) -> Result<Json<ToolChange>, ApiError> {
     let tool = find(&app, &owner, &name)?;
-    let Some(difference) = app.changes.difference(&tool).await? else { return Err(not_compared(&tool)) };
-    Ok(Json(ChangeView {
+    let Some(difference) = app.tool_changes.difference(&tool).await? else { return Err(not_compared(&tool)) };
+    Ok(Json(ToolChange {
         tool: tool.to_string(),
         changed: difference.changed,
         changed_ms: difference.changed_ms,
@@ -114,7 +115,7 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 /// What to accept.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct AcceptBody {
+struct AcceptToolChangeRequest {
     /// The fingerprint that was looked at; what the tool is now, where nothing is said.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     fingerprint: Option<String>,
@@ -126,32 +127,32 @@ struct AcceptBody {
     path = "/api/tools/{name}/accept",
     tag = "tools",
     params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
-    request_body = Option<AcceptBody>,
+    request_body = Option<AcceptToolChangeRequest>,
     responses(
         (status = 204, description = "It is accepted."),
-        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorBody),
-        (status = 409, description = "It has changed again.", body = ErrorBody),
-        (status = 503, description = "It could not be kept.", body = ErrorBody),
+        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorResponse),
+        (status = 409, description = "It has changed again.", body = ErrorResponse),
+        (status = 503, description = "It could not be kept.", body = ErrorResponse),
     )
 )]
 async fn accept(
-    Owner(owner): Owner,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-    OptionalJsonBody(body): OptionalJsonBody<AcceptBody>,
+    AuthenticatedOwner(owner): AuthenticatedOwner,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+    OptionalJsonBody(body): OptionalJsonBody<AcceptToolChangeRequest>,
 ) -> Result<StatusCode, ApiError> {
     let tool = find(&app, &owner, &name)?;
     let wanted = match body.unwrap_or_default().fingerprint {
-        None => Accepted::Now,
-        Some(text) => Accepted::This(unhex(&text).ok_or_else(|| {
+        None => AcceptedVersion::Current,
+        Some(text) => AcceptedVersion::Fingerprint(unhex(&text).ok_or_else(|| {
             ApiError::malformed("fingerprint is not a SHA-256 in hex")
                 .with_hint(format!("GET /api/tools/{name}/changes gives it"))
         })?),
     };
-    if app.changes.difference(&tool).await?.is_none() {
+    if app.tool_changes.difference(&tool).await?.is_none() {
         return Err(not_compared(&tool));
     }
-    if app.changes.accept(&tool, wanted).await? {
+    if app.tool_changes.accept(&tool, wanted).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(ApiError::new(StatusCode::CONFLICT, "tool_changed_again", format!("{tool} has changed again"))

@@ -8,22 +8,22 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize, Serializer};
-use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool, ToolSpec};
-use toolway_types::{CallId, Code, Envelope, Outcome, RawJson, ToolId};
+use toolway_core::{CallRequest, Engine, EntryPoint, FinishedCall, RawArguments, Tool, ToolLookup, ToolSpec};
+use toolway_types::{CallId, Code, Outcome, RawJson, ResultEnvelope, ToolId};
 use utoipa::{IntoParams, ToSchema};
 
-use super::conversion::Conversion;
-use super::error::{ErrorBody, ErrorWords};
+use super::conversion::ToolConversion;
+use super::error::{ErrorDetail, ErrorResponse};
 use super::event_stream::StreamEvent;
-use super::extract::{expect_json, parse_optional_json, read_body};
-use super::given::optional_whole;
-use super::resources::{Resources, resources};
-use super::{ApiError, PathOf, QueryOf, call_stream, conversion};
-use crate::access::{Caller, TokenState};
-use crate::sources::source::Presence;
-use crate::state::App;
+use super::extractors::{expect_json, parse_optional_json, read_body};
+use super::resources::{ApiRoutes, resources};
+use super::token_input::optional_whole;
+use super::{ApiError, PathParams, QueryParams, call_stream, conversion};
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::sources::device_source::DevicePresence;
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, call)
 }
 
@@ -73,7 +73,7 @@ struct ToolView {
 
 /// The tools that the caller may call.
 #[derive(Debug, Serialize, ToSchema)]
-struct ToolList {
+struct CallableToolList {
     /// The version of the form of specs.
     spec_version: u32,
     /// By source and name.
@@ -81,14 +81,14 @@ struct ToolList {
 }
 
 impl ToolView {
-    fn of(app: &App, id: &ToolId, tool: &Arc<dyn Tool>, caller: &toolway_core::Caller) -> Self {
+    fn of(app: &AppState, id: &ToolId, tool: &Arc<dyn Tool>, caller: &toolway_core::Caller) -> Self {
         let spec = tool.spec();
         let document = spec.document();
         let source = app.sources.get(id.source.as_str());
-        let away = source.is_some_and(|source| source.presence() == Presence::Reconnecting);
+        let away = source.is_some_and(|source| source.presence() == DevicePresence::Reconnecting);
         let object = |raw: &Option<RawJson>| raw.clone().filter(|raw| raw.get().starts_with('{'));
         Self {
-            name: id.exposed().to_string(),
+            name: id.full_name().to_string(),
             id: id.to_string(),
             source: id.source.to_string(),
             status: if away { "reconnecting" } else { "ready" },
@@ -101,14 +101,14 @@ impl ToolView {
             timeout_ms: millis(app.engine.tool_timeout(id, spec)),
             sequential: spec.is_sequential(),
             // Where the owner's files are is nobody else's business.
-            defined_in: app.toolbox.place_of(id).filter(|_| caller.principal.role.is_owner()),
+            defined_in: app.gateway_tools.definition_place(id).filter(|_| caller.principal.role.is_owner()),
             flags: flags(app, id, spec),
         }
     }
 }
 
-fn flags(app: &App, id: &ToolId, spec: &ToolSpec) -> Vec<&'static str> {
-    let changed = app.engine.changed().contains(id).then_some("changed");
+fn flags(app: &AppState, id: &ToolId, spec: &ToolSpec) -> Vec<&'static str> {
+    let changed = app.engine.changed_tools().contains(id).then_some("changed");
     changed.into_iter().chain(spec.flags().iter().map(|flag| flag.as_str())).collect()
 }
 
@@ -117,7 +117,7 @@ fn millis(duration: Duration) -> u64 {
 }
 
 fn caller(token: &TokenState) -> toolway_core::Caller {
-    toolway_core::Caller::new(token.principal.clone(), Door::Rest)
+    toolway_core::Caller::new(token.principal.clone(), EntryPoint::Rest)
 }
 
 /// List tools
@@ -125,22 +125,25 @@ fn caller(token: &TokenState) -> toolway_core::Caller {
     get,
     path = "/api/tools",
     tag = "tools",
-    responses((status = 200, description = "The tools that the caller may call.", body = ToolList))
+    responses((status = 200, description = "The tools that the caller may call.", body = CallableToolList))
 )]
-async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolList> {
+async fn list(
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+) -> Json<CallableToolList> {
     let caller = caller(&token);
     let snapshot = app.registry.snapshot();
     let policy = app.engine.policy();
     let mine = snapshot.tools().filter(|(id, tool)| policy.may_use(&caller, id, Some(tool.spec())));
     let tools = mine.map(|(id, tool)| ToolView::of(&app, &id, tool, &caller)).collect();
-    Json(ToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
+    Json(CallableToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
 }
 
 /// How to show a tool.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ShowQuery {
+struct ShowToolQuery {
     /// As it is described to models: of a kind (`openai`, `openai-strict`, `openai-responses`, `anthropic`, `gemini`,
     /// `compatible`) or of a provider that is set up. Without it, as its source described it.
     #[serde(rename = "for")]
@@ -151,11 +154,11 @@ struct ShowQuery {
 /// A tool as its source described it, or as models are told of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
-enum ToolShown {
+enum ToolViewOrConversion {
     /// As its source described it.
     Tool(Box<ToolView>),
     /// As models are told of it.
-    Conversion(Conversion),
+    Conversion(ToolConversion),
 }
 
 /// Show a tool
@@ -165,34 +168,40 @@ enum ToolShown {
     get,
     path = "/api/tools/{name}",
     tag = "tools",
-    params(("name" = String, Path, description = "Its name, or a bare name that only one source has."), ShowQuery),
+    params(("name" = String, Path, description = "Its name, or a bare name that only one source has."), ShowToolQuery),
     responses(
-        (status = 200, description = "The tool.", body = ToolShown),
+        (status = 200, description = "The tool.", body = ToolViewOrConversion),
         (status = 404, description = "There is no such tool, or not for this caller; or no such models.",
-         body = ErrorBody),
+         body = ErrorResponse),
     )
 )]
 async fn show(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
-    QueryOf(query): QueryOf<ShowQuery>,
-) -> Result<Json<ToolShown>, ApiError> {
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
+    QueryParams(query): QueryParams<ShowToolQuery>,
+) -> Result<Json<ToolViewOrConversion>, ApiError> {
     let caller = caller(&token);
     let policy = app.engine.policy();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&caller, id, spec);
     let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
     match app.registry.snapshot().lookup(&name, &caller, may_use) {
-        Lookup::Found(id, tool, _) => Ok(Json(match query.target {
-            None => ToolShown::Tool(Box::new(ToolView::of(&app, &id, &tool, &caller))),
-            Some(target) => ToolShown::Conversion(conversion::convert(&app, &id, tool.spec(), &target)?),
+        ToolLookup::Found(id, tool, _) => Ok(Json(match query.target {
+            None => ToolViewOrConversion::Tool(Box::new(ToolView::of(&app, &id, &tool, &caller))),
+            Some(target) => {
+                ToolViewOrConversion::Conversion(conversion::convert(&app, &id, tool.spec(), &target)?)
+            }
         })),
-        Lookup::Unknown => Err(missing().with_hint("`toolway tools list` shows the tools that you may call")),
-        Lookup::Ambiguous(ids) => {
-            let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
+        ToolLookup::Unknown => {
+            Err(missing().with_hint("`toolway tools list` shows the tools that you may call"))
+        }
+        ToolLookup::Ambiguous(ids) => {
+            let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
             Err(missing().with_hint(format!("several sources have one; say which: {}", names.join(", "))))
         }
-        Lookup::Away(id) => Err(missing().with_hint(format!("{} has it, but is not connected", id.source))),
+        ToolLookup::Offline(id) => {
+            Err(missing().with_hint(format!("{} has it, but is not connected", id.source)))
+        }
     }
 }
 
@@ -202,7 +211,7 @@ const MAX_KEY: usize = 256;
 /// What to call a tool with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct CallBody {
+struct CallToolRequest {
     /// The arguments, an object. Anything else is answered with the outcome `invalid_arguments`.
     #[schema(value_type = serde_json::Value, required = false)]
     args: Option<RawJson>,
@@ -221,7 +230,7 @@ struct CallBody {
 
 /// A call's outcome.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct CallAnswer {
+pub(super) struct CallToolResponse {
     /// The call's id.
     #[schema(value_type = String)]
     call_id: CallId,
@@ -231,29 +240,29 @@ pub(super) struct CallAnswer {
     /// `authorize_intent`, `dispatched` and `retryable`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    envelope: EndedIn,
+    envelope: OutcomeEnvelope,
     /// The refusal again in the form that every refusal over HTTP has, where the status is not 200.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    error: Option<ErrorWords>,
+    error: Option<ErrorDetail>,
 }
 
 /// An outcome, written as the envelope.
 #[derive(Debug)]
-struct EndedIn(Arc<Outcome>);
+struct OutcomeEnvelope(Arc<Outcome>);
 
-impl Serialize for EndedIn {
+impl Serialize for OutcomeEnvelope {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Envelope(&self.0).serialize(serializer)
+        ResultEnvelope(&self.0).serialize(serializer)
     }
 }
 
-impl CallAnswer {
-    pub(super) fn of(finished: &Finished) -> Self {
+impl CallToolResponse {
+    pub(super) fn of(finished: &FinishedCall) -> Self {
         Self {
             call_id: finished.id,
             duration_ms: finished.durations.total.as_secs_f64() * 1000.0,
-            envelope: EndedIn(finished.outcome.clone()),
+            envelope: OutcomeEnvelope(finished.outcome.clone()),
             error: None,
         }
     }
@@ -269,21 +278,21 @@ impl CallAnswer {
     path = "/api/tools/{name}/call",
     tag = "tools",
     params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
-    request_body = Option<CallBody>,
+    request_body = Option<CallToolRequest>,
     responses(
         (status = 200, description = "The outcome.", content(
-            (CallAnswer = "application/json"),
+            (CallToolResponse = "application/json"),
             (StreamEvent = "text/event-stream"),
         )),
-        (status = 409, description = "The idempotency key was used for another call.", body = CallAnswer),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
-        (status = 429, description = "Too many event streams are open.", body = ErrorBody),
+        (status = 409, description = "The idempotency key was used for another call.", body = CallToolResponse),
+        (status = 415, description = "The body is not JSON.", body = ErrorResponse),
+        (status = 429, description = "Too many event streams are open.", body = ErrorResponse),
     )
 )]
 async fn call(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    PathOf(name): PathOf<String>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    PathParams(name): PathParams<String>,
     headers: HeaderMap,
     body: axum::body::Body,
 ) -> Result<Response, ApiError> {
@@ -291,43 +300,53 @@ async fn call(
     if !body.is_empty() {
         expect_json(&headers)?;
     }
-    let body: CallBody = parse_optional_json(&body)?.unwrap_or_default();
+    let body: CallToolRequest = parse_optional_json(&body)?.unwrap_or_default();
     if body.timeout_ms == Some(0) {
         return Err(ApiError::malformed("timeout_ms is 0; it must be 1 or more"));
     }
     if body.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY).contains(&key.len())) {
         return Err(ApiError::malformed(format!("idempotency_key must have 1 to {MAX_KEY} bytes")));
     }
-    let call = Call {
+    let call = CallRequest {
         timeout: body.timeout_ms.map(Duration::from_millis),
         idempotency_key: body.idempotency_key.map(Arc::from),
-        ..Call::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
+        ..CallRequest::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
     };
     if wants_events(&headers) {
-        return Ok(call_stream::respond(app.engine.clone(), call, token, body.ask, app.event_stream()?));
+        return Ok(call_stream::respond(
+            app.engine.clone(),
+            call,
+            token,
+            body.ask,
+            app.reserve_event_stream()?,
+        ));
     }
-    Ok(answer(&app.engine, call, &token).await)
+    Ok(run_and_respond(&app.engine, call, &token).await)
 }
 
 /// Calls, and gives the call up when its token ends: what waits for a person or a device by then is nobody's.
-pub(super) async fn run(engine: &Arc<Engine>, mut call: Call, token: &TokenState) -> Finished {
+pub(super) async fn run_call(
+    engine: &Arc<Engine>,
+    mut call: CallRequest,
+    token: &TokenState,
+) -> FinishedCall {
     let cancel = call.cancel.get_or_insert_default().clone();
     let mut running = std::pin::pin!(engine.call(call));
     tokio::select! {
         finished = &mut running => finished,
-        _ = token.ended() => {
+        _ = token.wait_until_ended() => {
             cancel.cancel();
             running.await
         }
     }
 }
 
-async fn answer(engine: &Arc<Engine>, call: Call, token: &TokenState) -> Response {
-    let finished = run(engine, call, token).await;
-    let mut answer = CallAnswer::of(&finished);
+async fn run_and_respond(engine: &Arc<Engine>, call: CallRequest, token: &TokenState) -> Response {
+    let finished = run_call(engine, call, token).await;
+    let mut answer = CallToolResponse::of(&finished);
     let conflict = finished.outcome.error().filter(|error| error.code == Code::IdempotencyConflict);
     let Some(error) = conflict else { return Json(answer).into_response() };
-    answer.error = Some(ErrorWords {
+    answer.error = Some(ErrorDetail {
         code: error.code.to_string(),
         message: error.message.clone(),
         hint: error.hint.clone(),

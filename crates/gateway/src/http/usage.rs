@@ -5,26 +5,26 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use toolway_agent::conversations::{UsageBy, UsageQuery, UsageRow};
+use toolway_agent::conversations::{UsageGrouping, UsageQuery, UsageReportRow};
 use utoipa::{IntoParams, ToSchema};
 
-use super::error::ErrorBody;
-use super::resources::{Resources, resources};
-use super::shown::shown_as;
-use super::{ApiError, QueryOf};
-use crate::access::Caller;
-use crate::state::App;
+use super::error::ErrorResponse;
+use super::resources::{ApiRoutes, resources};
+use super::schema_wrapper::shown_as;
+use super::{ApiError, QueryParams};
+use crate::access::AuthenticatedCaller;
+use crate::state::AppState;
 
 /// The largest distance of a clock from UTC, in seconds.
 const MAX_ZONE_S: i32 = 18 * 3600;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(usage)
 }
 
 shown_as! {
     /// A line of the report. By tool it has `calls`, `errors` and `duration_ms`, otherwise requests, tokens and cost.
-    RowShown(UsageRow) {
+    RowShown(UsageReportRow) {
         /// What it is of; null for what belongs to none.
         key: Option<String>,
         /// How many requests to models.
@@ -65,7 +65,7 @@ shown_as! {
 /// By what usage is added up.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum ByWord {
+enum UsageGroupBy {
     /// The day.
     #[default]
     Day,
@@ -81,15 +81,15 @@ enum ByWord {
     Principal,
 }
 
-impl From<ByWord> for UsageBy {
-    fn from(word: ByWord) -> Self {
+impl From<UsageGroupBy> for UsageGrouping {
+    fn from(word: UsageGroupBy) -> Self {
         match word {
-            ByWord::Day => Self::Day,
-            ByWord::Model => Self::Model,
-            ByWord::Agent => Self::Agent,
-            ByWord::Tool => Self::Tool,
-            ByWord::Session => Self::Session,
-            ByWord::Principal => Self::Principal,
+            UsageGroupBy::Day => Self::Day,
+            UsageGroupBy::Model => Self::Model,
+            UsageGroupBy::Agent => Self::Agent,
+            UsageGroupBy::Tool => Self::Tool,
+            UsageGroupBy::Session => Self::Session,
+            UsageGroupBy::Principal => Self::Principal,
         }
     }
 }
@@ -98,11 +98,11 @@ impl From<ByWord> for UsageBy {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Query {
+struct UsageReportQuery {
     /// `day` where nothing is said, `model`, `agent`, `tool`, `session` or `principal`.
     #[param(inline)]
     #[serde(default)]
-    by: ByWord,
+    by: UsageGroupBy,
     /// Of this principal: a token's id. For the owner.
     #[param(nullable = false)]
     principal: Option<String>,
@@ -133,23 +133,23 @@ struct UsageReport {
     get,
     path = "/api/usage",
     tag = "usage",
-    params(Query),
+    params(UsageReportQuery),
     responses(
         (status = 200, description = "What was used.", body = UsageReport),
-        (status = 503, description = "It could not be read.", body = ErrorBody),
+        (status = 503, description = "It could not be read.", body = ErrorResponse),
     )
 )]
 async fn usage(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    QueryOf(query): QueryOf<Query>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    QueryParams(query): QueryParams<UsageReportQuery>,
 ) -> Result<Json<UsageReport>, ApiError> {
     let zone_offset_s = query.zone_offset_s.unwrap_or_default();
     if !(-MAX_ZONE_S..=MAX_ZONE_S).contains(&zone_offset_s) {
         let words = format!("zone_offset_s is {zone_offset_s}; it may be -{MAX_ZONE_S} to {MAX_ZONE_S}");
         return Err(ApiError::malformed(words));
     }
-    let by = UsageBy::from(query.by);
+    let by = UsageGrouping::from(query.by);
     let of = UsageQuery {
         principal: query.principal,
         from_ms: query.since_ms,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolway_core::{Door as CallDoor, Durations, OpenedCall};
+use toolway_core::{CallDurations, EntryPoint as CallDoor, OpenedCall};
 use toolway_types::{CallId, PrincipalId, Role, ToolError, ToolOutput};
 
 use super::*;
@@ -13,7 +13,7 @@ fn ended(outcome: Outcome, total: Duration) -> ClosedCall {
         tool: None,
         principal: PrincipalId::from("owner"),
         role: Role::Owner,
-        door: CallDoor::Rest,
+        via: CallDoor::Rest,
         agent: None,
         session: None,
         turn: None,
@@ -24,7 +24,7 @@ fn ended(outcome: Outcome, total: Duration) -> ClosedCall {
     ClosedCall {
         opened: Arc::new(opened),
         outcome: Arc::new(outcome),
-        durations: Durations { total, ..Durations::default() },
+        durations: CallDurations { total, ..CallDurations::default() },
         attempts: 1,
         notes: None,
     }
@@ -37,16 +37,16 @@ fn has(text: &str, line: &str) {
 
 #[test]
 fn what_happened_is_in_the_text() {
-    let metrics = Metrics::default();
-    metrics.call_ended(&ended(Outcome::Success(ToolOutput::text("x")), Duration::from_millis(2)));
+    let metrics = GatewayMetrics::default();
+    metrics.record_call(&ended(Outcome::Success(ToolOutput::text("x")), Duration::from_millis(2)));
     let failed = Outcome::Error(ToolError::new(Code::Network, "x"));
-    metrics.call_ended(&ended(failed, Duration::from_secs(2)));
-    metrics.result_discarded(ResultStatus::Late);
-    metrics.result_discarded(ResultStatus::Accepted);
-    metrics.refused("token_revoked");
-    let chat = metrics.connection("chat");
-    let _device = metrics.connection("device");
-    let readings = Readings { records_lost: 3, calls_in_flight: 4, ..Readings::default() };
+    metrics.record_call(&ended(failed, Duration::from_secs(2)));
+    metrics.record_discarded_result(ResultStatus::Late);
+    metrics.record_discarded_result(ResultStatus::Accepted);
+    metrics.record_refusal("token_revoked");
+    let chat = metrics.track_socket("chat");
+    let _device = metrics.track_socket("device");
+    let readings = MetricsSnapshot { records_lost: 3, calls_in_flight: 4, ..MetricsSnapshot::default() };
     let text = metrics.encode(readings).unwrap();
     for line in [
         "toolway_calls_total{status=\"success\",code=\"\"} 1",
@@ -66,15 +66,15 @@ fn what_happened_is_in_the_text() {
         has(&text, line);
     }
     drop(chat);
-    has(&metrics.encode(Readings::default()).unwrap(), "toolway_sockets{door=\"chat\"} 0");
+    has(&metrics.encode(MetricsSnapshot::default()).unwrap(), "toolway_sockets{door=\"chat\"} 0");
 }
 
 #[test]
 fn reasons_do_not_grow_without_bound() {
-    let metrics = Metrics::default();
+    let metrics = GatewayMetrics::default();
     for number in 0..2 * REASONS {
-        metrics.refused(&format!("made up {number}"));
+        metrics.record_refusal(&format!("made up {number}"));
     }
-    let text = metrics.encode(Readings::default()).unwrap();
+    let text = metrics.encode(MetricsSnapshot::default()).unwrap();
     has(&text, &format!("toolway_refused_total{{reason=\"other\"}} {REASONS}"));
 }

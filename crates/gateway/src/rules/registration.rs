@@ -2,64 +2,65 @@
 
 use std::sync::Arc;
 
-use toolway_core::Globs;
+use toolway_core::GlobPatterns;
 use toolway_types::{PrincipalId, Slug};
 
 use crate::settings::RegistrationSettings;
 
 /// The rules, ready to be asked.
 #[derive(Debug, Default)]
-pub(super) struct Registration(Vec<Rule>);
+pub(super) struct RegistrationRules(Vec<CompiledRegistrationRule>);
 
 #[derive(Debug)]
-struct Rule {
-    principals: Option<Globs>,
-    sources: Option<Globs>,
-    allowed: Arc<What>,
+struct CompiledRegistrationRule {
+    principals: Option<GlobPatterns>,
+    sources: Option<GlobPatterns>,
+    allowed: Arc<RegistrationScope>,
 }
 
 #[derive(Debug)]
-struct What {
-    names: Option<Globs>,
+struct RegistrationScope {
+    names: Option<GlobPatterns>,
     max_tools: Option<usize>,
 }
 
 /// What one source may register.
 #[derive(Debug, Clone)]
-pub(crate) struct Allowed(Option<Arc<What>>);
+pub(crate) struct RegistrationAllowance(Option<Arc<RegistrationScope>>);
 
-impl Registration {
+impl RegistrationRules {
     /// The rules of settings, whose patterns have been checked.
     pub(super) fn of(settings: &RegistrationSettings) -> Self {
         let globs = |patterns: &[String]| match patterns {
             [] => None,
-            patterns => Some(Globs::new(patterns).unwrap_or_else(|_| Globs::none())),
+            patterns => Some(GlobPatterns::new(patterns).unwrap_or_else(|_| GlobPatterns::empty())),
         };
-        let rules = settings.rules.iter().map(|rule| Rule {
+        let rules = settings.rules.iter().map(|rule| CompiledRegistrationRule {
             principals: globs(&rule.principals),
             sources: globs(&rule.sources),
-            allowed: Arc::new(What { names: globs(&rule.names), max_tools: rule.max_tools }),
+            allowed: Arc::new(RegistrationScope { names: globs(&rule.names), max_tools: rule.max_tools }),
         });
         Self(rules.collect())
     }
 
     /// What a source may register that connects with this token.
-    pub(super) fn allow(&self, token: &PrincipalId, source: &Slug) -> Allowed {
-        let fits = |globs: &Option<Globs>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
+    pub(super) fn allowance(&self, token: &PrincipalId, source: &Slug) -> RegistrationAllowance {
+        let fits =
+            |globs: &Option<GlobPatterns>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
         let mut rules = self.0.iter();
         let rule = rules.find(|it| fits(&it.principals, &token.0) && fits(&it.sources, source.as_str()));
-        Allowed(rule.map(|rule| rule.allowed.clone()))
+        RegistrationAllowance(rule.map(|rule| rule.allowed.clone()))
     }
 }
 
-impl Allowed {
+impl RegistrationAllowance {
     /// Most tools.
     pub(crate) fn max_tools(&self) -> Option<usize> {
         self.0.as_ref().and_then(|it| it.max_tools)
     }
 
     /// Why a name is not allowed, if it is not.
-    pub(crate) fn refuses(&self, name: &str) -> Option<String> {
+    pub(crate) fn refusal_reason(&self, name: &str) -> Option<String> {
         let names = self.0.as_ref()?.names.as_ref().filter(|names| !names.matches(name))?;
         Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
     }

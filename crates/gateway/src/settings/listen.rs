@@ -13,7 +13,7 @@ pub const DEFAULT_PORT: u16 = 7717;
 /// An address to listen on: `127.0.0.1`, `0.0.0.0:7717`, `[::]:0`, `::1` or `localhost:8000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
-pub struct Listen(pub SocketAddr);
+pub struct ListenAddress(pub SocketAddr);
 
 /// Not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +21,9 @@ pub struct Listen(pub SocketAddr);
     "{0:?} is not an address to listen on; write an IP address with or without a port, like 127.0.0.1:7717, \
      0.0.0.0 or [::]:7717"
 )]
-pub struct BadListen(String);
+pub struct BadListenAddress(String);
 
-impl Listen {
+impl ListenAddress {
     /// Whether only this computer can reach it.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
@@ -31,23 +31,23 @@ impl Listen {
     }
 }
 
-impl Default for Listen {
+impl Default for ListenAddress {
     fn default() -> Self {
         Self(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), DEFAULT_PORT))
     }
 }
 
-impl fmt::Display for Listen {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl FromStr for Listen {
-    type Err = BadListen;
-    fn from_str(text: &str) -> Result<Self, BadListen> {
+impl FromStr for ListenAddress {
+    type Err = BadListenAddress;
+    fn from_str(text: &str) -> Result<Self, BadListenAddress> {
         let text = text.trim();
-        let bad = || BadListen(text.to_owned());
+        let bad = || BadListenAddress(text.to_owned());
         if let Ok(address) = text.parse::<SocketAddr>() {
             return Ok(Self(address));
         }
@@ -66,13 +66,13 @@ impl FromStr for Listen {
     }
 }
 
-impl Serialize for Listen {
+impl Serialize for ListenAddress {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Listen {
+impl<'de> Deserialize<'de> for ListenAddress {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }

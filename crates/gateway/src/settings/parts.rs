@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::REDACTED;
+use toolway_core::SECRET_NAMES;
 
 /// This computer as a device of its own gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl Default for CallSettings {
             retention_days: 30,
             retention_bytes: 1 << 30,
             record_bytes: 1 << 20,
-            redact: REDACTED.map(String::from).to_vec(),
+            redact: SECRET_NAMES.map(String::from).to_vec(),
         }
     }
 }

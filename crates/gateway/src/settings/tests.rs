@@ -91,12 +91,12 @@ fn listen_takes_what_people_type() {
         ("localhost", "127.0.0.1:7717"),
         ("localhost:9", "127.0.0.1:9"),
     ] {
-        assert_eq!(text.parse::<Listen>().unwrap().to_string(), meant, "{text}");
+        assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), meant, "{text}");
     }
     for text in
         ["", "7717", ":7717", "localhost:", "localhosts", "example.org:1", "127.0.0.1:70000", "http://[::]"]
     {
-        let error = text.parse::<Listen>().expect_err(text).to_string();
+        let error = text.parse::<ListenAddress>().expect_err(text).to_string();
         assert!(error.contains("127.0.0.1:7717"), "{error}");
     }
 }
@@ -292,7 +292,7 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
         "timeouts.person_s",
         "calls.redact",
     ] {
-        assert!(Settings::counts_at_once(key), "{key}");
+        assert!(Settings::applies_immediately(key), "{key}");
     }
     for key in [
         "listen",
@@ -302,10 +302,10 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
         "calls.record_bytes",
         "policyish",
     ] {
-        assert!(!Settings::counts_at_once(key), "{key}");
+        assert!(!Settings::applies_immediately(key), "{key}");
     }
     let keys: Vec<_> = describe().into_iter().map(|setting| setting.key).collect();
-    assert!(keys.iter().filter(|key| Settings::counts_at_once(key)).count() >= 20, "{keys:?}");
+    assert!(keys.iter().filter(|key| Settings::applies_immediately(key)).count() >= 20, "{keys:?}");
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn what_is_said_of_chats_and_budgets_makes_sense() {
     let settings = read(json!({"budget": {"per_day": 5.5, "on_exceeded": "warn"}})).unwrap();
     assert_eq!(settings.validate(), Ok(()));
     assert_eq!(settings.budget.on_exceeded, OnExceeded::Warn);
-    assert!(Settings::counts_at_once("chat.titles") && Settings::counts_at_once("budget.per_day"));
+    assert!(Settings::applies_immediately("chat.titles") && Settings::applies_immediately("budget.per_day"));
 }
 
 #[test]
@@ -344,6 +344,7 @@ fn mcp_servers_are_checked_and_named() {
         ]
     );
     assert!(
-        Settings::counts_at_once("mcp.servers.time.command") && !Settings::counts_at_once("mcp.sessions")
+        Settings::applies_immediately("mcp.servers.time.command")
+            && !Settings::applies_immediately("mcp.sessions")
     );
 }

@@ -37,7 +37,7 @@ pub struct TlsSettings {
 impl TlsSettings {
     /// Whether to encrypt when listening there.
     #[must_use]
-    pub fn is_on(&self, listen: super::Listen) -> bool {
+    pub fn is_on(&self, listen: super::ListenAddress) -> bool {
         match self.mode {
             TlsMode::On => true,
             TlsMode::Off => false,
@@ -51,13 +51,13 @@ impl<'de> Deserialize<'de> for TlsSettings {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, default)]
         #[derive(Default)]
-        struct Table {
+        struct TlsTable {
             mode: TlsMode,
             cert: Option<PathBuf>,
             key: Option<PathBuf>,
         }
-        struct ModeOrTable;
-        impl<'de> Visitor<'de> for ModeOrTable {
+        struct ModeOrTableVisitor;
+        impl<'de> Visitor<'de> for ModeOrTableVisitor {
             type Value = TlsSettings;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("\"auto\", \"on\", \"off\" or a table with mode, cert and key")
@@ -67,10 +67,10 @@ impl<'de> Deserialize<'de> for TlsSettings {
                 Ok(TlsSettings { mode, ..TlsSettings::default() })
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TlsSettings, A::Error> {
-                let Table { mode, cert, key } = Table::deserialize(MapAccessDeserializer::new(map))?;
+                let TlsTable { mode, cert, key } = TlsTable::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(TlsSettings { mode, cert, key })
             }
         }
-        deserializer.deserialize_any(ModeOrTable)
+        deserializer.deserialize_any(ModeOrTableVisitor)
     }
 }

@@ -43,7 +43,7 @@ pub struct FileToolSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderSetting {
-    /// The name it has in paths: `docs/letter.txt`.
+    /// The name it has in paths: `letters/may.txt` (example path of a tool, no file of the checkout; renaming it silences the check).
     pub name: String,
     /// Where it is.
     pub path: PathBuf,

@@ -4,31 +4,31 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use toolway_wire::error_code;
-use toolway_wire::from_client::app_providers::{
+use toolway_wire::client_message::app_providers::{
     AppProvider, AppProviders, MAX_BYTES, MAX_NOTES, MAX_PROVIDERS, MAX_SCOPES, MAX_TEXT, MAX_TOOLS,
 };
+use toolway_wire::error_code;
 
-use super::close::Close;
-use super::peer::Peer;
-use crate::sources::source::AppProviderReport;
+use super::close::CloseReason;
+use super::peer::SocketPeer;
+use crate::sources::device_source::AppProviderReport;
 
 /// Takes the list in the place of the one before.
-pub(super) async fn report(peer: &mut Peer, message: AppProviders) -> Result<(), Close> {
+pub(super) async fn report(peer: &mut SocketPeer, message: AppProviders) -> Result<(), CloseReason> {
     if !peer.token.role().may_offer_tools() {
         let text = "a token of the role client may not offer tools; pair as a device or a companion";
-        return peer.complain(error_code::FORBIDDEN, text).await;
+        return peer.send_error(error_code::FORBIDDEN, text).await;
     }
     if peer.version < 2 {
         let text = "\"app_providers\" belongs to version 2; say `\"v\":2` in connect first";
-        return peer.complain(error_code::INVALID_MESSAGE, text).await;
+        return peer.send_error(error_code::INVALID_MESSAGE, text).await;
     }
     if let Err(excess) = check(&message) {
-        return peer.complain(error_code::LIMIT_EXCEEDED, format!("app_providers: {excess}")).await;
+        return peer.send_error(error_code::LIMIT_EXCEEDED, format!("app_providers: {excess}")).await;
     }
-    let seat = peer.need_seat().await?;
+    let seat = peer.require_session().await?;
     let report = AppProviderReport { as_of_ms: peer.app.clock.now_ms(), providers: message.providers };
-    let taken = peer.while_seated(|| seat.source().set_app_providers(Arc::new(report)));
+    let taken = peer.while_attached(|| seat.source().set_app_providers(Arc::new(report)));
     if taken.is_none() {
         tracing::debug!(source = %seat.source().slug(), "a newer connection speaks for the apps now");
     }

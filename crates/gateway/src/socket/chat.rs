@@ -7,16 +7,16 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolway_core::{Call, Caller, Door, Progress, ProgressSink, RawArguments};
+use toolway_core::{CallRequest, Caller, EntryPoint, ProgressReport, ProgressSink, RawArguments};
 use toolway_types::{CallId, Code, Outcome, ToolError};
-use toolway_wire::from_client::CallTool;
-use toolway_wire::from_gateway::{CallResult, ToolProgressShown};
+use toolway_wire::client_message::CallTool;
+use toolway_wire::gateway_message::{CallResult, ToolProgressShown};
 use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
-use super::close::Close;
+use super::close::CloseReason;
 use super::outbox::Outbox;
-use super::peer::Peer;
-use super::{questions, talk};
+use super::peer::SocketPeer;
+use super::{conversation, questions};
 
 /// Longest id that a client may give a call, in bytes.
 const MAX_ID: usize = 256;
@@ -29,7 +29,7 @@ pub(crate) struct ChatCalls {
 }
 
 /// Why a call was not started.
-enum NotStarted {
+enum CallStartError {
     /// Its id is in use.
     IdInUse,
     /// Too many are running.
@@ -41,13 +41,13 @@ impl ChatCalls {
         Self { running: Arc::default(), limit }
     }
 
-    fn start(&self, id: &str) -> Result<CancellationToken, NotStarted> {
+    fn start(&self, id: &str) -> Result<CancellationToken, CallStartError> {
         let mut running = self.running.lock();
         if running.contains_key(id) {
-            return Err(NotStarted::IdInUse);
+            return Err(CallStartError::IdInUse);
         }
         if running.len() >= self.limit {
-            return Err(NotStarted::TooMany(self.limit));
+            return Err(CallStartError::TooMany(self.limit));
         }
         let cancel = CancellationToken::new();
         running.insert(id.to_owned(), cancel.clone());
@@ -70,57 +70,57 @@ impl ChatCalls {
     }
 }
 
-pub(super) async fn handle(peer: &mut Peer, message: ClientMessage) -> Result<(), Close> {
+pub(super) async fn handle(peer: &mut SocketPeer, message: ClientMessage) -> Result<(), CloseReason> {
     match message {
         ClientMessage::CallTool(call) => call_tool(peer, call).await,
         ClientMessage::CancelCall(cancel) => {
             peer.calls.cancel(&cancel.id);
             Ok(())
         }
-        ClientMessage::Message(message) => talk::message(peer, message).await,
-        ClientMessage::Regenerate(again) => talk::regenerate(peer, again.debug).await,
-        ClientMessage::Abort(_) => talk::abort(peer).await,
-        ClientMessage::PermissionAnswer(answer) => questions::answer(peer, answer).await,
+        ClientMessage::Message(message) => conversation::handle_message(peer, message).await,
+        ClientMessage::Regenerate(again) => conversation::regenerate(peer, again.debug).await,
+        ClientMessage::Abort(_) => conversation::abort_turn(peer).await,
+        ClientMessage::PermissionAnswer(answer) => questions::answer_question(peer, answer).await,
         other => {
             let text = format!("{:?} can't be handled here", other.kind());
-            peer.complain(error_code::INVALID_MESSAGE, text).await
+            peer.send_error(error_code::INVALID_MESSAGE, text).await
         }
     }
 }
 
-async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
+async fn call_tool(peer: &mut SocketPeer, request: CallTool) -> Result<(), CloseReason> {
     if request.id.len() > MAX_ID {
         let text = format!("call_tool.id is longer than {MAX_ID} bytes");
-        return peer.complain(error_code::INVALID_MESSAGE, text).await;
+        return peer.send_error(error_code::INVALID_MESSAGE, text).await;
     }
     let cancel = match peer.calls.start(&request.id) {
         Ok(cancel) => cancel,
-        Err(NotStarted::IdInUse) => {
+        Err(CallStartError::IdInUse) => {
             let text = format!("a call with the id {:?} is running on this connection", request.id);
-            return peer.complain(error_code::INVALID_MESSAGE, text).await;
+            return peer.send_error(error_code::INVALID_MESSAGE, text).await;
         }
-        Err(NotStarted::TooMany(limit)) => {
+        Err(CallStartError::TooMany(limit)) => {
             let message = format!("This connection has {limit} calls in flight already");
             let error = ToolError::new(Code::Overloaded, message).with_hint(
                 "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
             );
             let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
-            return peer.outbox.send(frame).await.map_err(|_| Close::PeerGone);
+            return peer.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
         }
     };
-    let call = Call {
+    let call = CallRequest {
         timeout: request.timeout_ms.map(Duration::from_millis),
         idempotency_key: request.idempotency_key.map(Arc::from),
-        progress: Some(progress_sink(peer.outbox.clone(), &request.id, &request.name)),
-        questions: questions::sink(peer),
+        progress: Some(build_progress_sink(peer.outbox.clone(), &request.id, &request.name)),
+        questions: questions::question_sink(peer),
         cancel: Some(cancel),
-        ..Call::new(
+        ..CallRequest::new(
             request.name,
             request.args.map_or(RawArguments::None, RawArguments::Json),
             Caller {
-                session: peer.talk.session().cloned(),
-                own: peer.own_tools(),
-                ..Caller::new(peer.token.principal.clone(), Door::WebSocket)
+                session: peer.conversation.session().cloned(),
+                registration: peer.own_tools(),
+                ..Caller::new(peer.token.principal.clone(), EntryPoint::WebSocket)
             },
         )
     };
@@ -142,10 +142,10 @@ async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
 }
 
 /// Sends a call's reports to its client; one that is slow to read loses some.
-fn progress_sink(outbox: Outbox, id: &str, name: &str) -> ProgressSink {
+fn build_progress_sink(outbox: Outbox, id: &str, name: &str) -> ProgressSink {
     let (id, name) = (id.to_owned(), name.to_owned());
-    Arc::new(move |progress: Progress| {
-        let Progress { progress, total, message, content } = progress;
+    Arc::new(move |progress: ProgressReport| {
+        let ProgressReport { progress, total, message, content } = progress;
         let shown =
             ToolProgressShown { id: id.clone(), name: name.clone(), progress, total, message, content };
         outbox.try_send(GatewayMessage::from(shown).encode());

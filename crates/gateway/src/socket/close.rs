@@ -4,13 +4,13 @@ use axum::extract::ws::{CloseFrame, Message};
 
 /// Why a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Close {
+pub(crate) enum CloseReason {
     /// The peer's network closed, or its program broke off: there is nobody to tell, and it may come back.
     PeerGone,
     /// The peer said that it is done.
     Goodbye,
     /// Close with a code (RFC 6455, section 7.4; 4000 and up are Toolway's own) and a reason.
-    With(u16, String),
+    Code(u16, String),
 }
 
 /// A frame that is not valid UTF-8.
@@ -37,14 +37,14 @@ pub(crate) const TAKEN_OVER: u16 = 4002;
 /// Longest reason, in bytes: a close frame holds 125, two of them the code.
 const MAX_REASON: usize = 123;
 
-impl Close {
-    pub(crate) fn with(code: u16, reason: impl Into<String>) -> Self {
-        Self::With(code, reason.into())
+impl CloseReason {
+    pub(crate) fn with_code(code: u16, reason: impl Into<String>) -> Self {
+        Self::Code(code, reason.into())
     }
 
     /// The frame, where there is somebody to tell.
     pub(crate) fn frame(&self) -> Option<Message> {
-        let Self::With(code, reason) = self else { return None };
+        let Self::Code(code, reason) = self else { return None };
         let end = reason.floor_char_boundary(MAX_REASON.min(reason.len()));
         let reason = reason.get(..end).unwrap_or_default().into();
         Some(Message::Close(Some(CloseFrame { code: *code, reason })))
@@ -63,9 +63,9 @@ impl Close {
         use tokio_tungstenite::tungstenite::Error;
         let error = error.into_inner();
         match error.downcast_ref::<Error>() {
-            Some(Error::Capacity(what)) => Self::with(TOO_BIG, format!("the frame is too long: {what}")),
-            Some(Error::Utf8(_)) => Self::with(INVALID_PAYLOAD, "a text frame is not valid UTF-8"),
-            Some(Error::Protocol(what)) => Self::with(PROTOCOL, what.to_string()),
+            Some(Error::Capacity(what)) => Self::with_code(TOO_BIG, format!("the frame is too long: {what}")),
+            Some(Error::Utf8(_)) => Self::with_code(INVALID_PAYLOAD, "a text frame is not valid UTF-8"),
+            Some(Error::Protocol(what)) => Self::with_code(PROTOCOL, what.to_string()),
             _ => Self::PeerGone,
         }
     }

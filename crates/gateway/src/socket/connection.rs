@@ -15,57 +15,57 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::close::{Close, TOO_SLOW};
-use super::outbox::{Outbox, Outgoing};
-use crate::listen::Written;
+use super::close::{CloseReason, TOO_SLOW};
+use super::outbox::{Outbox, OutgoingFrame};
+use crate::listener::BytesWritten;
 
 /// How a connection is kept.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct SocketOptions {
     /// How often the peer is pinged; two pings without a sign of life close.
     pub(crate) heartbeat: Duration,
     /// How long the peer may take nothing of what it is sent until it counts as not reading.
     pub(crate) write_timeout: Duration,
     /// What it has taken so far.
-    pub(crate) written: Written,
+    pub(crate) written: BytesWritten,
 }
 
 /// What a connection does with what it reads.
-pub(crate) trait Receiver: Send {
+pub(crate) trait FrameReceiver: Send {
     /// A text frame. Awaiting here stops reading, so it must not take long.
-    fn text(&mut self, frame: Utf8Bytes) -> impl Future<Output = Result<(), Close>> + Send;
+    fn on_text(&mut self, frame: Utf8Bytes) -> impl Future<Output = Result<(), CloseReason>> + Send;
     /// A binary frame, which the protocol does not use.
-    fn binary(&mut self) -> impl Future<Output = Result<(), Close>> + Send;
+    fn on_binary(&mut self) -> impl Future<Output = Result<(), CloseReason>> + Send;
     /// A sign of life.
-    fn alive(&mut self);
+    fn on_activity(&mut self);
 }
 
 /// How long a frame nobody waits for may wait for company.
 const LAZY_DELAY: Duration = Duration::from_millis(5);
 /// Most frames written before the buffer is flushed.
 const BATCH: usize = 64;
-/// In how many steps a peer's patience with reading is watched.
-const STEPS: u32 = 4;
+/// In how many steps a peer's timeout with reading is watched.
+const WRITE_TIMEOUT_STEPS: u32 = 4;
 /// How long a closing peer is given to close, too.
-const CLOSING: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection until it ends by itself or `ending` resolves. `left` is called as soon as it has
 /// ended, before the peer is told.
-pub(crate) async fn serve<R: Receiver>(
+pub(crate) async fn serve<R: FrameReceiver>(
     socket: WebSocket,
     receiver: &mut R,
     outbox: &Outbox,
-    mut queue: mpsc::Receiver<Outgoing>,
-    terms: Terms,
-    ending: impl Future<Output = Close> + Send + 'static,
-    left: impl FnOnce(&mut R, &Close),
-) -> Close {
+    mut queue: mpsc::Receiver<OutgoingFrame>,
+    terms: SocketOptions,
+    ending: impl Future<Output = CloseReason> + Send + 'static,
+    left: impl FnOnce(&mut R, &CloseReason),
+) -> CloseReason {
     let (mut sink, mut stream) = socket.split();
     let started = Instant::now();
     let heard_ms = Arc::new(AtomicU64::new(0));
     // What happens once in a connection's life is watched by a task beside: it would be asked at every frame.
     let (tell, mut told) = oneshot::channel();
-    let heartbeat = watch(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
+    let heartbeat = watch_heartbeat(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
     let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
         let close = tokio::select! {
             close = heartbeat => close,
@@ -78,7 +78,7 @@ pub(crate) async fn serve<R: Receiver>(
         biased;
         close = read(&mut stream, receiver, started, &heard_ms) => close,
         close = write(&mut sink, &mut queue, &terms) => close,
-        close = &mut told => close.unwrap_or(Close::PeerGone),
+        close = &mut told => close.unwrap_or(CloseReason::PeerGone),
     };
     drop(watcher);
     left(receiver, &close);
@@ -96,29 +96,29 @@ pub(crate) async fn serve<R: Receiver>(
         Ok::<_, axum::Error>(())
     };
     // The peer may be the reason for closing; it is not waited for.
-    let _ = tokio::time::timeout(CLOSING, goodbye).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
     close
 }
 
-async fn read<R: Receiver>(
+async fn read<R: FrameReceiver>(
     stream: &mut SplitStream<WebSocket>,
     receiver: &mut R,
     started: Instant,
     heard_ms: &AtomicU64,
-) -> Close {
+) -> CloseReason {
     loop {
         let message = match stream.next().await {
-            None => return Close::PeerGone,
-            Some(Err(error)) => return Close::of_read_error(error),
+            None => return CloseReason::PeerGone,
+            Some(Err(error)) => return CloseReason::of_read_error(error),
             Some(Ok(message)) => message,
         };
         heard_ms.store(millis(started.elapsed()), Ordering::Relaxed);
-        receiver.alive();
+        receiver.on_activity();
         let done = match message {
-            Message::Text(text) => receiver.text(text).await,
-            Message::Binary(_) => receiver.binary().await,
+            Message::Text(text) => receiver.on_text(text).await,
+            Message::Binary(_) => receiver.on_binary().await,
             Message::Ping(_) | Message::Pong(_) => Ok(()),
-            Message::Close(frame) => return Close::of_peer(frame.as_ref()),
+            Message::Close(frame) => return CloseReason::of_peer(frame.as_ref()),
         };
         if let Err(close) = done {
             return close;
@@ -128,12 +128,12 @@ async fn read<R: Receiver>(
 
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
-    queue: &mut mpsc::Receiver<Outgoing>,
-    terms: &Terms,
-) -> Close {
+    queue: &mut mpsc::Receiver<OutgoingFrame>,
+    terms: &SocketOptions,
+) -> CloseReason {
     while let Some(first) = queue.recv().await {
         let company = match first {
-            Outgoing::Lazy(_) => tokio::time::timeout(LAZY_DELAY, queue.recv()).await.ok().flatten(),
+            OutgoingFrame::Lazy(_) => tokio::time::timeout(LAZY_DELAY, queue.recv()).await.ok().flatten(),
             _ => None,
         };
         let batch = async {
@@ -147,22 +147,26 @@ async fn write(
             }
             sink.flush().await
         };
-        match while_taken(batch, &terms.written, terms.write_timeout).await {
+        match wait_while_peer_reads(batch, &terms.written, terms.write_timeout).await {
             Some(Ok(())) => {}
-            Some(Err(_)) => return Close::PeerGone,
-            None => return Close::with(TOO_SLOW, "you do not read what you are sent"),
+            Some(Err(_)) => return CloseReason::PeerGone,
+            None => return CloseReason::with_code(TOO_SLOW, "you do not read what you are sent"),
         }
     }
-    Close::PeerGone
+    CloseReason::PeerGone
 }
 
 /// Does work that writes, however long it takes, as long as the peer takes some of it every so often. None
 /// where it took nothing for that long.
-async fn while_taken<T>(work: impl Future<Output = T>, written: &Written, patience: Duration) -> Option<T> {
+async fn wait_while_peer_reads<T>(
+    work: impl Future<Output = T>,
+    written: &BytesWritten,
+    timeout: Duration,
+) -> Option<T> {
     let mut work = pin!(work);
     let (mut taken, mut idle) = (written.bytes(), 0);
-    while idle < STEPS {
-        if let Ok(done) = tokio::time::timeout(patience / STEPS, &mut work).await {
+    while idle < WRITE_TIMEOUT_STEPS {
+        if let Ok(done) = tokio::time::timeout(timeout / WRITE_TIMEOUT_STEPS, &mut work).await {
             return Some(done);
         }
         let now = written.bytes();
@@ -172,22 +176,27 @@ async fn while_taken<T>(work: impl Future<Output = T>, written: &Written, patien
     None
 }
 
-async fn watch(outbox: Outbox, heartbeat: Duration, started: Instant, heard_ms: Arc<AtomicU64>) -> Close {
+async fn watch_heartbeat(
+    outbox: Outbox,
+    heartbeat: Duration,
+    started: Instant,
+    heard_ms: Arc<AtomicU64>,
+) -> CloseReason {
     loop {
         tokio::time::sleep(heartbeat).await;
         let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));
         // The first ping goes out after one heartbeat, so two have gone unanswered after three.
         if silent >= millis(heartbeat * 3) {
-            return Close::with(TOO_SLOW, "two pings in a row were not answered");
+            return CloseReason::with_code(TOO_SLOW, "two pings in a row were not answered");
         }
         outbox.ping();
     }
 }
 
-fn message(outgoing: Outgoing) -> Message {
+fn message(outgoing: OutgoingFrame) -> Message {
     match outgoing {
-        Outgoing::Text(text) | Outgoing::Lazy(text) => Message::Text(text),
-        Outgoing::Ping => Message::Ping(axum::body::Bytes::new()),
+        OutgoingFrame::Text(text) | OutgoingFrame::Lazy(text) => Message::Text(text),
+        OutgoingFrame::Ping => Message::Ping(axum::body::Bytes::new()),
     }
 }
 

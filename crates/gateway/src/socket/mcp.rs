@@ -11,23 +11,23 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolway_mcp::server::{Bounds, NoRoom, Scope, Visitor};
-use toolway_mcp::socket::{Closed, Outlet, SocketTerms, SocketTransport};
-use toolway_wire::MESSAGE_BYTES_HEADER;
+use toolway_mcp::server::{ClientScope, EndpointScope, SessionLimitReached, ToolRestrictions};
+use toolway_mcp::socket::{MessageSink, SinkClosed, SocketConfig, SocketTransport};
+use toolway_wire::MAX_MESSAGE_BYTES_HEADER;
 
-use super::close::{Close, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
-use super::connection::{self, Receiver, Terms};
-use super::outbox::{Gone, Outbox};
-use super::upgrade::{code_of, websocket};
-use crate::access::{Caller, TokenState};
-use crate::http::{ApiError, QueryOf, mcp_agent, mcp_visitor};
-use crate::state::App;
+use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
+use super::connection::{self, FrameReceiver, SocketOptions};
+use super::outbox::{Outbox, PeerGone};
+use super::upgrade::{end_code, prepare_upgrade};
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
+use crate::state::AppState;
 
 /// The door, in logs and metrics.
-const DOOR: &str = "mcp";
+const ENTRY_POINT: &str = "mcp";
 /// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
 /// words, and only one that is longer still ends the connection.
-const SPARE: usize = 2;
+const FRAME_SIZE_FACTOR: usize = 2;
 /// Frames that wait for the server. Nearly all of what a client may have waiting is in its own socket.
 const QUEUE: usize = 1;
 /// A small buffer, as [`super::upgrade`] has them.
@@ -37,19 +37,19 @@ const SUBPROTOCOL: &str = "mcp";
 
 /// What an address says: which part of what the token may call is shown.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct View {
+struct McpViewQuery {
     agent: Option<String>,
     read_only: bool,
-    only: Vec<String>,
+    tool_patterns: Vec<String>,
 }
 
-impl View {
+impl McpViewQuery {
     fn of(pairs: Vec<(String, String)>) -> Result<Self, ApiError> {
         let mut view = Self::default();
         for (name, value) in pairs {
             match name.as_str() {
                 "agent" => view.agent = Some(value).filter(|agent| !agent.is_empty()),
-                "only" => view.only.push(value),
+                "only" => view.tool_patterns.push(value),
                 "read_only" => {
                     view.read_only = match value.as_str() {
                         "" | "true" | "1" => true,
@@ -67,49 +67,56 @@ impl View {
 
 /// Lets a client in.
 pub(super) async fn upgrade(
-    State(app): State<Arc<App>>,
-    Caller(token): Caller,
+    State(app): State<Arc<AppState>>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
     request: Request,
 ) -> Result<Response, ApiError> {
     let (mut parts, _) = request.into_parts();
-    let QueryOf(pairs) = QueryOf::<Vec<(String, String)>>::from_request_parts(&mut parts, &app).await?;
-    let view = View::of(pairs)?;
-    let bounds = Bounds::parse(view.read_only, &view.only);
+    let QueryParams(pairs) =
+        QueryParams::<Vec<(String, String)>>::from_request_parts(&mut parts, &app).await?;
+    let view = McpViewQuery::of(pairs)?;
+    let bounds = ToolRestrictions::parse(view.read_only, &view.tool_patterns);
     let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
     let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
-    let visitor = mcp_visitor(&token, agent, Scope::Everything, Arc::new(bounds));
-    let counted = app.mcp.http.sessions().hold(&visitor).map_err(|full| no_room(&full))?;
+    let visitor = mcp_visitor(&token, agent, EndpointScope::Everything, Arc::new(bounds));
+    let counted = app.mcp.http.sessions().acquire(&visitor).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
-    let (upgrade, terms) = websocket(&mut parts, &app).await?;
+    let (upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
     let mut response = upgrade
         .protocols([SUBPROTOCOL])
         .read_buffer_size(READ_BUFFER)
-        .max_message_size(message_bytes.saturating_mul(SPARE))
-        .max_frame_size(message_bytes.saturating_mul(SPARE))
+        .max_message_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
+        .max_frame_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
         .on_upgrade(move |socket| async move {
             serve(app, token, visitor, terms, socket).await;
             drop(counted);
         });
-    response.headers_mut().insert(MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
+    response.headers_mut().insert(MAX_MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
     Ok(response)
 }
 
-fn no_room(full: &NoRoom) -> ApiError {
+fn no_room(full: &SessionLimitReached) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_mcp_sessions", full.to_string())
         .with_hint("end some that are not used, or try again later")
 }
 
-async fn serve(app: Arc<App>, token: Arc<TokenState>, visitor: Visitor, terms: Terms, socket: WebSocket) {
+async fn serve(
+    app: Arc<AppState>,
+    token: Arc<TokenState>,
+    visitor: ClientScope,
+    terms: SocketOptions,
+    socket: WebSocket,
+) {
     let limits = &app.settings.limits;
     let (outbox, queue) = Outbox::new(limits.send_queue);
-    let _open = app.metrics.connection(DOOR);
+    let _open = app.metrics.track_socket(ENTRY_POINT);
     let (to_server, messages) = mpsc::channel(QUEUE);
     let transport = SocketTransport::new(
         messages,
         outbox.clone(),
-        SocketTerms {
-            message_bytes: limits.frame_bytes,
-            requests_in_flight: limits.calls_in_flight_per_connection,
+        SocketConfig {
+            max_message_bytes: limits.frame_bytes,
+            max_requests_in_flight: limits.calls_in_flight_per_connection,
             verbatim: app.mcp.shared.verbatim().clone(),
         },
     );
@@ -125,42 +132,42 @@ async fn serve(app: Arc<App>, token: Arc<TokenState>, visitor: Visitor, terms: T
     let (closing, held) = (app.closing.clone(), Arc::clone(&token));
     let ending = async move {
         tokio::select! {
-            why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
-            () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
-            () = over.cancelled() => Close::PeerGone,
+            why = held.wait_until_ended() => CloseReason::with_code(TOKEN_ENDED, format!("{}: {}", end_code(why), why.reason())),
+            () = closing.cancelled() => CloseReason::with_code(GOING_AWAY, "the gateway is shutting down"),
+            () = over.cancelled() => CloseReason::PeerGone,
         }
     };
-    let mut client = Client { to_server };
-    let leave = |_: &mut Client, _: &Close| cancel.cancel();
+    let mut client = McpFrameReceiver { to_server };
+    let leave = |_: &mut McpFrameReceiver, _: &CloseReason| cancel.cancel();
     let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
     // What still runs has been cancelled, and ends soon.
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");
     }
-    tracing::debug!(token = %token.id(), door = DOOR, ?close, "a connection ended");
+    tracing::debug!(token = %token.id(), door = ENTRY_POINT, ?close, "a connection ended");
 }
 
 /// The way from the WebSocket to the server.
-struct Client {
+struct McpFrameReceiver {
     to_server: mpsc::Sender<Bytes>,
 }
 
-impl Receiver for Client {
-    async fn text(&mut self, frame: Utf8Bytes) -> Result<(), Close> {
-        self.to_server.send(frame.into()).await.map_err(|_| Close::PeerGone)
+impl FrameReceiver for McpFrameReceiver {
+    async fn on_text(&mut self, frame: Utf8Bytes) -> Result<(), CloseReason> {
+        self.to_server.send(frame.into()).await.map_err(|_| CloseReason::PeerGone)
     }
 
-    async fn binary(&mut self) -> Result<(), Close> {
-        Err(Close::with(INVALID_PAYLOAD, "binary frames are not used; send JSON in text frames"))
+    async fn on_binary(&mut self) -> Result<(), CloseReason> {
+        Err(CloseReason::with_code(INVALID_PAYLOAD, "binary frames are not used; send JSON in text frames"))
     }
 
-    fn alive(&mut self) {}
+    fn on_activity(&mut self) {}
 }
 
-impl Outlet for Outbox {
-    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+impl MessageSink for Outbox {
+    fn send(&self, message: String) -> impl Future<Output = Result<(), SinkClosed>> + Send + 'static {
         let outbox = self.clone();
-        async move { Self::send(&outbox, message).await.map_err(|Gone| Closed) }
+        async move { Self::send(&outbox, message).await.map_err(|PeerGone| SinkClosed) }
     }
 }
 

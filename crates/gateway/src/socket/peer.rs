@@ -6,43 +6,43 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::QuestionSink;
-use toolway_core::{Lease, OwnTools};
-use toolway_wire::from_client::Connect;
-use toolway_wire::from_gateway::{Connected, ErrorMessage};
+use toolway_core::{CallerRegistration, Lease};
+use toolway_wire::client_message::Connect;
+use toolway_wire::gateway_message::{Connected, ErrorMessage};
 use toolway_wire::{
     CONNECTED_MESSAGE, ClientMessage, FrameError, GatewayMessage, VERSION, capability, error_code,
 };
 
 use super::chat::ChatCalls;
-use super::close::{Close, INTERNAL, POLICY};
-use super::connection::Receiver;
-use super::outbox::{Gone, Outbox};
-use super::talk::{self, Talk};
+use super::close::{CloseReason, INTERNAL, POLICY};
+use super::connection::FrameReceiver;
+use super::conversation::{self, SocketConversation};
+use super::outbox::{Outbox, PeerGone};
 use super::{app_providers, chat, device};
 use crate::access::{TokenState, secret};
-use crate::sources::identity::Claims;
-use crate::sources::seat::{Seat, SeatTerms, Stay};
-use crate::sources::source::Source;
-use crate::sources::{Arrival, JoinError, Sources};
-use crate::state::App;
+use crate::sources::device_session::{DeviceAttachment, DeviceSession, DeviceSessionOptions};
+use crate::sources::device_source::DeviceSource;
+use crate::sources::identity::IdentityClaims;
+use crate::sources::{DeviceSources, JoinError, JoinRequest};
+use crate::state::AppState;
 
 /// Frames longer than this are parsed on a thread for blocking work, so that they delay nobody else.
-pub(super) const PARSE_APART: usize = 256 << 10;
+pub(super) const PARSE_BLOCKING_THRESHOLD: usize = 256 << 10;
 /// Longest name, id or version that a peer may give of itself, in bytes.
 const MAX_FIELD: usize = 256;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SocketKind {
     /// `/ws/device`: offers tools only.
     Device,
     /// `/ws/chat`: a chat client; may offer tools, too.
     Chat,
 }
 
-impl Kind {
+impl SocketKind {
     /// The door's name in metrics.
-    pub(super) fn door(self) -> &'static str {
+    pub(super) fn entry_point(self) -> &'static str {
         match self {
             Self::Device => "device",
             Self::Chat => "chat",
@@ -52,55 +52,55 @@ impl Kind {
 
 /// What the address said.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Introduction {
+pub(crate) struct SocketParams {
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) name: Option<String>,
     pub(crate) persona: Option<String>,
 }
 
 /// One connection.
-pub(crate) struct Peer {
-    pub(crate) app: Arc<App>,
+pub(crate) struct SocketPeer {
+    pub(crate) app: Arc<AppState>,
     pub(crate) token: Arc<TokenState>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SocketKind,
     pub(crate) version: u32,
     pub(crate) outbox: Outbox,
-    pub(crate) introduction: Introduction,
+    pub(crate) params: SocketParams,
     /// What `connect` said; none before.
-    hello: Option<Connect>,
-    stay: Option<Stay>,
+    connect: Option<Connect>,
+    attachment: Option<DeviceAttachment>,
     /// Cancelled when another socket takes this one's seat.
     displaced: CancellationToken,
     pub(crate) calls: ChatCalls,
     /// What is said over it, on `/ws/chat`.
-    pub(super) talk: Talk,
+    pub(super) conversation: SocketConversation,
     /// Where the questions of its calls go, once there has been a call.
     pub(crate) questions: Option<QuestionSink>,
 }
 
-impl Peer {
+impl SocketPeer {
     pub(crate) fn new(
-        app: Arc<App>,
+        app: Arc<AppState>,
         token: Arc<TokenState>,
-        kind: Kind,
+        kind: SocketKind,
         version: u32,
         outbox: Outbox,
-        introduction: Introduction,
+        introduction: SocketParams,
     ) -> Self {
         let calls = ChatCalls::new(app.settings.limits.calls_in_flight_per_connection);
-        let talk = Talk::new(&introduction);
+        let talk = SocketConversation::new(&introduction);
         Self {
             app,
             token,
             kind,
             version,
             outbox,
-            introduction,
-            hello: None,
-            stay: None,
+            params: introduction,
+            connect: None,
+            attachment: None,
             displaced: CancellationToken::new(),
             calls,
-            talk,
+            conversation: talk,
             questions: None,
         }
     }
@@ -111,30 +111,30 @@ impl Peer {
     }
 
     /// The seat, once this connection has one.
-    pub(crate) fn seat(&self) -> Option<&Arc<Seat>> {
-        self.stay.as_ref().map(|stay| &stay.seat)
+    pub(crate) fn session(&self) -> Option<&Arc<DeviceSession>> {
+        self.attachment.as_ref().map(|stay| &stay.session)
     }
 
     /// Does something as whoever sits on this connection's seat; not where a newer connection has it, or the seat
     /// has ended.
-    pub(super) fn while_seated<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
-        self.stay.as_ref()?.while_seated(then)
+    pub(super) fn while_attached<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
+        self.attachment.as_ref()?.while_attached(then)
     }
 
     /// What this connection has registered, once it has something to register with.
-    pub(super) fn own_tools(&self) -> Option<OwnTools> {
-        let seat = self.seat()?;
+    pub(super) fn own_tools(&self) -> Option<CallerRegistration> {
+        let seat = self.session()?;
         let lease = seat.with_lease(Lease::id)?;
-        Some(OwnTools { source: seat.source().slug().clone(), lease })
+        Some(CallerRegistration { source: seat.source().slug().clone(), lease })
     }
 
-    pub(crate) async fn say(&self, message: impl Into<GatewayMessage>) -> Result<(), Close> {
-        self.outbox.send(message.into().encode()).await.map_err(|Gone| Close::PeerGone)
+    pub(crate) async fn send(&self, message: impl Into<GatewayMessage>) -> Result<(), CloseReason> {
+        self.outbox.send(message.into().encode()).await.map_err(|PeerGone| CloseReason::PeerGone)
     }
 
-    pub(crate) async fn complain(&self, code: &str, message: impl Into<String>) -> Result<(), Close> {
-        self.app.metrics.refused(code);
-        self.say(ErrorMessage {
+    pub(crate) async fn send_error(&self, code: &str, message: impl Into<String>) -> Result<(), CloseReason> {
+        self.app.metrics.record_refusal(code);
+        self.send(ErrorMessage {
             message: message.into(),
             code: Some(code.to_owned()),
             ..ErrorMessage::default()
@@ -142,138 +142,144 @@ impl Peer {
         .await
     }
 
-    async fn handle(&mut self, message: ClientMessage) -> Result<(), Close> {
+    async fn handle(&mut self, message: ClientMessage) -> Result<(), CloseReason> {
         match message {
             ClientMessage::Connect(connect) => self.connect(connect).await,
             ClientMessage::RegisterTools(message) => device::register(self, message).await,
             ClientMessage::UnregisterTools(message) => device::unregister(self, message).await,
-            ClientMessage::GetRegisteredTools(_) => device::registered(self).await,
-            ClientMessage::ToolResult(result) => device::result(self, result).await,
-            ClientMessage::ToolError(failure) => device::failure(self, failure).await,
-            ClientMessage::ToolProgress(progress) => device::progress(self, progress).await,
-            ClientMessage::ToolWaiting(waiting) => device::waiting(self, waiting).await,
+            ClientMessage::GetRegisteredTools(_) => device::list_registered(self).await,
+            ClientMessage::ToolResult(result) => device::handle_result(self, result).await,
+            ClientMessage::ToolError(failure) => device::handle_failure(self, failure).await,
+            ClientMessage::ToolProgress(progress) => device::handle_progress(self, progress).await,
+            ClientMessage::ToolWaiting(waiting) => device::handle_waiting(self, waiting).await,
             ClientMessage::AppProviders(message) => app_providers::report(self, message).await,
-            message if self.kind == Kind::Device => {
+            message if self.kind == SocketKind::Device => {
                 let text = format!("{:?} belongs on /ws/chat; this is a device's connection", message.kind());
-                self.complain(error_code::FORBIDDEN, text).await
+                self.send_error(error_code::FORBIDDEN, text).await
             }
             message => chat::handle(self, message).await,
         }
     }
 
     /// `connect`: agrees the version and, for whoever offers tools, the source.
-    async fn connect(&mut self, connect: Connect) -> Result<(), Close> {
-        if let Some(field) = overlong(&connect) {
+    async fn connect(&mut self, connect: Connect) -> Result<(), CloseReason> {
+        if let Some(field) = overlong_field(&connect) {
             let text = format!("connect.{field} is longer than {MAX_FIELD} bytes");
-            return self.complain(error_code::INVALID_MESSAGE, text).await;
+            return self.send_error(error_code::INVALID_MESSAGE, text).await;
         }
-        if self.hello.is_some() && self.stay.is_some() {
+        if self.connect.is_some() && self.attachment.is_some() {
             // A second `connect` changes nothing: who a connection is, is said once.
-            return self.say(self.connected()).await;
+            return self.send(self.connected_message()).await;
         }
         self.version = self.version.max(connect.v.unwrap_or(1).clamp(1, VERSION));
-        if self.kind == Kind::Chat && self.hello.is_none() {
-            talk::bind(self, connect.session_id.as_deref()).await?;
+        if self.kind == SocketKind::Chat && self.connect.is_none() {
+            conversation::bind_session(self, connect.session_id.as_deref()).await?;
         }
         let resume = connect.resume_token.clone();
-        self.hello = Some(connect);
+        self.connect = Some(connect);
         let offers = self.token.role().may_offer_tools();
         let is_named = self.claims().identity().is_some();
-        if offers && self.version >= 2 && (self.kind == Kind::Device || is_named) {
+        if offers && self.version >= 2 && (self.kind == SocketKind::Device || is_named) {
             let resumed = resume.and_then(|token| {
                 let id = &self.token.principal.id;
-                self.app.sources.resume(id, &token).filter(|seat| self.may_resume(seat))
+                self.app.sources.resume(id, &token).filter(|seat| self.can_resume(seat))
             });
             return match resumed {
-                Some(seat) => self.sit_down_again(seat).await,
-                None => self.sit_down(true).await,
+                Some(seat) => self.resume_session(seat).await,
+                None => self.attach(true).await,
             };
         }
-        self.say(self.connected()).await
+        self.send(self.connected_message()).await
     }
 
     /// Whether this connection says that it is who made that seat.
-    fn may_resume(&self, seat: &Seat) -> bool {
+    fn can_resume(&self, seat: &DeviceSession) -> bool {
         let identity = self.claims().identity();
-        self.kind == Kind::Device && (identity.is_none() || identity.as_ref() == seat.source().identity())
+        self.kind == SocketKind::Device
+            && (identity.is_none() || identity.as_ref() == seat.source().identity())
     }
 
-    fn claims(&self) -> Claims<'_> {
-        let hello = self.hello.as_ref();
-        Claims {
+    fn claims(&self) -> IdentityClaims<'_> {
+        let hello = self.connect.as_ref();
+        IdentityClaims {
             device_id: hello.and_then(|hello| hello.device_id.as_deref()),
             paired_id: self.token.device.id.as_deref(),
             paired_name: self.token.device.name.as_deref(),
             device_name: hello.and_then(|hello| hello.device_name.as_deref()),
-            name: self.introduction.name.as_deref(),
+            name: self.params.name.as_deref(),
         }
     }
 
-    fn can(&self, capability: &str) -> bool {
-        self.hello.as_ref().is_some_and(|hello| hello.capabilities.iter().any(|said| said == capability))
+    fn has_capability(&self, capability: &str) -> bool {
+        self.connect.as_ref().is_some_and(|hello| hello.capabilities.iter().any(|said| said == capability))
     }
 
     /// The seat of this connection, making one where there is none yet.
-    pub(crate) async fn need_seat(&mut self) -> Result<Arc<Seat>, Close> {
-        if self.stay.is_none() {
-            self.sit_down(false).await?;
+    pub(crate) async fn require_session(&mut self) -> Result<Arc<DeviceSession>, CloseReason> {
+        if self.attachment.is_none() {
+            self.attach(false).await?;
         }
-        match self.seat() {
+        match self.session() {
             Some(seat) => Ok(seat.clone()),
-            None => Err(Close::with(INTERNAL, "no source could be made")),
+            None => Err(CloseReason::with_code(INTERNAL, "no source could be made")),
         }
     }
 
     /// Takes a new seat at this connection's source.
-    async fn sit_down(&mut self, greet: bool) -> Result<(), Close> {
+    async fn attach(&mut self, greet: bool) -> Result<(), CloseReason> {
         let source = self.join().await?;
-        let resumes = self.version >= 2 && self.kind == Kind::Device && self.can(capability::RESUME);
-        let lease = self.app.engine.registry().lease(source.slug().clone(), Sources::keep(&source));
-        let terms = SeatTerms {
+        let resumes =
+            self.version >= 2 && self.kind == SocketKind::Device && self.has_capability(capability::RESUME);
+        let lease =
+            self.app.engine.registry().lease(source.slug().clone(), DeviceSources::keep_policy(&source));
+        let terms = DeviceSessionOptions {
             version: self.version,
             resume_token: if resumes { Some(new_resume_token()?) } else { None },
             calls_limit: self.app.settings.limits.calls_in_flight_per_device,
         };
-        let seat = Seat::new(source.clone(), lease, terms);
+        let seat = DeviceSession::new(source.clone(), lease, terms);
         match self.kind {
-            Kind::Device => {
-                if let Some(old) = source.seat_device(seat.clone()) {
-                    self.app.sources.end_seat(&old);
+            SocketKind::Device => {
+                if let Some(old) = source.replace_device_session(seat.clone()) {
+                    self.app.sources.end_session(&old);
                 }
             }
-            Kind::Chat => source.seat_chat(&seat),
+            SocketKind::Chat => source.add_chat_session(&seat),
         }
         self.app.sources.make_resumable(&seat);
         if greet {
-            let connected = self.connected_at(&seat);
-            self.say(connected).await?;
+            let connected = self.connected_to(&seat);
+            self.send(connected).await?;
         }
         let now = self.app.clock.now_ms();
-        self.stay = Some(seat.attach(self.outbox.clone(), self.displaced.clone(), now).await);
-        self.talk.own().set(self.own_tools());
+        self.attachment = Some(seat.attach(self.outbox.clone(), self.displaced.clone(), now).await);
+        self.conversation.own_registration().set(self.own_tools());
         tracing::info!(source = %source.slug(), token = %self.token.id(), "a device connected");
         Ok(())
     }
 
     /// Takes the seat that an earlier socket of this device had.
-    async fn sit_down_again(&mut self, seat: Arc<Seat>) -> Result<(), Close> {
-        let connected = self.connected_at(&seat);
-        self.say(connected).await?;
+    async fn resume_session(&mut self, seat: Arc<DeviceSession>) -> Result<(), CloseReason> {
+        let connected = self.connected_to(&seat);
+        self.send(connected).await?;
         let now = self.app.clock.now_ms();
         tracing::info!(source = %seat.source().slug(), token = %self.token.id(), "a device resumed");
-        self.stay = Some(seat.attach(self.outbox.clone(), self.displaced.clone(), now).await);
+        self.attachment = Some(seat.attach(self.outbox.clone(), self.displaced.clone(), now).await);
         if seat.has_ended() {
             // The grace time ran out in this very moment.
-            return Err(Close::with(super::close::GOING_AWAY, "the seat to resume is gone; connect anew"));
+            return Err(CloseReason::with_code(
+                super::close::GOING_AWAY,
+                "the seat to resume is gone; connect anew",
+            ));
         }
         Ok(())
     }
 
-    async fn join(&self) -> Result<Arc<Source>, Close> {
+    async fn join(&self) -> Result<Arc<DeviceSource>, CloseReason> {
         let limits = &self.app.settings.limits;
         let owner = self.token.role().is_owner();
-        let hello = self.hello.as_ref();
-        let arrival = Arrival {
+        let hello = self.connect.as_ref();
+        let arrival = JoinRequest {
             claims: self.claims(),
             token_label: Some(self.token.label.as_str()).filter(|label| !label.is_empty()),
             platform: hello.and_then(|it| it.platform.as_deref()).or(self.token.device.platform.as_deref()),
@@ -288,24 +294,24 @@ impl Peer {
                     JoinError::Store(_) => (error_code::SOURCE_NOT_STORED, INTERNAL),
                 };
                 let text = error.to_string();
-                self.complain(code, text.clone()).await?;
-                Err(Close::with(close, text))
+                self.send_error(code, text.clone()).await?;
+                Err(CloseReason::with_code(close, text))
             }
         }
     }
 
-    fn connected(&self) -> Connected {
-        match self.seat() {
-            Some(seat) => self.connected_at(seat),
-            None => self.connected_without(None, None),
+    fn connected_message(&self) -> Connected {
+        match self.session() {
+            Some(seat) => self.connected_to(seat),
+            None => self.build_connected(None, None),
         }
     }
 
-    fn connected_at(&self, seat: &Seat) -> Connected {
-        self.connected_without(Some(seat.source().slug().to_string()), seat.resume_token().map(str::to_owned))
+    fn connected_to(&self, seat: &DeviceSession) -> Connected {
+        self.build_connected(Some(seat.source().slug().to_string()), seat.resume_token().map(str::to_owned))
     }
 
-    fn connected_without(&self, source: Option<String>, resume_token: Option<String>) -> Connected {
+    fn build_connected(&self, source: Option<String>, resume_token: Option<String>) -> Connected {
         let newer = self.version >= 2;
         Connected {
             v: self.version,
@@ -319,18 +325,18 @@ impl Peer {
 
     /// The connection is over: the seat waits for its device where that can resume and did not say goodbye, and
     /// ends otherwise.
-    pub(crate) fn leave(&mut self, close: &Close) {
+    pub(crate) fn disconnect(&mut self, close: &CloseReason) {
         self.calls.cancel_all();
-        self.talk.leave();
-        let Some(stay) = self.stay.take() else { return };
-        let seat = stay.seat.clone();
-        if !stay.leave() {
+        self.conversation.detach();
+        let Some(stay) = self.attachment.take() else { return };
+        let seat = stay.session.clone();
+        if !stay.detach() {
             return;
         }
         let sources = self.app.sources.clone();
-        let resumable = seat.resume_token().is_some() && self.token.has_ended().is_none();
-        if *close == Close::Goodbye || !resumable || self.app.closing.is_cancelled() {
-            return sources.end_seat(&seat);
+        let resumable = seat.resume_token().is_some() && self.token.end_reason().is_none();
+        if *close == CloseReason::Goodbye || !resumable || self.app.closing.is_cancelled() {
+            return sources.end_session(&seat);
         }
         let grace = self.app.resume_grace();
         let closing = self.app.closing.clone();
@@ -339,18 +345,18 @@ impl Peer {
             tokio::select! {
                 () = tokio::time::sleep(grace) => {}
                 () = closing.cancelled() => {}
-                _ = token.ended() => {}
+                _ = token.wait_until_ended() => {}
             }
-            if stay.is_empty_since() {
-                sources.end_seat(&seat);
+            if stay.is_unattached_since() {
+                sources.end_session(&seat);
             }
         });
     }
 }
 
-impl Receiver for Peer {
-    async fn text(&mut self, frame: Utf8Bytes) -> Result<(), Close> {
-        let decoded = if frame.len() > PARSE_APART {
+impl FrameReceiver for SocketPeer {
+    async fn on_text(&mut self, frame: Utf8Bytes) -> Result<(), CloseReason> {
+        let decoded = if frame.len() > PARSE_BLOCKING_THRESHOLD {
             let decoded = tokio::task::spawn_blocking(move || ClientMessage::decode(frame.as_str())).await;
             decoded.unwrap_or_else(|error| Err(FrameError::InvalidJson(error.to_string())))
         } else {
@@ -358,31 +364,31 @@ impl Receiver for Peer {
         };
         match decoded {
             Ok(message) => self.handle(message).await,
-            Err(error) => self.complain(error.code(), error.to_string()).await,
+            Err(error) => self.send_error(error.code(), error.to_string()).await,
         }
     }
 
-    async fn binary(&mut self) -> Result<(), Close> {
+    async fn on_binary(&mut self) -> Result<(), CloseReason> {
         let text = "binary frames are not used; send JSON in text frames";
-        self.complain(error_code::INVALID_JSON, text).await
+        self.send_error(error_code::INVALID_JSON, text).await
     }
 
-    fn alive(&mut self) {
-        if let Some(stay) = &self.stay {
-            stay.seat.heard(self.app.clock.now_ms());
+    fn on_activity(&mut self) {
+        if let Some(stay) = &self.attachment {
+            stay.session.record_heard(self.app.clock.now_ms());
         }
     }
 }
 
 /// A new resume token: 128 random bits.
-fn new_resume_token() -> Result<String, Close> {
+fn new_resume_token() -> Result<String, CloseReason> {
     match secret::random::<16>() {
         Ok(bits) => Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect()),
-        Err(error) => Err(Close::with(INTERNAL, error.to_string())),
+        Err(error) => Err(CloseReason::with_code(INTERNAL, error.to_string())),
     }
 }
 
-fn overlong(connect: &Connect) -> Option<&'static str> {
+fn overlong_field(connect: &Connect) -> Option<&'static str> {
     let too_long = |field: &Option<String>| field.as_ref().is_some_and(|text| text.len() > MAX_FIELD);
     let fields = [
         ("session_id", &connect.session_id),

@@ -2,45 +2,45 @@
 
 use std::sync::Arc;
 
-use toolway_core::consent::{Choice, Question, QuestionEvent, QuestionSink, Scope};
+use toolway_core::consent::{ConsentDecision, ConsentScope, Question, QuestionEvent, QuestionSink};
 use toolway_types::Clock;
-use toolway_wire::from_client::{self, Decision, PermissionAnswer};
-use toolway_wire::from_gateway::PermissionRequest;
+use toolway_wire::client_message::{self, Decision, PermissionAnswer};
+use toolway_wire::gateway_message::PermissionRequest;
 use toolway_wire::{GatewayMessage, error_code};
 
-use super::close::Close;
+use super::close::CloseReason;
 use super::outbox::Outbox;
-use super::peer::Peer;
+use super::peer::SocketPeer;
 
 /// Sends the questions of a connection's calls to its client, which must know them: there were none in version 1.
 /// Made at the first call, for all of them.
-pub(super) fn sink(peer: &mut Peer) -> Option<QuestionSink> {
+pub(super) fn question_sink(peer: &mut SocketPeer) -> Option<QuestionSink> {
     if peer.version < 2 {
         return None;
     }
     if let Some(sink) = &peer.questions {
         return Some(sink.clone());
     }
-    let sink = make(peer);
+    let sink = build_sink(peer);
     peer.questions = Some(sink.clone());
     Some(sink)
 }
 
-fn make(peer: &Peer) -> QuestionSink {
+fn build_sink(peer: &SocketPeer) -> QuestionSink {
     let (outbox, clock): (Outbox, Arc<dyn Clock>) = (peer.outbox.clone(), peer.app.clock.clone());
     Arc::new(move |event: &QuestionEvent| {
         if let QuestionEvent::Asked(question) = event {
             // A client that does not read is closed, which withdraws the question.
-            outbox.try_send(GatewayMessage::from(request(question, clock.now_ms())).encode());
+            outbox.try_send(GatewayMessage::from(permission_request(question, clock.now_ms())).encode());
         }
     })
 }
 
-fn request(question: &Question, now_ms: i64) -> PermissionRequest {
+fn permission_request(question: &Question, now_ms: i64) -> PermissionRequest {
     PermissionRequest {
         id: question.id.to_string(),
         kind: question.kind.as_str().to_owned(),
-        tool: question.tool.exposed().to_string(),
+        tool: question.tool.full_name().to_string(),
         permission: question.kind.permission().map(ToString::to_string),
         reason: question.reason.clone(),
         args_preview: question.arguments.get().to_owned(),
@@ -49,37 +49,37 @@ fn request(question: &Question, now_ms: i64) -> PermissionRequest {
 }
 
 /// Asks again what is open in a session, for a client that comes back to it.
-pub(super) async fn ask_again(peer: &Peer, session: &Arc<str>) -> Result<(), Close> {
+pub(super) async fn resend_open_questions(peer: &SocketPeer, session: &Arc<str>) -> Result<(), CloseReason> {
     if peer.version < 2 {
         return Ok(());
     }
     let principal = &peer.token.principal;
     let open = peer.app.engine.questions().visible_to(principal);
     let of_session = open.into_iter().filter(|question| question.session.as_ref() == Some(session));
-    let mine = of_session.filter(|question| question.may_answer(principal, Scope::Once).is_ok());
+    let mine = of_session.filter(|question| question.check_answer(principal, ConsentScope::Once).is_ok());
     for question in mine {
-        peer.say(request(&question, peer.app.clock.now_ms())).await?;
+        peer.send(permission_request(&question, peer.app.clock.now_ms())).await?;
     }
     Ok(())
 }
 
-pub(super) async fn answer(peer: &Peer, answer: PermissionAnswer) -> Result<(), Close> {
+pub(super) async fn answer_question(peer: &SocketPeer, answer: PermissionAnswer) -> Result<(), CloseReason> {
     let choice = match answer.decision {
-        Decision::Granted => Choice::Granted,
-        Decision::Denied => Choice::Denied,
-        Decision::DeniedAlways => Choice::DeniedAlways,
+        Decision::Granted => ConsentDecision::Granted,
+        Decision::Denied => ConsentDecision::Denied,
+        Decision::DeniedAlways => ConsentDecision::DeniedAlways,
     };
     let scope = match answer.scope.unwrap_or_default() {
-        from_client::Scope::Once => Scope::Once,
-        from_client::Scope::Session => Scope::Session,
-        from_client::Scope::Agent => Scope::Agent,
-        from_client::Scope::Always => Scope::Always,
+        client_message::Scope::Once => ConsentScope::Once,
+        client_message::Scope::Session => ConsentScope::Session,
+        client_message::Scope::Agent => ConsentScope::Agent,
+        client_message::Scope::Always => ConsentScope::Always,
     };
     match peer.app.answer(&answer.id, &peer.token.principal, choice, scope).await {
         Ok(_) => Ok(()),
         Err(refused) => {
             let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
-            peer.complain(error_code::INVALID_MESSAGE, text).await
+            peer.send_error(error_code::INVALID_MESSAGE, text).await
         }
     }
 }

@@ -15,24 +15,24 @@ use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
 use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
 
-use super::close::{Close, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
-use super::connection::{self, Terms};
+use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
+use super::connection::{self, SocketOptions};
+use super::conversation;
 use super::mcp;
 use super::outbox::Outbox;
-use super::peer::{Introduction, Kind, Peer};
-use super::talk;
-use crate::access::authenticate::refuse;
-use crate::access::{Ended, Refusal, TokenState};
-use crate::http::{ApiError, QueryOf, agent_forbidden};
-use crate::listen::Written;
-use crate::state::App;
+use super::peer::{SocketKind, SocketParams, SocketPeer};
+use crate::access::authentication::refuse;
+use crate::access::{AuthRejection, TokenEndReason, TokenState};
+use crate::http::{ApiError, QueryParams, agent_forbidden};
+use crate::listener::BytesWritten;
+use crate::state::AppState;
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
 /// There may be ten thousand devices, each with little to say at a time.
-fn read_buffer(kind: Kind) -> usize {
+fn read_buffer(kind: SocketKind) -> usize {
     match kind {
-        Kind::Device => 2 << 10,
-        Kind::Chat => 4 << 10,
+        SocketKind::Device => 2 << 10,
+        SocketKind::Chat => 4 << 10,
     }
 }
 /// Frames are gathered up to this many bytes before they are written.
@@ -41,33 +41,37 @@ const WRITE_BUFFER: usize = 4 << 10;
 const MAX_FIELD: usize = 256;
 
 /// All doors.
-pub(crate) fn routes() -> Router<Arc<App>> {
+pub(crate) fn routes() -> Router<Arc<AppState>> {
     Router::new()
-        .route("/ws/device", get(|app, request| upgrade(app, request, Kind::Device)))
-        .route("/ws/chat", get(|app, request| upgrade(app, request, Kind::Chat)))
+        .route("/ws/device", get(|app, request| upgrade(app, request, SocketKind::Device)))
+        .route("/ws/chat", get(|app, request| upgrade(app, request, SocketKind::Chat)))
         .route("/ws/mcp", get(mcp::upgrade))
 }
 
 /// What an address may say. The token is read elsewhere.
 #[derive(Debug, Deserialize)]
-struct Query {
+struct SocketQuery {
     session_id: Option<String>,
     name: Option<String>,
     persona: Option<String>,
 }
 
-async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> Result<Response, ApiError> {
+async fn upgrade(
+    State(app): State<Arc<AppState>>,
+    request: Request,
+    kind: SocketKind,
+) -> Result<Response, ApiError> {
     let (mut parts, _) = request.into_parts();
     let token = app.access.authenticate(&parts).map_err(|refusal| refuse(&app, refusal))?;
-    if let Some(what) = forbidden(kind, &token) {
-        return Err(refuse(&app, Refusal::Forbidden { role: token.role(), what }));
+    if let Some(what) = forbidden_reason(kind, &token) {
+        return Err(refuse(&app, AuthRejection::Forbidden { role: token.role(), what }));
     }
-    let introduction = introduction(&mut parts, &app).await?;
-    if let Some((bound, asked)) = of_another_agent(kind, &token, &introduction) {
+    let introduction = read_params(&mut parts, &app).await?;
+    if let Some((bound, asked)) = bound_agent_mismatch(kind, &token, &introduction) {
         return Err(agent_forbidden(bound, asked));
     }
-    let (subprotocol, version) = agree(&parts);
-    let (mut upgrade, terms) = websocket(&mut parts, &app).await?;
+    let (subprotocol, version) = negotiate_subprotocol(&parts);
+    let (mut upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
     if let Some(subprotocol) = subprotocol {
         upgrade.set_selected_protocol(HeaderValue::from_static(subprotocol));
     }
@@ -79,38 +83,38 @@ async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> R
         .on_upgrade(move |socket| serve(app, token, kind, version, introduction, terms, socket)))
 }
 
-fn forbidden(kind: Kind, token: &TokenState) -> Option<&'static str> {
+fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str> {
     match kind {
-        Kind::Device if !token.role().may_offer_tools() => Some("offer tools"),
-        Kind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
+        SocketKind::Device if !token.role().may_offer_tools() => Some("offer tools"),
+        SocketKind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
         _ => None,
     }
 }
 
 /// The agent that a token is bound to, where it asks for another.
-fn of_another_agent<'t>(
-    kind: Kind,
+fn bound_agent_mismatch<'t>(
+    kind: SocketKind,
     token: &'t TokenState,
-    introduction: &'t Introduction,
+    introduction: &'t SocketParams,
 ) -> Option<(&'t str, &'t str)> {
     let (bound, asked) = (token.principal.agent.as_deref()?, introduction.persona.as_deref()?);
-    (kind == Kind::Chat && bound != asked).then_some((bound, asked))
+    (kind == SocketKind::Chat && bound != asked).then_some((bound, asked))
 }
 
-async fn introduction(parts: &mut Parts, app: &Arc<App>) -> Result<Introduction, ApiError> {
-    let QueryOf(query) = QueryOf::<Query>::from_request_parts(parts, app).await?;
-    let Query { session_id, name, persona } = query;
+async fn read_params(parts: &mut Parts, app: &Arc<AppState>) -> Result<SocketParams, ApiError> {
+    let QueryParams(query) = QueryParams::<SocketQuery>::from_request_parts(parts, app).await?;
+    let SocketQuery { session_id, name, persona } = query;
     for (field, value) in [("session_id", &session_id), ("name", &name), ("persona", &persona)] {
         if value.as_ref().is_some_and(|value| value.len() > MAX_FIELD) {
             return Err(ApiError::malformed(format!("{field} is longer than {MAX_FIELD} bytes")));
         }
     }
     let said = |value: Option<String>| value.filter(|value| !value.is_empty());
-    Ok(Introduction { session_id: said(session_id).map(Arc::from), name: said(name), persona: said(persona) })
+    Ok(SocketParams { session_id: said(session_id).map(Arc::from), name: said(name), persona: said(persona) })
 }
 
 /// The one subprotocol to answer with, and the version that it agrees.
-fn agree(parts: &Parts) -> (Option<&'static str>, u32) {
+fn negotiate_subprotocol(parts: &Parts) -> (Option<&'static str>, u32) {
     let offered = parts.headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
     let offered: Vec<&str> = offered
         .filter_map(|value| value.to_str().ok())
@@ -127,13 +131,13 @@ fn agree(parts: &Parts) -> (Option<&'static str>, u32) {
 }
 
 /// A request as the beginning of a WebSocket, and how that is kept.
-pub(super) async fn websocket(
+pub(super) async fn prepare_upgrade(
     parts: &mut Parts,
-    app: &Arc<App>,
-) -> Result<(WebSocketUpgrade, Terms), ApiError> {
+    app: &Arc<AppState>,
+) -> Result<(WebSocketUpgrade, SocketOptions), ApiError> {
     let upgrade = WebSocketUpgrade::from_request_parts(parts, app).await.map_err(not_a_websocket)?;
-    let written = parts.extensions.remove::<Written>().unwrap_or_default();
-    let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
+    let written = parts.extensions.remove::<BytesWritten>().unwrap_or_default();
+    let terms = SocketOptions { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
     Ok((upgrade.write_buffer_size(WRITE_BUFFER), terms))
 }
 
@@ -143,40 +147,41 @@ fn not_a_websocket(rejection: WebSocketUpgradeRejection) -> ApiError {
 }
 
 async fn serve(
-    app: Arc<App>,
+    app: Arc<AppState>,
     token: Arc<TokenState>,
-    kind: Kind,
+    kind: SocketKind,
     version: u32,
-    introduction: Introduction,
-    terms: Terms,
+    introduction: SocketParams,
+    terms: SocketOptions,
     socket: WebSocket,
 ) {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
-    let _open = app.metrics.connection(kind.door());
-    let mut peer = Peer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
+    let _open = app.metrics.track_socket(kind.entry_point());
+    let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
     let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let refused = match kind {
-        Kind::Chat => talk::open(&mut peer).await.err(),
-        Kind::Device => None,
+        SocketKind::Chat => conversation::open_session(&mut peer).await.err(),
+        SocketKind::Device => None,
     };
     let ending = async move {
         if let Some(close) = refused {
             return close;
         }
         tokio::select! {
-            why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
-            () = displaced.cancelled() => Close::with(TAKEN_OVER, "taken_over: a newer connection took over"),
-            () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
+            why = held.wait_until_ended() => CloseReason::with_code(TOKEN_ENDED, format!("{}: {}", end_code(why), why.reason())),
+            () = displaced.cancelled() => CloseReason::with_code(TAKEN_OVER, "taken_over: a newer connection took over"),
+            () = closing.cancelled() => CloseReason::with_code(GOING_AWAY, "the gateway is shutting down"),
         }
     };
-    let close = connection::serve(socket, &mut peer, &outbox, queue, terms, ending, Peer::leave).await;
+    let close =
+        connection::serve(socket, &mut peer, &outbox, queue, terms, ending, SocketPeer::disconnect).await;
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 
 /// The same word that a refused upgrade has.
-pub(super) fn code_of(why: Ended) -> &'static str {
+pub(super) fn end_code(why: TokenEndReason) -> &'static str {
     match why {
-        Ended::Revoked => Refusal::Revoked.code(),
-        Ended::Expired => Refusal::Expired.code(),
+        TokenEndReason::Revoked => AuthRejection::Revoked.code(),
+        TokenEndReason::Expired => AuthRejection::Expired.code(),
     }
 }

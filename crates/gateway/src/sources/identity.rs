@@ -6,11 +6,11 @@ use std::fmt;
 
 /// Who a connection says it is, within its token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Identity(String);
+pub(crate) struct DeviceIdentity(String);
 
 /// What a connection, and its token, say of who it is.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Claims<'a> {
+pub(crate) struct IdentityClaims<'a> {
     /// `connect.device_id`.
     pub(crate) device_id: Option<&'a str>,
     /// What the token was paired for: its device id.
@@ -23,26 +23,26 @@ pub(crate) struct Claims<'a> {
     pub(crate) name: Option<&'a str>,
 }
 
-impl<'a> Claims<'a> {
+impl<'a> IdentityClaims<'a> {
     /// The identity, by the first claim that says anything: `device_id`, what the token was paired for,
     /// `device_name`, `name`. None where the connection stands for itself alone.
-    pub(crate) fn identity(&self) -> Option<Identity> {
-        let id = said(self.device_id).or(said(self.paired_id)).map(|id| format!("id:{id}"));
-        let name = said(self.paired_name).or(said(self.device_name)).or(said(self.name));
-        id.or(name.map(|name| format!("name:{name}"))).map(Identity)
+    pub(crate) fn identity(&self) -> Option<DeviceIdentity> {
+        let id = non_empty(self.device_id).or(non_empty(self.paired_id)).map(|id| format!("id:{id}"));
+        let name = non_empty(self.paired_name).or(non_empty(self.device_name)).or(non_empty(self.name));
+        id.or(name.map(|name| format!("name:{name}"))).map(DeviceIdentity)
     }
 
     /// The name for people.
     pub(crate) fn label(&self) -> Option<&'a str> {
-        said(self.device_name).or(said(self.name)).or(said(self.paired_name))
+        non_empty(self.device_name).or(non_empty(self.name)).or(non_empty(self.paired_name))
     }
 }
 
-fn said(claim: Option<&str>) -> Option<&str> {
+fn non_empty(claim: Option<&str>) -> Option<&str> {
     claim.map(str::trim).filter(|claim| !claim.is_empty())
 }
 
-impl Identity {
+impl DeviceIdentity {
     /// As it was stored.
     pub(crate) fn from_stored(text: &str) -> Self {
         Self(text.to_owned())
@@ -54,7 +54,7 @@ impl Identity {
     }
 }
 
-impl fmt::Display for Identity {
+impl fmt::Display for DeviceIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

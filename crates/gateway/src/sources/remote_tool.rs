@@ -6,17 +6,17 @@ use async_trait::async_trait;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{ToolError, ToolOutput};
 
-use super::seat::{WeakSeat, disconnected};
+use super::device_session::{WeakDeviceSession, disconnected_error};
 
 /// A tool of a device; it reaches its device through the seat that registered it.
 pub(crate) struct RemoteTool {
     spec: Arc<ToolSpec>,
-    seat: WeakSeat,
+    session: WeakDeviceSession,
 }
 
 impl RemoteTool {
-    pub(crate) fn new(spec: Arc<ToolSpec>, seat: WeakSeat) -> Arc<Self> {
-        Arc::new(Self { spec, seat })
+    pub(crate) fn new(spec: Arc<ToolSpec>, seat: WeakDeviceSession) -> Arc<Self> {
+        Arc::new(Self { spec, session: seat })
     }
 }
 
@@ -27,13 +27,13 @@ impl Tool for RemoteTool {
     }
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let seat = self.seat.upgrade().ok_or_else(|| disconnected(false))?;
-        let call = seat.begin(&self.spec, arguments.raw().clone(), cx).await?;
+        let seat = self.session.upgrade().ok_or_else(|| disconnected_error(false))?;
+        let call = seat.begin_call(&self.spec, arguments.raw().clone(), cx).await?;
         drop(seat);
-        call.answer().await
+        call.wait_for_answer().await
     }
 
-    fn only_waits(&self) -> bool {
+    fn can_run_inline(&self) -> bool {
         true
     }
 

@@ -10,10 +10,10 @@ use rustls::sign::CertifiedKey;
 use sha2::{Digest, Sha256};
 use toolway_wire::pairing::KeyPin;
 
-use super::{Identity, TlsError};
+use super::{TlsError, TlsIdentity};
 
 /// A certificate chain and its key, each with the path it was read from.
-pub(super) fn identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<Identity, TlsError> {
+pub(super) fn load_identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<TlsIdentity, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert.1)
         .collect::<Result<_, _>>()
         .map_err(|error| TlsError::content(cert.0, format!("not a PEM file of certificates ({error})")))?;
@@ -30,7 +30,7 @@ pub(super) fn identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<Iden
             error => TlsError::content(cert.0, format!("can't be used with {} ({error})", key.0.display())),
         })?;
     let pin = pin_of(&certified).map_err(|error| TlsError::content(cert.0, error.to_string()))?;
-    Ok(Identity { certified: Arc::new(certified), pin })
+    Ok(TlsIdentity { certified: Arc::new(certified), pin })
 }
 
 fn pin_of(certified: &CertifiedKey) -> Result<KeyPin, rustls::Error> {

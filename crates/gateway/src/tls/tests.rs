@@ -8,11 +8,11 @@ fn names() -> Vec<String> {
     ["box", "192.168.1.5", "::1", "not a name", "localhost"].map(String::from).to_vec()
 }
 
-async fn own(dir: &Path) -> Result<Tls, TlsError> {
-    Tls::open(&TlsSettings::default(), dir, names()).await
+async fn own(dir: &Path) -> Result<ListenerTls, TlsError> {
+    ListenerTls::open(&TlsSettings::default(), dir, names()).await
 }
 
-fn served(tls: &Tls) -> Vec<u8> {
+fn served(tls: &ListenerTls) -> Vec<u8> {
     tls.current.0.load().certified.cert[0].to_vec()
 }
 
@@ -88,7 +88,7 @@ async fn a_key_that_devices_know_is_never_replaced_in_silence() {
 async fn the_owners_certificate_is_reloaded_and_a_bad_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
-    let tls = Tls::open(&settings, dir.path(), names()).await.unwrap();
+    let tls = ListenerTls::open(&settings, dir.path(), names()).await.unwrap();
     assert_eq!(tls.own_pin(), None, "known by name, not by key");
     assert!(!dir.path().join("tls").exists(), "none of its own is made");
     let first = served(&tls);
@@ -119,7 +119,7 @@ async fn the_owners_certificate_is_reloaded_and_a_bad_one_is_not() {
 async fn a_change_is_noticed_without_being_told() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
-    let tls = Arc::new(Tls::open(&settings, dir.path(), names()).await.unwrap());
+    let tls = Arc::new(ListenerTls::open(&settings, dir.path(), names()).await.unwrap());
     let first = served(&tls);
     let stop = CancellationToken::new();
     let watching = tokio::spawn(Arc::clone(&tls).watch(stop.clone()));
@@ -136,13 +136,13 @@ async fn files_that_are_no_certificates_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let settings = put_owners(dir.path());
     fs::write(settings.cert.as_ref().unwrap(), "").unwrap();
-    let error = Tls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
+    let error = ListenerTls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
     assert!(error.contains("owners.pem") && error.contains("no certificate"), "{error}");
     let settings = put_owners(dir.path());
     fs::write(settings.key.as_ref().unwrap(), "x").unwrap();
-    let error = Tls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
+    let error = ListenerTls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
     assert!(error.contains("owners.key") && error.contains("no private key"), "{error}");
     let settings = TlsSettings { cert: Some("/nowhere/c.pem".into()), ..settings };
-    let error = Tls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
+    let error = ListenerTls::open(&settings, dir.path(), names()).await.unwrap_err().to_string();
     assert!(error.contains("/nowhere/c.pem"), "{error}");
 }

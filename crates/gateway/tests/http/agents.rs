@@ -4,47 +4,54 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::Bench;
-use crate::talking::Talking;
+use crate::chat_harness::ChatHarness;
+use crate::support::GatewayHarness;
 
 #[tokio::test]
 async fn default_is_there_and_can_be_changed_but_not_removed() {
-    let bench = Bench::new().await;
-    let agents = bench.owner("GET", "/api/agents", None).await.json();
+    let bench = GatewayHarness::new().await;
+    let agents = bench.send_as_owner("GET", "/api/agents", None).await.json();
     let default = &agents["agents"][0];
     assert_eq!((&default["name"], &default["tools"]), (&json!("default"), &json!(["*/*"])));
     assert_eq!(default["origin"], json!({"kind": "built_in"}));
-    let changed = bench.owner("PUT", "/api/agents/default", Some(json!({"prompt": "Be brief."}))).await;
+    let changed =
+        bench.send_as_owner("PUT", "/api/agents/default", Some(json!({"prompt": "Be brief."}))).await;
     assert_eq!((changed.status, &changed.json()["prompt"]), (200, &json!("Be brief.")));
-    assert_eq!(bench.owner("GET", "/api/agents/default", None).await.json()["origin"]["kind"], "database");
-    let refused = bench.owner("DELETE", "/api/agents/default", None).await;
+    assert_eq!(
+        bench.send_as_owner("GET", "/api/agents/default", None).await.json()["origin"]["kind"],
+        "database"
+    );
+    let refused = bench.send_as_owner("DELETE", "/api/agents/default", None).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "agent_stays"));
 }
 
 #[tokio::test]
 async fn an_agent_is_made_changed_and_removed() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let definition = json!({"description": "Keeps the house.", "prompt": "You keep the house.", "tools": ["desk/*", "!desk/safe"],
                             "options": {"temperature": 0.5}, "approval": "writes", "limits": {"rounds": 5}, "max_tools": 10});
-    let made = bench.owner("PUT", "/api/agents/home", Some(definition.clone())).await;
+    let made = bench.send_as_owner("PUT", "/api/agents/home", Some(definition.clone())).await;
     assert_eq!(made.status, 201, "{made:?}");
-    let shown = bench.owner("GET", "/api/agents/home", None).await.json();
+    let shown = bench.send_as_owner("GET", "/api/agents/home", None).await.json();
     for (field, value) in definition.as_object().unwrap() {
         assert_eq!(&shown[field], value, "{field}");
     }
-    assert_eq!(bench.owner("PUT", "/api/agents/home", Some(json!({"name": "home"}))).await.status, 200);
+    assert_eq!(
+        bench.send_as_owner("PUT", "/api/agents/home", Some(json!({"name": "home"}))).await.status,
+        200
+    );
     assert!(
-        bench.owner("GET", "/api/agents/home", None).await.json().get("max_tools").is_none(),
+        bench.send_as_owner("GET", "/api/agents/home", None).await.json().get("max_tools").is_none(),
         "what is left out is as at first"
     );
-    assert_eq!(bench.owner("DELETE", "/api/agents/home", None).await.status, 204);
-    let gone = bench.owner("GET", "/api/agents/home", None).await;
+    assert_eq!(bench.send_as_owner("DELETE", "/api/agents/home", None).await.status, 204);
+    let gone = bench.send_as_owner("GET", "/api/agents/home", None).await;
     assert_eq!((gone.status, gone.code().as_str()), (404, "agent_unknown"));
 }
 
 #[tokio::test]
 async fn what_can_not_be_an_agent_is_refused_with_every_reason() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for (name, body, word) in [
         ("Home", json!({}), "name"),
         ("home", json!({"name": "work"}), "path"),
@@ -52,7 +59,7 @@ async fn what_can_not_be_an_agent_is_refused_with_every_reason() {
         ("home", json!({"tools": ["["]}), "tools[0]"),
         ("home", json!({"limits": {"rounds": 0}}), "limits.rounds"),
     ] {
-        let refused = bench.owner("PUT", &format!("/api/agents/{name}"), Some(body)).await;
+        let refused = bench.send_as_owner("PUT", &format!("/api/agents/{name}"), Some(body)).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"));
         assert!(refused.body.contains(word), "{refused:?}");
     }
@@ -60,14 +67,14 @@ async fn what_can_not_be_an_agent_is_refused_with_every_reason() {
 
 #[tokio::test]
 async fn others_than_the_owner_see_whom_they_may_talk_to() {
-    let it = Talking::new().await;
-    it.agent(
+    let it = ChatHarness::new().await;
+    it.put_agent(
         "home",
         json!({"description": "Keeps the house.", "prompt": "A secret.", "model": "fake/fake-model"}),
     )
     .await;
-    let client = it.token("client").await;
-    let list = it.bench.send("GET", "/api/agents", Some(&client), None).await;
+    let client = it.create_token("client").await;
+    let list = it.gateway.send("GET", "/api/agents", Some(&client), None).await;
     assert!(!list.body.contains("A secret."), "{}", list.body);
     let list = list.json();
     let names: Vec<_> =
@@ -77,37 +84,40 @@ async fn others_than_the_owner_see_whom_they_may_talk_to() {
         (&list["agents"][1]["description"], &list["agents"][1]["model"]),
         (&json!("Keeps the house."), &json!("fake/fake-model"))
     );
-    let bound = it.bench.agents_token("home").await.token;
-    let list = it.bench.send("GET", "/api/agents", Some(&bound), None).await.json();
+    let bound = it.gateway.create_agent_token("home").await.token;
+    let list = it.gateway.send("GET", "/api/agents", Some(&bound), None).await.json();
     assert_eq!(list["agents"].as_array().unwrap().len(), 1);
-    let refused = it.bench.send("GET", "/api/agents/default", Some(&bound), None).await;
+    let refused = it.gateway.send("GET", "/api/agents/default", Some(&bound), None).await;
     assert_eq!((refused.status, refused.code().as_str()), (403, "agent_forbidden"));
 }
 
 #[tokio::test]
 async fn an_agent_of_a_file_is_changed_there() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let folder = bench.dir.path().join("agents");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("home.toml"), "# The house.\nprompt = \"You keep the house.\"\n").unwrap();
-    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
-    let home = bench.owner("GET", "/api/agents/home", None).await.json();
+    assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    let home = bench.send_as_owner("GET", "/api/agents/home", None).await.json();
     assert_eq!(home["prompt"], "You keep the house.");
     assert_eq!(home["origin"]["kind"], "file");
     assert!(home["origin"]["path"].as_str().unwrap().ends_with("home.toml"));
     for (method, body) in [("PUT", Some(json!({}))), ("DELETE", None)] {
-        let refused = bench.owner(method, "/api/agents/home", body).await;
+        let refused = bench.send_as_owner(method, "/api/agents/home", body).await;
         assert_eq!((refused.status, refused.code().as_str()), (409, "agent_in_a_file"), "{method}");
         assert!(refused.body.contains("home.toml, line"), "{refused:?}");
     }
-    let client = bench.token("client").await.token;
+    let client = bench.create_token("client").await.token;
     let shown = bench.send("GET", "/api/agents/home", Some(&client), None).await.json();
     assert_eq!(shown["origin"], json!({"kind": "file"}), "where files lie is the owner's affair");
     // One that has become wrong is kept as it was, and said.
     std::fs::write(folder.join("home.toml"), "prompt = \"x\"\nmodle = \"fake\"\n").unwrap();
-    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
-    assert_eq!(bench.owner("GET", "/api/agents/home", None).await.json()["prompt"], "You keep the house.");
-    let status = bench.owner("GET", "/api/status", None).await.json();
+    assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    assert_eq!(
+        bench.send_as_owner("GET", "/api/agents/home", None).await.json()["prompt"],
+        "You keep the house."
+    );
+    let status = bench.send_as_owner("GET", "/api/status", None).await.json();
     let warnings = status["warnings"].as_array().unwrap();
     let said = |warning: &&serde_json::Value| warning["message"].as_str().unwrap().contains("home.toml:2");
     assert!(warnings.iter().find(said).is_some_and(|it| it["about"] == "files"), "{status}");
@@ -116,12 +126,12 @@ async fn an_agent_of_a_file_is_changed_there() {
 
 #[tokio::test]
 async fn files_are_read_again_by_themselves() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let folder = bench.dir.path().join("agents");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("home.toml"), "prompt = \"You keep the house.\"\n").unwrap();
     let seen = async {
-        while bench.owner("GET", "/api/agents/home", None).await.status != 200 {
+        while bench.send_as_owner("GET", "/api/agents/home", None).await.status != 200 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -130,15 +140,15 @@ async fn files_are_read_again_by_themselves() {
 
 #[tokio::test]
 async fn an_agents_tools_are_its_tokens_tools_on_every_door_and_through_other_settings() {
-    let bench = Bench::new().await;
-    let probe = crate::probe::Probe::offer(&bench, "desk", &["open", "safe"]);
+    let bench = GatewayHarness::new().await;
+    let probe = crate::probe_tools::ProbeTools::offer(&bench, "desk", &["open", "safe"]);
     let definition = json!({"tools": ["desk/*", "!desk/safe"]});
-    assert_eq!(bench.owner("PUT", "/api/agents/home", Some(definition)).await.status, 201);
-    let token = bench.agents_token("home").await.token;
+    assert_eq!(bench.send_as_owner("PUT", "/api/agents/home", Some(definition)).await.status, 201);
+    let token = bench.create_agent_token("home").await.token;
     for _ in 0..2 {
         assert_eq!(bench.call(&token, "desk__open", json!({})).await["status"], "success");
         assert_eq!(bench.call(&token, "desk__safe", json!({})).await["code"], "tool_not_available");
-        let mut chat = crate::websocket::Peer::chat(&bench, &token).await;
+        let mut chat = crate::websocket::WebSocketClient::chat(&bench, &token).await;
         assert_eq!(chat.call("desk__safe", json!({})).await["code"], "tool_not_available");
         // Other rules do not change what an agent may use.
         bench
@@ -146,8 +156,8 @@ async fn an_agents_tools_are_its_tokens_tools_on_every_door_and_through_other_se
             .await
             .unwrap();
     }
-    assert_eq!(probe.runs(), 2);
-    assert_eq!(bench.owner("DELETE", "/api/agents/home", None).await.status, 204);
+    assert_eq!(probe.run_count(), 2);
+    assert_eq!(bench.send_as_owner("DELETE", "/api/agents/home", None).await.status, 204);
     assert_eq!(
         bench.call(&token, "desk__open", json!({})).await["code"],
         "tool_not_available",

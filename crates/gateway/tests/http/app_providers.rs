@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Bench, NOW};
-use crate::websocket::Peer;
+use crate::support::{GatewayHarness, NOW};
+use crate::websocket::WebSocketClient;
 
 /// An app of which there is nothing more to say.
 fn app(label: &str) -> Value {
@@ -16,36 +16,36 @@ fn app(label: &str) -> Value {
 }
 
 /// The same as REST shows it.
-fn shown(label: &str) -> Value {
+fn expected_view(label: &str) -> Value {
     let mut app = app(label);
     app["tools"] = json!([]);
     app["notes"] = json!([]);
     app
 }
 
-async fn say(peer: &mut Peer, providers: Value) {
-    peer.say(json!({"type": "app_providers", "providers": providers})).await;
+async fn report_providers(peer: &mut WebSocketClient, providers: Value) {
+    peer.send(json!({"type": "app_providers", "providers": providers})).await;
 }
 
 /// Says it and gives the error that answers it.
-async fn refused(peer: &mut Peer, providers: Value) -> (String, String) {
-    say(peer, providers).await;
+async fn refused(peer: &mut WebSocketClient, providers: Value) -> (String, String) {
+    report_providers(peer, providers).await;
     let error = peer.expect("error").await;
     (error["code"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
 }
 
 /// Waits until all that was sent has been read; nothing else may have been answered.
-async fn read(peer: &mut Peer) {
-    peer.say(json!({"type": "get_registered_tools"})).await;
+async fn read(peer: &mut WebSocketClient) {
+    peer.send(json!({"type": "get_registered_tools"})).await;
     peer.expect("registered_tools").await;
 }
 
-async fn show(bench: &Bench, id: &str) -> Value {
-    bench.owner("GET", &format!("/api/devices/{id}"), None).await.json()
+async fn show(bench: &GatewayHarness, id: &str) -> Value {
+    bench.send_as_owner("GET", &format!("/api/devices/{id}"), None).await.json()
 }
 
 /// The labels that are shown, and since when.
-async fn labels(bench: &Bench, id: &str) -> Option<(Vec<String>, i64)> {
+async fn labels(bench: &GatewayHarness, id: &str) -> Option<(Vec<String>, i64)> {
     let device = show(bench, id).await;
     let report = device.get("app_provider_report")?;
     let label = |app: &Value| app["label"].as_str().unwrap().to_owned();
@@ -56,9 +56,9 @@ async fn labels(bench: &Bench, id: &str) -> Option<(Vec<String>, i64)> {
 
 #[tokio::test]
 async fn the_owner_sees_the_tools_and_every_app() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let tool = |name: &str| json!({"name": name, "description": "A tool"});
     device.register(json!([tool("finance__spend"), tool("battery")])).await;
     let before = show(&bench, "pixel").await;
@@ -80,112 +80,118 @@ async fn the_owner_sees_the_tools_and_every_app() {
         "authority": "a", "package": "b", "label": "\u{202e}\u{1b}[2J", "dialect": "spoken-next-year", "version": -1,
         "state": "refused", "reason": "a version below 1", "tools": [], "notes": [],
     });
-    say(&mut device, json!([finance, odd])).await;
+    report_providers(&mut device, json!([finance, odd])).await;
     read(&mut device).await;
     let after = show(&bench, "pixel").await;
     assert_eq!(after["app_provider_report"], json!({"as_of_ms": NOW, "providers": [finance, odd]}));
     // The rest is what the list has.
-    let listed = bench.owner("GET", "/api/devices", None).await.json()["devices"][0].clone();
+    let listed = bench.send_as_owner("GET", "/api/devices", None).await.json()["devices"][0].clone();
     assert_eq!(listed["app_providers"], 2);
     for (field, value) in listed.as_object().unwrap() {
         assert_eq!(after[field], *value, "{field}");
     }
-    let missing = bench.owner("GET", "/api/devices/nobody", None).await;
+    let missing = bench.send_as_owner("GET", "/api/devices/nobody", None).await;
     assert_eq!((missing.status, missing.code().as_str()), (404, "device_unknown"));
 }
 
 #[tokio::test]
 async fn a_list_takes_the_place_of_the_one_before_whole() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
-    say(&mut device, json!([app("finance"), app("weather")])).await;
-    bench.clock.forward(Duration::from_secs(5));
-    say(&mut device, json!([app("notes")])).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
+    report_providers(&mut device, json!([app("finance"), app("weather")])).await;
+    bench.clock.advance(Duration::from_secs(5));
+    report_providers(&mut device, json!([app("notes")])).await;
     read(&mut device).await;
     assert_eq!(labels(&bench, "pixel").await, Some((vec!["notes".to_owned()], NOW + 5000)));
-    assert_eq!(show(&bench, "pixel").await["app_provider_report"]["providers"], json!([shown("notes")]));
-    say(&mut device, json!([])).await;
+    assert_eq!(
+        show(&bench, "pixel").await["app_provider_report"]["providers"],
+        json!([expected_view("notes")])
+    );
+    report_providers(&mut device, json!([])).await;
     read(&mut device).await;
     assert_eq!(labels(&bench, "pixel").await, Some((vec![], NOW + 5000)), "none is something to say, too");
     // It stays, with its date, while the device is away and when it is back; not when the gateway starts anew.
-    say(&mut device, json!([app("weather")])).await;
+    report_providers(&mut device, json!([app("weather")])).await;
     read(&mut device).await;
-    device.leave().await;
-    bench.clock.forward(Duration::from_secs(60));
+    device.close().await;
+    bench.clock.advance(Duration::from_secs(60));
     let expected = Some((vec!["weather".to_owned()], NOW + 5000));
     assert_eq!(labels(&bench, "pixel").await, expected);
     assert_eq!(show(&bench, "pixel").await["status"], "offline");
-    let device = Peer::device(&bench, &token, "pixel").await;
+    let device = WebSocketClient::device(&bench, &token, "pixel").await;
     assert_eq!(labels(&bench, "pixel").await, expected);
-    device.leave().await;
-    let bench = bench.restarted(json!({})).await;
+    device.close().await;
+    let bench = bench.restart(json!({})).await;
     assert_eq!(labels(&bench, "pixel").await, None);
 }
 
 #[tokio::test]
 async fn each_device_has_its_own_and_the_newest_connection_of_one_has_the_word() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut old = Peer::device(&bench, &token, "pixel").await;
-    let mut other = Peer::device(&bench, &token, "tablet").await;
-    say(&mut old, json!([app("old")])).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut old = WebSocketClient::device(&bench, &token, "pixel").await;
+    let mut other = WebSocketClient::device(&bench, &token, "tablet").await;
+    report_providers(&mut old, json!([app("old")])).await;
     read(&mut old).await;
-    say(&mut other, json!([app("other")])).await;
+    report_providers(&mut other, json!([app("other")])).await;
     read(&mut other).await;
-    let mut new = Peer::device(&bench, &token, "pixel").await;
-    say(&mut new, json!([app("new")])).await;
+    let mut new = WebSocketClient::device(&bench, &token, "pixel").await;
+    report_providers(&mut new, json!([app("new")])).await;
     read(&mut new).await;
-    assert_eq!(old.closed().await.0, 4002);
+    assert_eq!(old.expect_close().await.0, 4002);
     assert_eq!(labels(&bench, "pixel").await, Some((vec!["new".to_owned()], NOW)));
     assert_eq!(labels(&bench, "tablet").await, Some((vec!["other".to_owned()], NOW)));
 }
 
 #[tokio::test]
 async fn it_is_gone_with_its_device() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
-    say(&mut device, json!([app("finance")])).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
+    report_providers(&mut device, json!([app("finance")])).await;
     read(&mut device).await;
-    assert_eq!(bench.owner("DELETE", "/api/devices/pixel", None).await.status, 204);
-    assert_eq!(bench.owner("GET", "/api/devices/pixel", None).await.code(), "device_unknown");
+    assert_eq!(bench.send_as_owner("DELETE", "/api/devices/pixel", None).await.status, 204);
+    assert_eq!(bench.send_as_owner("GET", "/api/devices/pixel", None).await.code(), "device_unknown");
     // Paired anew, the same device is another source.
-    let token = bench.token("device").await.token;
-    let device = Peer::device(&bench, &token, "pixel").await;
+    let token = bench.create_token("device").await.token;
+    let device = WebSocketClient::device(&bench, &token, "pixel").await;
     assert_eq!(labels(&bench, "pixel-2").await, None);
-    device.leave().await;
+    device.close().await;
 }
 
 #[tokio::test]
 async fn who_may_not_offer_tools_may_not_speak_for_apps() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await.token;
-    let mut chat = Peer::chat(&bench, &client).await;
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await.token;
+    let mut chat = WebSocketClient::chat(&bench, &client).await;
     let (code, _) = refused(&mut chat, json!([app("finance")])).await;
     assert_eq!(code, "FORBIDDEN");
     // A companion may, on either socket.
-    let companion = bench.token("companion").await.token;
-    let mut chat = Peer::chat_at(&bench, &companion, "/ws/chat?name=pixel").await;
-    say(&mut chat, json!([app("finance")])).await;
+    let companion = bench.create_token("companion").await.token;
+    let mut chat = WebSocketClient::chat_at(&bench, &companion, "/ws/chat?name=pixel").await;
+    report_providers(&mut chat, json!([app("finance")])).await;
     read(&mut chat).await;
     assert_eq!(labels(&bench, "pixel").await, Some((vec!["finance".to_owned()], NOW)));
-    let mut device = Peer::device(&bench, &companion, "tablet").await;
-    say(&mut device, json!([app("weather")])).await;
+    let mut device = WebSocketClient::device(&bench, &companion, "tablet").await;
+    report_providers(&mut device, json!([app("weather")])).await;
     read(&mut device).await;
     assert_eq!(labels(&bench, "tablet").await, Some((vec!["weather".to_owned()], NOW)));
 }
 
 #[tokio::test]
 async fn version_1_has_no_such_message() {
-    let bench = Bench::new().await;
-    let companion = bench.token("companion").await.token;
-    let mut old = Peer::old_chat(&bench, &companion).await;
+    let bench = GatewayHarness::new().await;
+    let companion = bench.create_token("companion").await.token;
+    let mut old = WebSocketClient::chat_version_1(&bench, &companion).await;
     old.register(json!([{"name": "lamp", "description": "A lamp"}])).await;
     let (code, message) = refused(&mut old, json!([app("finance")])).await;
     assert_eq!(code, "INVALID_MESSAGE");
     assert!(message.contains("version 2"), "{message}");
-    assert_eq!(bench.owner("GET", "/api/devices", None).await.json()["devices"][0]["app_providers"], 0);
+    assert_eq!(
+        bench.send_as_owner("GET", "/api/devices", None).await.json()["devices"][0]["app_providers"],
+        0
+    );
     read(&mut old).await;
 }
 
@@ -203,9 +209,9 @@ fn note(reason: Value) -> Value {
 }
 
 /// What is bounded: how it is called, the field it is in, its bound, and that field with so much of it.
-type Bound = (&'static str, &'static str, usize, fn(usize) -> Value);
+type BoundCase = (&'static str, &'static str, usize, fn(usize) -> Value);
 
-const BOUNDS: &[Bound] = &[
+const BOUNDS: &[BoundCase] = &[
     ("authority", "authority", 2000, text),
     ("package", "package", 2000, text),
     ("label", "label", 2000, text),
@@ -235,17 +241,17 @@ const BOUNDS: &[Bound] = &[
 /// What is just within each bound is taken; one more is refused, says which, and changes nothing.
 #[tokio::test]
 async fn what_is_too_much_is_refused_by_name_and_the_connection_goes_on() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     for (what, field, most, build) in BOUNDS {
         let with = |amount: usize| {
             let mut changed = app("finance");
             changed[*field] = build(amount);
             json!([app("first"), changed])
         };
-        say(&mut device, json!([])).await;
-        say(&mut device, with(*most)).await;
+        report_providers(&mut device, json!([])).await;
+        report_providers(&mut device, with(*most)).await;
         read(&mut device).await;
         let taken = show(&bench, "pixel").await["app_provider_report"].clone();
         assert_eq!(taken["providers"].as_array().unwrap().len(), 2, "{what}");
@@ -257,7 +263,7 @@ async fn what_is_too_much_is_refused_by_name_and_the_connection_goes_on() {
         assert_eq!((code.as_str(), message), ("LIMIT_EXCEEDED", expected));
         assert_eq!(show(&bench, "pixel").await["app_provider_report"], taken, "{what}");
     }
-    say(&mut device, vec![app("a"); 1024].into()).await;
+    report_providers(&mut device, vec![app("a"); 1024].into()).await;
     read(&mut device).await;
     let (code, message) = refused(&mut device, vec![app("b"); 1025].into()).await;
     let expected = "app_providers: providers has 1025 entries; 1024 are accepted";
@@ -268,16 +274,16 @@ async fn what_is_too_much_is_refused_by_name_and_the_connection_goes_on() {
 
 #[tokio::test]
 async fn all_texts_together_have_a_bound_too() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let mut large = app("large");
     large["notes"] = vec![note("x".repeat(2000).into()); 64].into();
     let each = 64 * 2000 + "com.example.large.tools".len() + "com.example.large".len() + "largecetp".len();
     let (code, message) = refused(&mut device, vec![large.clone(); 33].into()).await;
     let expected = format!("app_providers: its texts take {} bytes; 4194304 are accepted", 33 * each);
     assert_eq!((code.as_str(), message), ("LIMIT_EXCEEDED", expected));
-    say(&mut device, vec![large; 32].into()).await;
+    report_providers(&mut device, vec![large; 32].into()).await;
     read(&mut device).await;
     assert_eq!(show(&bench, "pixel").await["app_providers"], 32);
 }
@@ -285,10 +291,10 @@ async fn all_texts_together_have_a_bound_too() {
 /// A list of which one word can't be read is not taken in part.
 #[tokio::test]
 async fn what_can_not_be_read_is_refused_whole() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
-    say(&mut device, json!([app("finance")])).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
+    report_providers(&mut device, json!([app("finance")])).await;
     let mut asleep = app("weather");
     asleep["state"] = json!("asleep");
     let (code, message) = refused(&mut device, json!([app("notes"), asleep])).await;

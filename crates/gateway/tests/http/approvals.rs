@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::events::Events;
-use crate::probe::Probe;
-use crate::support::{Answer, Bench};
+use crate::events::SseTestReader;
+use crate::probe_tools::ProbeTools;
+use crate::support::{GatewayHarness, HttpAnswer};
 
 /// A gateway whose calls all wait for approval.
-async fn asking() -> Bench {
-    Bench::with(json!({"approval": {"default": "always"}})).await
+async fn asking() -> GatewayHarness {
+    GatewayHarness::with(json!({"approval": {"default": "always"}})).await
 }
 
-async fn decide(bench: &Bench, token: &str, question: &Value, body: Value) -> Answer {
+async fn decide(bench: &GatewayHarness, token: &str, question: &Value, body: Value) -> HttpAnswer {
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     bench.send("POST", &path, Some(token), Some(body)).await
 }
 
-async fn open(bench: &Bench, token: &str) -> Vec<Value> {
+async fn open(bench: &GatewayHarness, token: &str) -> Vec<Value> {
     let answer = bench.send("GET", "/api/approvals", Some(token), None).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["approvals"].as_array().unwrap().clone()
@@ -25,9 +25,9 @@ async fn open(bench: &Bench, token: &str) -> Vec<Value> {
 #[tokio::test]
 async fn with_nobody_there_a_call_ends_at_once_and_says_how_to_grant() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    for token in [&client, &bench.token("companion").await] {
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    for token in [&client, &bench.create_token("companion").await] {
         let refused = bench.call(&token.token, "lamp", json!({})).await;
         assert_eq!(
             (&refused["error_type"], &refused["code"]),
@@ -41,16 +41,16 @@ async fn with_nobody_there_a_call_ends_at_once_and_says_how_to_grant() {
         assert!(refused["hint"].as_str().unwrap().contains(&grant), "{refused}");
         assert_eq!(refused["dispatched"], false);
     }
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     assert_eq!(open(&bench, &bench.owner).await, [Value::Null; 0]);
 }
 
 #[tokio::test]
 async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut watch = Events::watch(&bench).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&client.token, "lamp", json!({"token": "hunter2", "on": true}));
     let answering = async {
         let question = watch.expect("asked").await;
@@ -66,7 +66,7 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
         );
         assert_eq!(open(&bench, &bench.owner).await, std::slice::from_ref(&question));
         // Who comes to watch later sees what is open already.
-        let mut second = Events::watch(&bench).await;
+        let mut second = SseTestReader::watch(&bench).await;
         assert_eq!(second.expect("asked").await, question);
         let answer = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
         assert_eq!((answer.status, answer.body.as_str()), (204, ""));
@@ -77,7 +77,10 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
         assert_eq!((again.status, again.code().as_str()), (404, "question_not_open"));
     };
     let (outcome, ()) = tokio::join!(calling, answering);
-    assert_eq!((&outcome["status"], &outcome["result"], probe.runs()), (&json!("success"), &json!("ran"), 1));
+    assert_eq!(
+        (&outcome["status"], &outcome["result"], probe.run_count()),
+        (&json!("success"), &json!("ran"), 1)
+    );
     let path = format!("/api/calls/{}", outcome["call_id"].as_str().unwrap());
     let record = bench.send("GET", &path, Some(&client.token), None).await.json();
     assert_eq!(record["approved_by"], "owner");
@@ -87,9 +90,9 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
 #[tokio::test]
 async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_so() {
     let bench = asking().await;
-    let (client, other) = (bench.token("client").await, bench.token("client").await);
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut watch = Events::watch(&bench).await;
+    let (client, other) = (bench.create_token("client").await, bench.create_token("client").await);
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&client.token, "lamp", json!({}));
     let answering = async {
         let question = watch.expect("asked").await;
@@ -111,18 +114,18 @@ async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_
     let (outcome, ()) = tokio::join!(calling, answering);
     assert_eq!((&outcome["error_type"], &outcome["code"]), (&json!("permission_denied"), &json!("denied")));
     assert_eq!(outcome["message"], "The call of desk/lamp was denied by the user");
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
     let rule = json!({"name": "careful", "effect": "ask", "caller_may_answer": true});
-    let bench = Bench::with(json!({"policy": {"rules": [rule]}})).await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
+    let bench = GatewayHarness::with(json!({"policy": {"rules": [rule]}})).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     // Without a word that somebody is there, nobody is.
     for body in [json!({}), json!({"ask": false})] {
-        let mut quiet = Events::call(&bench, &client.token, "lamp", body).await;
+        let mut quiet = SseTestReader::call(&bench, &client.token, "lamp", body).await;
         assert_eq!(quiet.expect("outcome").await["code"], "approval_unavailable");
         quiet.end().await;
     }
@@ -130,7 +133,7 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
         bench.send("POST", "/api/tools/lamp/call", Some(&client.token), Some(json!({"ask": true}))).await;
     assert_eq!(answer.json()["code"], "approval_unavailable", "no stream, so nobody can be shown a question");
 
-    let mut call = Events::call(&bench, &client.token, "lamp", json!({"ask": true})).await;
+    let mut call = SseTestReader::call(&bench, &client.token, "lamp", json!({"ask": true})).await;
     let question = call.expect("asked").await;
     assert_eq!(question["reason"], "the rule \"careful\" asks before desk/lamp runs");
     assert_eq!(question["caller_may_answer"], true);
@@ -152,37 +155,37 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
         let refused = decide(&bench, &client.token, &question, body.clone()).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{body}");
     }
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     let answer =
         decide(&bench, &client.token, &question, json!({"decision": "granted", "scope": "once"})).await;
     assert_eq!(answer.status, 204);
     assert_eq!(call.expect("over").await["by"], client.id.as_str());
     let outcome = call.expect("outcome").await;
-    assert_eq!((&outcome["status"], probe.runs()), (&json!("success"), 1));
+    assert_eq!((&outcome["status"], probe.run_count()), (&json!("success"), 1));
     call.end().await;
     let path = format!("/api/calls/{}", outcome["call_id"].as_str().unwrap());
-    assert_eq!(bench.owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
+    assert_eq!(bench.send_as_owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
 }
 
 /// An owner who calls and says that they are there needs nobody else.
 #[tokio::test]
 async fn an_owner_answers_for_their_own_call() {
     let bench = asking().await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut call = Events::call(&bench, &bench.owner, "lamp", json!({"ask": true})).await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut call = SseTestReader::call(&bench, &bench.owner, "lamp", json!({"ask": true})).await;
     let question = call.expect("asked").await;
     assert_eq!(decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await.status, 204);
     call.expect("over").await;
     assert_eq!(call.expect("outcome").await["result"], "ran");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["code"], "approval_unavailable");
 }
 
 #[tokio::test]
-async fn e9_nothing_that_a_client_sends_approves_its_call() {
+async fn nothing_that_a_client_sends_approves_its_own_call_e9() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     for field in ["approved", "approval", "approved_by", "approve", "permissions", "grant", "role"] {
         let body = json!({"args": {}, field: "owner"});
         let refused = bench.send("POST", "/api/tools/lamp/call", Some(&client.token), Some(body)).await;
@@ -198,9 +201,9 @@ async fn e9_nothing_that_a_client_sends_approves_its_call() {
     for header in ["X-Approved", "X-Approved-By", "Approval", "X-Toolway-Approval", "X-Role"] {
         headers.push((header.to_owned(), "owner".to_owned()));
     }
-    let answer = bench.raw("POST", "/api/tools/lamp/call?approved=true", &headers, "").await;
+    let answer = bench.send_raw("POST", "/api/tools/lamp/call?approved=true", &headers, "").await;
     assert_eq!(answer.json()["code"], "approval_unavailable", "{answer:?}");
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 fn ask_permission(state: &str) -> Value {
@@ -208,9 +211,14 @@ fn ask_permission(state: &str) -> Value {
 }
 
 #[tokio::test]
-async fn e2_denied_and_denied_for_good_are_told_apart() {
-    let bench = Bench::with(ask_permission("denied")).await;
-    let probe = Probe::needing(&bench, "desk", "locate", &["android.permission.CAMERA", "device.location"]);
+async fn denied_and_permanently_denied_have_different_codes_e2() {
+    let bench = GatewayHarness::with(ask_permission("denied")).await;
+    let probe = ProbeTools::with_permissions(
+        &bench,
+        "desk",
+        "locate",
+        &["android.permission.CAMERA", "device.location"],
+    );
     let denied = bench.call(&bench.owner, "locate", json!({})).await;
     assert_eq!((&denied["code"], &denied["error_type"]), (&json!("denied"), &json!("permission_denied")));
     assert_eq!(denied["message"], "Permission device.location was denied by the user");
@@ -227,7 +235,7 @@ async fn e2_denied_and_denied_for_good_are_told_apart() {
 
     // A person's no for good: kept, said, and with the way to take it back.
     bench.apply(ask_permission("ask")).await.unwrap();
-    let mut watch = Events::watch(&bench).await;
+    let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&bench.owner, "locate", json!({}));
     let answering = async {
         let question = watch.expect("asked").await;
@@ -242,24 +250,24 @@ async fn e2_denied_and_denied_for_good_are_told_apart() {
     let (refused, ()) = tokio::join!(calling, answering);
     assert_eq!((&refused["code"], &refused["message"]), (&json!("denied_always"), &json!(message)));
     watch.expect("over").await;
-    let grants = bench.owner("GET", "/api/grants", None).await.json();
+    let grants = bench.send_as_owner("GET", "/api/grants", None).await.json();
     let id = grants["grants"][0]["id"].as_str().unwrap();
     let again = bench.call(&bench.owner, "locate", json!({})).await;
     assert_eq!((&again["code"], &again["message"]), (&json!("denied_always"), &json!(message)));
     assert_eq!(again["hint"], format!("`toolway grants revoke {id}` changes that"));
-    assert_eq!(bench.owner("DELETE", &format!("/api/grants/{id}"), None).await.status, 204);
+    assert_eq!(bench.send_as_owner("DELETE", &format!("/api/grants/{id}"), None).await.status, 204);
     drop(watch);
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn a_question_whose_caller_goes_is_withdrawn() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut watch = Events::watch(&bench).await;
-    let mut tail = Events::open(&bench, "GET", "/api/calls/tail", &bench.owner, None).await;
-    let call = Events::call(&bench, &client.token, "lamp", json!({})).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut watch = SseTestReader::watch(&bench).await;
+    let mut tail = SseTestReader::open(&bench, "GET", "/api/calls/tail", &bench.owner, None).await;
+    let call = SseTestReader::call(&bench, &client.token, "lamp", json!({})).await;
     let question = watch.expect("asked").await;
     drop(call);
     assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
@@ -268,28 +276,31 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
     assert_eq!(open(&bench, &bench.owner).await, [Value::Null; 0]);
     let ended = tail.expect("call").await;
     assert_eq!((&ended["call_id"], &ended["code"]), (&question["call_id"], &json!("cancelled")));
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_in_time_is_over() {
-    let bench = Bench::with(json!({"approval": {"default": "always"}, "timeouts": {"person_s": 0.01}})).await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut watch = Events::watch(&bench).await;
+    let bench =
+        GatewayHarness::with(json!({"approval": {"default": "always"}, "timeouts": {"person_s": 0.01}}))
+            .await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut watch = SseTestReader::watch(&bench).await;
     let (outcome, question) =
         tokio::join!(bench.call(&bench.owner, "lamp", json!({})), watch.expect("asked"));
     assert_eq!(outcome["code"], "approval_unavailable");
     assert!(outcome["message"].as_str().unwrap().contains("nobody answered within"), "{outcome}");
     assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "expired"}));
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
-    let bench = Bench::with(json!({"approval": {"default": "always"}, "limits": {"sse_streams": 1}})).await;
-    let _probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let watch = Events::watch(&bench).await;
-    let full = bench.owner("GET", "/api/approvals/watch", None).await;
+    let bench =
+        GatewayHarness::with(json!({"approval": {"default": "always"}, "limits": {"sse_streams": 1}})).await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let watch = SseTestReader::watch(&bench).await;
+    let full = bench.send_as_owner("GET", "/api/approvals/watch", None).await;
     assert_eq!((full.status, full.code().as_str()), (429, "too_many_streams"));
     drop(watch);
     // Its room is free in the moment in which it stops watching.
@@ -300,7 +311,7 @@ async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
         ("Accept".to_owned(), "text/event-stream".to_owned()),
     ];
     let answer = loop {
-        let answer = bench.raw("POST", "/api/tools/lamp/call", &headers, "").await;
+        let answer = bench.send_raw("POST", "/api/tools/lamp/call", &headers, "").await;
         if answer.status == 200 {
             break answer;
         }
@@ -313,12 +324,12 @@ async fn once_the_last_watcher_has_gone_calls_do_not_wait() {
 
 #[tokio::test]
 async fn under_writes_what_is_trusted_to_only_read_runs_free() {
-    let bench = Bench::with(json!({"approval": {"default": "writes"}})).await;
+    let bench = GatewayHarness::with(json!({"approval": {"default": "writes"}})).await;
     let reads = || toolway_types::SpecDocument {
         annotations: toolway_types::RawJson::parse(r#"{"readOnlyHint":true}"#).ok(),
         ..toolway_types::SpecDocument::named("look")
     };
-    let probe = Probe::with(&bench, "desk", vec![reads()]);
+    let probe = ProbeTools::with(&bench, "desk", vec![reads()]);
     assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["status"], "success");
     let write = json!({"path": "a.txt", "content": "x"});
     assert_eq!(bench.call(&bench.owner, "write_file", write).await["code"], "approval_unavailable");
@@ -328,15 +339,15 @@ async fn under_writes_what_is_trusted_to_only_read_runs_free() {
         json!({"approval": {"default": "writes"}, "policy": {"trusted_sources": ["builtin", "desk"]}});
     bench.apply(trusted).await.unwrap();
     assert_eq!(bench.call(&bench.owner, "look", json!({})).await["result"], "ran");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
 async fn a_call_of_a_token_that_was_revoked_does_not_run_when_somebody_says_yes() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut watch = Events::watch(&bench).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut watch = SseTestReader::watch(&bench).await;
     let plain = bench.call(&client.token, "lamp", json!({}));
     let revoking = async {
         let question = watch.expect("asked").await;
@@ -347,5 +358,5 @@ async fn a_call_of_a_token_that_was_revoked_does_not_run_when_somebody_says_yes(
         assert_eq!(late.status, 404);
     };
     let (outcome, ()) = tokio::join!(plain, revoking);
-    assert_eq!((&outcome["code"], probe.runs()), (&json!("cancelled"), 0));
+    assert_eq!((&outcome["code"], probe.run_count()), (&json!("cancelled"), 0));
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolway_core::{CallNotes, ClosedCall, Door, Durations, Keep, OpenedCall, function};
+use toolway_core::{
+    CallDurations, CallNotes, ClosedCall, EntryPoint, OpenedCall, SourceRetention, tool_from_fn,
+};
 use toolway_types::{CallId, Code, Outcome, PrincipalId, RawJson, Role, SpecDocument, ToolError, ToolOutput};
 
-use crate::support::{Answer, Bench};
+use crate::support::{GatewayHarness, HttpAnswer};
 
 const NOW: i64 = 1_700_000_000_000;
 
@@ -20,7 +22,7 @@ fn opened(name: &str, principal: &str) -> OpenedCall {
         tool: format!("phone/{name}").parse().ok(),
         principal: PrincipalId::from(principal),
         role: Role::Client,
-        door: Door::WebSocket,
+        via: EntryPoint::WebSocket,
         agent: None,
         session: None,
         turn: None,
@@ -31,7 +33,7 @@ fn opened(name: &str, principal: &str) -> OpenedCall {
 }
 
 fn closed(opened: OpenedCall, outcome: Outcome) -> ClosedCall {
-    let durations = Durations {
+    let durations = CallDurations {
         total: Duration::from_millis(60),
         waiting: Duration::from_millis(30),
         queued: Duration::from_millis(20),
@@ -44,13 +46,13 @@ fn success(text: &str) -> Outcome {
     Outcome::Success(ToolOutput::text(text))
 }
 
-fn record(bench: &Bench, call: ClosedCall) -> String {
+fn record(bench: &GatewayHarness, call: ClosedCall) -> String {
     let id = call.opened.id.to_string();
     drop(bench.gateway.app().store.recorder().close(call));
     id
 }
 
-async fn listed(bench: &Bench, token: &str, query: &str) -> Vec<String> {
+async fn listed(bench: &GatewayHarness, token: &str, query: &str) -> Vec<String> {
     let answer = bench.send("GET", &format!("/api/calls?{query}"), Some(token), None).await;
     assert_eq!(answer.status, 200, "{query}: {answer:?}");
     let calls = answer.json()["calls"].as_array().unwrap().clone();
@@ -59,14 +61,14 @@ async fn listed(bench: &Bench, token: &str, query: &str) -> Vec<String> {
 
 /// The calls of an export, one from each line.
 #[track_caller]
-fn lines(answer: &Answer) -> Vec<Value> {
+fn lines(answer: &HttpAnswer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     assert!(answer.body.is_empty() || answer.body.ends_with('\n'));
     answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A call of a conversation, with all that may be said of one.
-fn noted(principal: &str) -> ClosedCall {
+fn call_with_arguments(principal: &str) -> ClosedCall {
     let opened = OpenedCall {
         agent: Some("home".into()),
         session: Some("s-1".into()),
@@ -84,11 +86,11 @@ fn noted(principal: &str) -> ClosedCall {
 
 #[tokio::test]
 async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_owner_alone() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await;
-    let id = record(&bench, noted(&client.id));
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await;
+    let id = record(&bench, call_with_arguments(&client.id));
     let path = format!("/api/calls/{id}");
-    let whole = bench.owner("GET", &path, None).await.json();
+    let whole = bench.send_as_owner("GET", &path, None).await.json();
     let expected = json!({
         "call_id": id, "name": "noted", "tool": "phone/noted", "source": "phone", "caller": client.id,
         "role": "client", "door": "websocket", "agent": "home", "session": "s-1", "turn": "s-1/4",
@@ -105,7 +107,7 @@ async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_own
     assert_eq!(own, Value::Object(visible.clone()));
     let exported = bench.send("GET", "/api/calls/export", Some(&client.token), None).await;
     assert_eq!(lines(&exported), [Value::Object(visible.clone())]);
-    assert_eq!(lines(&bench.owner("GET", "/api/calls/export", None).await), [expected]);
+    assert_eq!(lines(&bench.send_as_owner("GET", "/api/calls/export", None).await), [expected]);
     let csv = bench.send("GET", "/api/calls/export?format=csv", Some(&client.token), None).await.body;
     assert!(!csv.contains("polite") && !csv.contains("night") && !csv.contains("a changed word"), "{csv}");
     // Nor is it found by looking for it.
@@ -115,9 +117,9 @@ async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_own
 
 #[tokio::test]
 async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
-    let bench = Bench::new().await;
-    let (one, other) = (bench.token("client").await, bench.token("client").await);
-    record(&bench, noted(&one.id));
+    let bench = GatewayHarness::new().await;
+    let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
+    record(&bench, call_with_arguments(&one.id));
     record(&bench, closed(opened("plain", &one.id), success("The Answer is 42")));
     let failed = Outcome::Error(ToolError::new(Code::Network, "no answer at all"));
     record(&bench, closed(OpenedCall { started_ms: NOW + 5, ..opened("failed", &other.id) }, failed));
@@ -138,58 +140,64 @@ async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
         assert_eq!(listed(&bench, &one.token, query).await, *client, "{query}");
     }
     // Page by page, to the end, whether a page has something or not.
-    let first = bench.owner("GET", "/api/calls?search=answer&limit=1", None).await.json();
+    let first = bench.send_as_owner("GET", "/api/calls?search=answer&limit=1", None).await.json();
     assert_eq!(first["searched_to_ms"], NOW + 5);
     let next = first["next"].as_str().unwrap();
-    let second = bench.owner("GET", &format!("/api/calls?search=answer&cursor={next}"), None).await.json();
+    let second =
+        bench.send_as_owner("GET", &format!("/api/calls?search=answer&cursor={next}"), None).await.json();
     assert_eq!((&second["calls"][0]["name"], &second["next"]), (&json!("plain"), &Value::Null));
 
     for query in ["search=", &format!("search={}", "x".repeat(257)), "session=a&nonsense=b"] {
-        let refused = bench.owner("GET", &format!("/api/calls?{query}"), None).await;
+        let refused = bench.send_as_owner("GET", &format!("/api/calls?{query}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{query}");
     }
 }
 
 #[tokio::test]
 async fn an_export_has_every_call_that_fits_each_as_it_is_shown() {
-    let bench = Bench::new().await;
-    let (one, other) = (bench.token("client").await, bench.token("client").await);
+    let bench = GatewayHarness::new().await;
+    let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     for number in 0..700_i64 {
         let principal = if number % 2 == 0 { &one.id } else { &other.id };
         let call = OpenedCall { started_ms: NOW + number, ..opened(&format!("t{number}"), principal) };
         record(&bench, closed(call, success("ok")));
     }
-    let names = |answer: &Answer| -> Vec<String> {
+    let names = |answer: &HttpAnswer| -> Vec<String> {
         lines(answer).iter().map(|call| call["name"].as_str().unwrap().to_owned()).collect()
     };
-    let all = bench.owner("GET", "/api/calls/export", None).await;
+    let all = bench.send_as_owner("GET", "/api/calls/export", None).await;
     assert_eq!(all.header("content-type"), Some("application/x-ndjson"));
     assert_eq!(all.header("content-disposition"), Some("attachment; filename=\"toolway-calls.jsonl\""));
     assert_eq!(names(&all), (0..700).map(|number| format!("t{number}")).collect::<Vec<_>>());
     let first = &lines(&all)[0];
-    let shown = bench.owner("GET", &format!("/api/calls/{}", first["call_id"].as_str().unwrap()), None).await;
+    let shown =
+        bench.send_as_owner("GET", &format!("/api/calls/{}", first["call_id"].as_str().unwrap()), None).await;
     assert_eq!(*first, shown.json());
     assert_eq!(first["arguments"], json!({"say": "hello"}));
 
-    let newest =
-        bench.owner("GET", "/api/calls/export?order=newest&search=t69&since=1700000000690", None).await;
+    let newest = bench
+        .send_as_owner("GET", "/api/calls/export?order=newest&search=t69&since=1700000000690", None)
+        .await;
     assert_eq!(names(&newest), (690..700).rev().map(|number| format!("t{number}")).collect::<Vec<_>>());
     let own = bench.send("GET", "/api/calls/export", Some(&one.token), None).await;
     assert_eq!(names(&own), (0..700).step_by(2).map(|number| format!("t{number}")).collect::<Vec<_>>());
     let theirs = format!("/api/calls/export?caller={}", other.id);
     let refused = bench.send("GET", &theirs, Some(&one.token), None).await;
     assert_eq!((refused.status, refused.code().as_str()), (403, "forbidden"));
-    assert_eq!(lines(&bench.owner("GET", "/api/calls/export?session=none", None).await), [Value::Null; 0]);
+    assert_eq!(
+        lines(&bench.send_as_owner("GET", "/api/calls/export?session=none", None).await),
+        [Value::Null; 0]
+    );
     for query in ["format=xml", "order=random", "limit=5", "status=odd"] {
-        let refused = bench.owner("GET", &format!("/api/calls/export?{query}"), None).await;
+        let refused = bench.send_as_owner("GET", &format!("/api/calls/export?{query}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{query}");
     }
 }
 
 #[tokio::test]
 async fn csv_is_quoted_and_holds_no_formulas() {
-    let bench = Bench::new().await;
-    let mut call = noted("=1+1");
+    let bench = GatewayHarness::new().await;
+    let mut call = call_with_arguments("=1+1");
     call.opened = Arc::new(OpenedCall {
         name: "@SUM(A1),\"x\"\r\nnext".into(),
         tool: None,
@@ -198,7 +206,7 @@ async fn csv_is_quoted_and_holds_no_formulas() {
         ..OpenedCall::clone(&call.opened)
     });
     let id = record(&bench, call);
-    let answer = bench.owner("GET", "/api/calls/export?format=csv", None).await;
+    let answer = bench.send_as_owner("GET", "/api/calls/export?format=csv", None).await;
     assert_eq!(answer.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
     assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"toolway-calls.csv\""));
     let head = "call_id,started,started_ms,name,tool,source,caller,role,door,agent,session,turn,status,error_type,code,\
@@ -210,12 +218,12 @@ async fn csv_is_quoted_and_holds_no_formulas() {
          \"{{\"\"say\"\":\"\"a changed word\"\"}}\",\"{{\"\"status\"\":\"\"success\"\",\"\"result\"\":\"\"said\"\"}}\""
     );
     assert_eq!(answer.body, format!("{head}\r\n{line}\r\n"));
-    let empty = bench.owner("GET", "/api/calls/export?format=csv&agent=none", None).await;
+    let empty = bench.send_as_owner("GET", "/api/calls/export?format=csv&agent=none", None).await;
     assert_eq!(empty.body, format!("{head}\r\n"));
 }
 
 /// Asks for an export and reads no more than its head.
-async fn stalled(bench: &Bench, token: &str) -> TcpStream {
+async fn start_stalled_export(bench: &GatewayHarness, token: &str) -> TcpStream {
     let mut stream = TcpStream::connect(bench.address()).await.unwrap();
     let request =
         format!("GET /api/calls/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n");
@@ -227,7 +235,7 @@ async fn stalled(bench: &Bench, token: &str) -> TcpStream {
 }
 
 /// Reads to the end; gives how much came, and whether it was all of it.
-async fn rest(mut stream: TcpStream) -> (usize, bool) {
+async fn read_rest(mut stream: TcpStream) -> (usize, bool) {
     let mut bytes = Vec::new();
     let reading = stream.read_to_end(&mut bytes);
     // An answer that breaks off may also be one that is reset.
@@ -237,7 +245,7 @@ async fn rest(mut stream: TcpStream) -> (usize, bool) {
 
 const LARGE: usize = 48;
 
-fn record_large(bench: &Bench, principal: &str) {
+fn record_large(bench: &GatewayHarness, principal: &str) {
     for number in 0..LARGE {
         record(bench, closed(opened(&format!("large{number}"), principal), success(&"x".repeat(1_000_000))));
     }
@@ -245,18 +253,18 @@ fn record_large(bench: &Bench, principal: &str) {
 
 #[tokio::test]
 async fn an_export_waits_for_its_reader_and_goes_with_it() {
-    let bench = Bench::with(json!({"limits": {"sse_streams": 1}})).await;
+    let bench = GatewayHarness::with(json!({"limits": {"sse_streams": 1}})).await;
     record_large(&bench, "owner");
-    let stream = stalled(&bench, &bench.owner).await;
+    let stream = start_stalled_export(&bench, &bench.owner).await;
     // It is under way as long as nobody reads on: what there is does not fit into the buffers between.
-    let second = bench.owner("GET", "/api/calls/export", None).await;
+    let second = bench.send_as_owner("GET", "/api/calls/export", None).await;
     assert_eq!((second.status, second.code().as_str()), (429, "too_many_streams"));
     // Others are answered meanwhile.
-    assert_eq!(bench.owner("GET", "/api/calls?limit=1", None).await.status, 200);
+    assert_eq!(bench.send_as_owner("GET", "/api/calls?limit=1", None).await.status, 200);
     drop(stream);
     let mut tries = 0;
     loop {
-        let again = bench.owner("GET", "/api/calls/export", None).await;
+        let again = bench.send_as_owner("GET", "/api/calls/export", None).await;
         if again.status == 200 {
             assert_eq!(lines(&again).len(), LARGE);
             return;
@@ -269,40 +277,40 @@ async fn an_export_waits_for_its_reader_and_goes_with_it() {
 
 #[tokio::test]
 async fn an_export_breaks_off_when_its_token_ends() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await;
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await;
     record_large(&bench, &client.id);
-    let stream = stalled(&bench, &client.token).await;
-    assert_eq!(bench.owner("DELETE", &format!("/api/tokens/{}", client.id), None).await.status, 200);
-    let (bytes, whole) = rest(stream).await;
+    let stream = start_stalled_export(&bench, &client.token).await;
+    assert_eq!(bench.send_as_owner("DELETE", &format!("/api/tokens/{}", client.id), None).await.status, 200);
+    let (bytes, whole) = read_rest(stream).await;
     assert!(!whole && bytes < LARGE * 1_000_000, "{bytes}");
 }
 
 #[tokio::test]
 async fn one_call_or_those_that_fit_are_thrown_away() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await;
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await;
     let one = record(&bench, closed(opened("one", &client.id), success("ok")));
     let path = format!("/api/calls/{one}");
     // Not by whoever made it: the record is the owner's.
     assert_eq!(bench.send("DELETE", &path, Some(&client.token), None).await.status, 403);
-    let gone = bench.owner("DELETE", &path, None).await;
+    let gone = bench.send_as_owner("DELETE", &path, None).await;
     assert_eq!((gone.status, gone.body.as_str()), (204, ""));
-    let again = bench.owner("DELETE", &path, None).await;
+    let again = bench.send_as_owner("DELETE", &path, None).await;
     assert_eq!((again.status, again.code().as_str()), (404, "call_unknown"));
-    assert_eq!(bench.owner("DELETE", "/api/calls/nonsense", None).await.status, 404);
+    assert_eq!(bench.send_as_owner("DELETE", "/api/calls/nonsense", None).await.status, 404);
 
     let running = Arc::new(opened("running", "owner"));
     drop(bench.gateway.app().store.recorder().open(Arc::clone(&running)));
-    let refused = bench.owner("DELETE", &format!("/api/calls/{}", running.id), None).await;
+    let refused = bench.send_as_owner("DELETE", &format!("/api/calls/{}", running.id), None).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "call_running"));
 
-    record(&bench, noted(&client.id));
+    record(&bench, call_with_arguments(&client.id));
     record(&bench, closed(opened("mine", &client.id), success("my secret")));
     record(&bench, closed(opened("theirs", "owner"), success("their secret")));
     let before = NOW + 1;
     let purge = async |body: Value| {
-        let answer = bench.owner("POST", "/api/calls/purge", Some(body)).await;
+        let answer = bench.send_as_owner("POST", "/api/calls/purge", Some(body)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["removed"].clone()
     };
@@ -311,7 +319,7 @@ async fn one_call_or_those_that_fit_are_thrown_away() {
     assert_eq!(purge(json!({"before_ms": before, "caller": client.id, "search": "SECRET"})).await, 1);
     assert_eq!(listed(&bench, &bench.owner, "").await, ["theirs", "running"]);
     for body in [json!({}), json!({"session": "s-1"}), json!({"before_ms": before, "status": "odd"})] {
-        let refused = bench.owner("POST", "/api/calls/purge", Some(body)).await;
+        let refused = bench.send_as_owner("POST", "/api/calls/purge", Some(body)).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"));
     }
     assert_eq!(purge(json!({"before_ms": before})).await, 1);
@@ -320,7 +328,7 @@ async fn one_call_or_those_that_fit_are_thrown_away() {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code, reason = "only its form counts")]
-struct Login {
+struct LoginArguments {
     password: String,
     who: String,
 }
@@ -328,16 +336,17 @@ struct Login {
 /// What is kept of a call is what it was without its secrets, so no way out of the record shows them.
 #[tokio::test]
 async fn what_was_redacted_stays_so_in_every_form() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let body = json!({"args": {"password": "hunter2", "who": "me"}});
     let login =
-        function(SpecDocument::named("login"), async |_: Login, _| Ok(ToolOutput::text("in"))).unwrap();
-    let lease = bench.gateway.app().registry.lease("desk".parse().unwrap(), Keep::Nothing);
+        tool_from_fn(SpecDocument::named("login"), async |_: LoginArguments, _| Ok(ToolOutput::text("in")))
+            .unwrap();
+    let lease = bench.gateway.app().registry.lease("desk".parse().unwrap(), SourceRetention::Nothing);
     lease.replace(vec![login]);
-    let called = bench.owner("POST", "/api/tools/desk__login/call", Some(body)).await;
+    let called = bench.send_as_owner("POST", "/api/tools/desk__login/call", Some(body)).await;
     assert_eq!(called.json()["status"], "success", "{called:?}");
     for path in ["/api/calls/export", "/api/calls/export?format=csv", "/api/calls/export?search=login"] {
-        let answer = bench.owner("GET", path, None).await;
+        let answer = bench.send_as_owner("GET", path, None).await;
         assert!(answer.body.contains("[redacted]") && !answer.body.contains("hunter2"), "{answer:?}");
     }
     assert_eq!(listed(&bench, &bench.owner, "search=hunter2").await, [""; 0]);

@@ -1,23 +1,26 @@
 //! Turns and sessions over HTTP.
 
 use serde_json::{Value, json};
-use toolway_fake_models::{Answer, Failure, Step, When};
+use toolway_fake_models::{RequestMatcher, ResponseStep, ScriptedFailure, ScriptedResponse};
 
-use crate::events::Events;
-use crate::probe::Probe;
-use crate::talking::Talking;
+use crate::chat_harness::ChatHarness;
+use crate::events::SseTestReader;
+use crate::probe_tools::ProbeTools;
 
-async fn asked(it: &Talking, token: &str, body: Value) -> Events {
-    Events::open(&it.bench, "POST", "/api/chat", token, Some(body)).await
+async fn post_chat(it: &ChatHarness, token: &str, body: Value) -> SseTestReader {
+    SseTestReader::open(&it.gateway, "POST", "/api/chat", token, Some(body)).await
 }
 
 #[tokio::test]
 async fn a_turn_is_a_stream_of_the_sockets_messages() {
-    let it = Talking::new().await;
-    let _probe = Probe::offer(&it.bench, "desk", &["look"]);
-    it.fakes.when(When::user(), Answer::new().says(["One moment."]).call("desk__look", json!({"a": 1})));
-    it.fakes.when(When::result_of("desk__look"), Answer::text("It ran.").usage(20, 4));
-    let mut events = asked(&it, &it.token("client").await, json!({"content": "look"})).await;
+    let it = ChatHarness::new().await;
+    let _probe = ProbeTools::offer(&it.gateway, "desk", &["look"]);
+    it.fakes.when(
+        RequestMatcher::user(),
+        ScriptedResponse::new().text_deltas(["One moment."]).tool_call("desk__look", json!({"a": 1})),
+    );
+    it.fakes.when(RequestMatcher::result_of("desk__look"), ScriptedResponse::text("It ran.").usage(20, 4));
+    let mut events = post_chat(&it, &it.create_token("client").await, json!({"content": "look"})).await;
     let start = events.expect("session_start").await;
     assert_eq!(
         (&start["agent"], &start["model"], &start["resumed"], &start["message_count"]),
@@ -41,17 +44,18 @@ async fn a_turn_is_a_stream_of_the_sockets_messages() {
         (&json!(2), &json!(1), &json!("stop"))
     );
     events.end().await;
-    let record = it.owner("GET", &format!("/api/calls/{}", call["id"].as_str().unwrap()), None).await.json();
+    let record =
+        it.send_as_owner("GET", &format!("/api/calls/{}", call["id"].as_str().unwrap()), None).await.json();
     assert_eq!((&record["session"], &record["turn"]), (&start["session_id"], &start["turn"]));
 }
 
 #[tokio::test]
 async fn a_turn_can_be_one_answer_at_its_end() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::text("Hello.").usage(12, 3));
-    let token = it.token("client").await;
+    let it = ChatHarness::new().await;
+    it.fakes.answer(ScriptedResponse::text("Hello.").usage(12, 3));
+    let token = it.create_token("client").await;
     let body = json!({"content": "hi", "stream": false, "session_id": "s1"});
-    let answer = it.bench.send("POST", "/api/chat", Some(&token), Some(body)).await;
+    let answer = it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let answer = answer.json();
     assert_eq!(
@@ -60,9 +64,9 @@ async fn a_turn_can_be_one_answer_at_its_end() {
     );
     assert!(answer.get("error").is_none());
     // How a turn went is no matter of the status.
-    it.fakes.answer(Answer::status(401));
+    it.fakes.answer(ScriptedResponse::status(401));
     let body = json!({"content": "again", "stream": false, "session_id": "s1"});
-    let answer = it.bench.send("POST", "/api/chat", Some(&token), Some(body)).await;
+    let answer = it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let answer = answer.json();
     assert_eq!(
@@ -74,27 +78,29 @@ async fn a_turn_can_be_one_answer_at_its_end() {
 
 #[tokio::test]
 async fn closing_the_request_does_not_end_the_turn_and_abort_does() {
-    let it = Talking::new().await;
-    let token = it.token("client").await;
-    it.fakes.answer(Answer::text("Half").gate("rest").then(Step::Text(" and half.".to_owned())));
-    let mut events = asked(&it, &token, json!({"content": "hi", "session_id": "s1"})).await;
+    let it = ChatHarness::new().await;
+    let token = it.create_token("client").await;
+    it.fakes.answer(
+        ScriptedResponse::text("Half").gate("rest").then(ResponseStep::Text(" and half.".to_owned())),
+    );
+    let mut events = post_chat(&it, &token, json!({"content": "hi", "session_id": "s1"})).await;
     events.expect("session_start").await;
     events.expect("chunk").await;
     drop(events);
     let busy = json!({"content": "again", "session_id": "s1"});
-    let refused = it.bench.send("POST", "/api/chat", Some(&token), Some(busy.clone())).await;
+    let refused = it.gateway.send("POST", "/api/chat", Some(&token), Some(busy.clone())).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "session_busy"));
     it.fakes.open("rest");
-    assert_eq!(it.fakes.ended(0).await, toolway_fake_models::ResponseEnd::Complete);
-    it.fakes.answer(Answer::text("on and ").gate("never"));
-    let mut events = asked_when_free(&it, &token, &busy).await;
+    assert_eq!(it.fakes.wait_for_end(0).await, toolway_fake_models::ResponseEnd::Complete);
+    it.fakes.answer(ScriptedResponse::text("on and ").gate("never"));
+    let mut events = post_chat_when_free(&it, &token, &busy).await;
     events.expect("session_start").await;
     events.expect("chunk").await;
-    let answer = it.bench.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
+    let answer = it.gateway.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
     assert_eq!(answer.json(), json!({"status": "aborting"}));
     events.expect("aborted").await;
     events.end().await;
-    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
     let texts: Vec<_> =
         session["history"].as_array().unwrap().iter().map(|it| it["parts"][0]["text"].clone()).collect();
     assert_eq!(texts, ["hi", "Half and half.", "again", "on and "]);
@@ -104,11 +110,11 @@ async fn closing_the_request_does_not_end_the_turn_and_abort_does() {
 }
 
 /// Asks until the turn before is over: it ends a moment after its model's last word.
-async fn asked_when_free(it: &Talking, token: &str, body: &Value) -> Events {
+async fn post_chat_when_free(it: &ChatHarness, token: &str, body: &Value) -> SseTestReader {
     loop {
-        let session = it.bench.send("GET", "/api/sessions/s1", Some(token), None).await.json();
+        let session = it.gateway.send("GET", "/api/sessions/s1", Some(token), None).await.json();
         if session["running"] == false {
-            return asked(it, token, body.clone()).await;
+            return post_chat(it, token, body.clone()).await;
         }
         tokio::task::yield_now().await;
     }
@@ -116,12 +122,12 @@ async fn asked_when_free(it: &Talking, token: &str, body: &Value) -> Events {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::text("mine"));
-    let (token, other) = (it.token("client").await, it.token("client").await);
+    let it = ChatHarness::new().await;
+    it.fakes.answer(ScriptedResponse::text("mine"));
+    let (token, other) = (it.create_token("client").await, it.create_token("client").await);
     let body = json!({"content": "hi", "stream": false, "session_id": "s1"});
-    assert_eq!(it.bench.send("POST", "/api/chat", Some(&token), Some(body)).await.status, 200);
-    let bound = it.bench.agents_token("default").await.token;
+    assert_eq!(it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await.status, 200);
+    let bound = it.gateway.create_agent_token("default").await.token;
     for (token, body, status, code) in [
         (&token, json!({}), 400, "empty_content"),
         (&token, json!({"content": "hi", "agent": "nobody"}), 404, "agent_unknown"),
@@ -130,7 +136,7 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
         (&other, json!({"content": "hi", "session_id": "s1"}), 403, "session_owner_mismatch"),
         (&bound, json!({"content": "hi", "agent": "other"}), 403, "agent_forbidden"),
     ] {
-        let refused = it.bench.send("POST", "/api/chat", Some(token), Some(body.clone())).await;
+        let refused = it.gateway.send("POST", "/api/chat", Some(token), Some(body.clone())).await;
         assert_eq!((refused.status, refused.code().as_str()), (status, code), "{body}");
     }
     assert_eq!(it.fakes.request_count(), 1);
@@ -138,12 +144,12 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
 
 #[tokio::test]
 async fn whoever_is_there_is_asked_through_the_stream() {
-    let it = Talking::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
-    let probe = Probe::needing(&it.bench, "desk", "locate", &["device.location"]);
-    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({})));
-    it.fakes.when(When::result_of("desk__locate"), Answer::text("Here."));
-    let token = it.token("client").await;
-    let mut events = asked(&it, &token, json!({"content": "where?", "ask": true})).await;
+    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let probe = ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
+    it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("Here."));
+    let token = it.create_token("client").await;
+    let mut events = post_chat(&it, &token, json!({"content": "where?", "ask": true})).await;
     let question = loop {
         let (name, data) = events.next().await;
         if name == "asked" {
@@ -151,27 +157,29 @@ async fn whoever_is_there_is_asked_through_the_stream() {
         }
     };
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
-    let answered = it.bench.send("POST", &path, Some(&token), Some(json!({"decision": "granted"}))).await;
+    let answered = it.gateway.send("POST", &path, Some(&token), Some(json!({"decision": "granted"}))).await;
     assert_eq!(answered.status, 204);
     // The call is shown beside the question, in either order.
     while events.next().await.0 != "over" {}
     assert_eq!(events.expect("tool_result").await["status"], "success");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
 async fn sessions_are_listed_searched_renamed_exported_and_removed() {
-    let it = Talking::new().await;
-    let (token, other) = (it.token("client").await, it.token("client").await);
-    it.fakes.respond(|request| Some(Answer::text(format!("You said {}", request.said.last_user_text()))));
+    let it = ChatHarness::new().await;
+    let (token, other) = (it.create_token("client").await, it.create_token("client").await);
+    it.fakes.respond(|request| {
+        Some(ScriptedResponse::text(format!("You said {}", request.said.last_user_text())))
+    });
     for (id, content) in [("s1", "apples"), ("s2", "pears"), ("s3", "apples and pears")] {
         let body = json!({"content": content, "stream": false, "session_id": id});
-        assert_eq!(it.bench.send("POST", "/api/chat", Some(&token), Some(body)).await.status, 200);
+        assert_eq!(it.gateway.send("POST", "/api/chat", Some(&token), Some(body)).await.status, 200);
         // They are sorted by time.
-        it.bench.clock.forward(std::time::Duration::from_secs(1));
+        it.gateway.clock.advance(std::time::Duration::from_secs(1));
     }
     let ids = async |token: &str, query: &str| {
-        let answer = it.bench.send("GET", &format!("/api/sessions{query}"), Some(token), None).await;
+        let answer = it.gateway.send("GET", &format!("/api/sessions{query}"), Some(token), None).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let list = answer.json();
         let ids: Vec<_> = list["sessions"]
@@ -191,23 +199,24 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
         (vec!["s1".to_owned()], None)
     );
     assert_eq!(ids(&other, "").await.0, Vec::<String>::new(), "each sees their own");
-    assert_eq!(ids(&it.bench.owner, "").await.0, ["s3", "s2", "s1"], "the owner sees all");
+    assert_eq!(ids(&it.gateway.owner, "").await.0, ["s3", "s2", "s1"], "the owner sees all");
 
     let renamed =
-        it.bench.send("PATCH", "/api/sessions/s1", Some(&token), Some(json!({"title": "Fruit"}))).await;
+        it.gateway.send("PATCH", "/api/sessions/s1", Some(&token), Some(json!({"title": "Fruit"}))).await;
     assert_eq!((&renamed.json()["title"], &renamed.json()["title_by"]), (&json!("Fruit"), &json!("person")));
-    let messages = it.bench.send("GET", "/api/sessions/s1/messages?limit=1", Some(&token), None).await.json();
+    let messages =
+        it.gateway.send("GET", "/api/sessions/s1/messages?limit=1", Some(&token), None).await.json();
     assert_eq!(
         (&messages["messages"][0]["parts"], &messages["has_more"]),
         (&json!([{"type": "text", "text": "You said apples"}]), &json!(true))
     );
-    let older = it.bench.send("GET", "/api/sessions/s1/messages?before=2", Some(&token), None).await.json();
+    let older = it.gateway.send("GET", "/api/sessions/s1/messages?before=2", Some(&token), None).await.json();
     assert_eq!((&older["messages"][0]["role"], &older["has_more"]), (&json!("user"), &json!(false)));
 
-    let text = it.bench.send("GET", "/api/sessions/s1/export", Some(&token), None).await;
+    let text = it.gateway.send("GET", "/api/sessions/s1/export", Some(&token), None).await;
     assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(text.body.contains("Fruit") && text.body.contains("You said apples"), "{}", text.body);
-    let json = it.bench.send("GET", "/api/sessions/s1/export?form=json", Some(&token), None).await;
+    let json = it.gateway.send("GET", "/api/sessions/s1/export?form=json", Some(&token), None).await;
     assert_eq!(json.header("content-type"), Some("application/json"));
     assert!(json.json().is_object());
 
@@ -218,47 +227,51 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
         ("PATCH", "/api/sessions/s1", Some(json!({"title": "Mine now"}))),
         ("DELETE", "/api/sessions/s1", None),
     ] {
-        let refused = it.bench.send(method, path, Some(&other), body).await;
+        let refused = it.gateway.send(method, path, Some(&other), body).await;
         assert_eq!((refused.status, refused.code().as_str()), (404, "session_unknown"), "{method} {path}");
     }
-    assert_eq!(it.bench.send("DELETE", "/api/sessions/s1?calls=true", Some(&token), None).await.status, 403);
-    assert_eq!(it.bench.send("DELETE", "/api/sessions/s1", Some(&token), None).await.status, 204);
-    assert_eq!(it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.status, 404);
+    assert_eq!(
+        it.gateway.send("DELETE", "/api/sessions/s1?calls=true", Some(&token), None).await.status,
+        403
+    );
+    assert_eq!(it.gateway.send("DELETE", "/api/sessions/s1", Some(&token), None).await.status, 204);
+    assert_eq!(it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.status, 404);
     assert_eq!(ids(&token, "").await.0, ["s3", "s2"]);
 }
 
 #[tokio::test]
 async fn a_title_that_the_model_makes_is_told_after_the_end_and_kept() {
-    let it = Talking::with(json!({"chat": {"titles": true}})).await;
-    it.fakes.when(When::user_has("apples?"), Answer::text("Yes."));
-    it.fakes.whenever(When::default(), Answer::text("All about apples"));
-    let token = it.token("client").await;
-    let mut chat = crate::websocket::Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
-    chat.say(crate::talking::message("apples?")).await;
-    chat.until("done").await;
+    let it = ChatHarness::with(json!({"chat": {"titles": true}})).await;
+    it.fakes.when(RequestMatcher::user_has("apples?"), ScriptedResponse::text("Yes."));
+    it.fakes.whenever(RequestMatcher::default(), ScriptedResponse::text("All about apples"));
+    let token = it.create_token("client").await;
+    let mut chat =
+        crate::websocket::WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?session_id=s1").await;
+    chat.send(crate::chat_harness::message("apples?")).await;
+    chat.receive_until("done").await;
     assert_eq!(
         chat.expect("title_updated").await,
         json!({"type": "title_updated", "title": "All about apples"})
     );
-    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
     assert_eq!((&session["title"], &session["title_by"]), (&json!("All about apples"), &json!("model")));
 }
 
 #[tokio::test]
 async fn usage_counts_what_was_used_and_prices_what_has_a_price() {
-    let it = Talking::new().await;
+    let it = ChatHarness::new().await;
     let prices = "currency = \"EUR\"\n[[price]]\nmodel = \"fake/*\"\ninput = 1000000.0\noutput = 2000000.0\n";
-    std::fs::write(it.bench.dir.path().join("prices.toml"), prices).unwrap();
-    assert_eq!(it.owner("POST", "/api/reload", None).await.status, 204);
-    it.fakes.answer(Answer::text("Hello.").usage(12, 3));
-    let token = it.token("client").await;
-    let mut events = asked(&it, &token, json!({"content": "hi"})).await;
+    std::fs::write(it.gateway.dir.path().join("prices.toml"), prices).unwrap();
+    assert_eq!(it.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    it.fakes.answer(ScriptedResponse::text("Hello.").usage(12, 3));
+    let token = it.create_token("client").await;
+    let mut events = post_chat(&it, &token, json!({"content": "hi"})).await;
     events.expect("session_start").await;
     events.expect("chunk").await;
     let done = events.expect("done").await;
     assert_eq!((&done["cost"], &done["currency"]), (&json!(18.0), &json!("EUR")), "12 × 1 + 3 × 2");
     for (by, key) in [("model", "fake/fake-model"), ("agent", "default"), ("day", "2023-11-14")] {
-        let report = it.bench.send("GET", &format!("/api/usage?by={by}"), Some(&token), None).await.json();
+        let report = it.gateway.send("GET", &format!("/api/usage?by={by}"), Some(&token), None).await.json();
         let row = &report["rows"][0];
         assert_eq!(
             (&report["by"], &row["key"], &row["requests"], &row["input"], &row["output"], &row["cost"]),
@@ -266,44 +279,44 @@ async fn usage_counts_what_was_used_and_prices_what_has_a_price() {
             "{report}"
         );
     }
-    let other = it.token("client").await;
-    let report = it.bench.send("GET", "/api/usage", Some(&other), None).await.json();
+    let other = it.create_token("client").await;
+    let report = it.gateway.send("GET", "/api/usage", Some(&other), None).await.json();
     assert_eq!(report["rows"], json!([]), "each sees their own");
-    let refused = it.bench.send("GET", "/api/usage?principal=owner", Some(&other), None).await;
+    let refused = it.gateway.send("GET", "/api/usage?principal=owner", Some(&other), None).await;
     assert_eq!(refused.status, 403);
 }
 
 #[tokio::test]
 async fn a_budget_stops_turns_and_its_setting_counts_at_once() {
-    let it = Talking::new().await;
+    let it = ChatHarness::new().await;
     let prices = "currency = \"EUR\"\n[[price]]\nmodel = \"*\"\ninput = 1000000.0\noutput = 1000000.0\n";
-    std::fs::write(it.bench.dir.path().join("prices.toml"), prices).unwrap();
-    assert_eq!(it.owner("POST", "/api/reload", None).await.status, 204);
-    let token = it.token("client").await;
+    std::fs::write(it.gateway.dir.path().join("prices.toml"), prices).unwrap();
+    assert_eq!(it.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    let token = it.create_token("client").await;
     let say = json!({"content": "hi", "stream": false});
-    it.fakes.respond(|_| Some(Answer::text("ok").usage(5, 5)));
+    it.fakes.respond(|_| Some(ScriptedResponse::text("ok").usage(5, 5)));
     assert_eq!(
-        it.bench.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json()["status"],
+        it.gateway.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json()["status"],
         "done"
     );
-    it.bench.apply(json!({"chat": {"titles": false}, "budget": {"per_day": 5.0}})).await.unwrap();
-    let stopped = it.bench.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json();
+    it.gateway.apply(json!({"chat": {"titles": false}, "budget": {"per_day": 5.0}})).await.unwrap();
+    let stopped = it.gateway.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json();
     assert_eq!(
         (&stopped["status"], &stopped["error"]["reason"]),
         (&json!("error"), &json!("budget_exceeded"))
     );
-    it.bench
+    it.gateway
         .apply(json!({"chat": {"titles": false}, "budget": {"per_day": 5.0, "on_exceeded": "warn"}}))
         .await
         .unwrap();
-    assert_eq!(it.bench.send("POST", "/api/chat", Some(&token), Some(say)).await.json()["status"], "done");
+    assert_eq!(it.gateway.send("POST", "/api/chat", Some(&token), Some(say)).await.json()["status"], "done");
 }
 
 #[tokio::test]
-async fn m12_a_stream_that_breaks_ends_in_an_error_event() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::text("Half").then(Step::Error(Failure::status(500))));
-    let mut events = asked(&it, &it.token("client").await, json!({"content": "hi"})).await;
+async fn a_broken_stream_ends_with_an_error_event_m12() {
+    let it = ChatHarness::new().await;
+    it.fakes.answer(ScriptedResponse::text("Half").then(ResponseStep::Error(ScriptedFailure::status(500))));
+    let mut events = post_chat(&it, &it.create_token("client").await, json!({"content": "hi"})).await;
     events.expect("session_start").await;
     assert_eq!(events.expect("chunk").await["content"], "Half");
     let error = events.expect("error").await;

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Bench;
-use crate::websocket::Peer;
+use crate::support::GatewayHarness;
+use crate::websocket::WebSocketClient;
 
 /// A device that says hello again, and what it is called now.
-async fn connect(bench: &Bench, token: &str, id: &str) -> (Peer, String) {
-    let mut peer = Peer::open(bench, "/ws/device", token, Some("toolway.v2")).await;
-    peer.say(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
+async fn connect(bench: &GatewayHarness, token: &str, id: &str) -> (WebSocketClient, String) {
+    let mut peer = WebSocketClient::open(bench, "/ws/device", token, Some("toolway.v2")).await;
+    peer.send(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
     let connected = peer.expect("connected").await;
     (peer, connected["source"].as_str().unwrap().to_owned())
 }
 
-async fn remove(bench: &Bench, id: &str) {
-    assert_eq!(bench.owner("DELETE", &format!("/api/devices/{id}"), None).await.status, 204);
+async fn remove(bench: &GatewayHarness, id: &str) {
+    assert_eq!(bench.send_as_owner("DELETE", &format!("/api/devices/{id}"), None).await.status, 204);
 }
 
 /// The ids and names of the devices.
-async fn listed(bench: &Bench) -> Vec<(String, String)> {
-    let list = bench.owner("GET", "/api/devices", None).await.json();
+async fn listed(bench: &GatewayHarness) -> Vec<(String, String)> {
+    let list = bench.send_as_owner("GET", "/api/devices", None).await.json();
     let text = |device: &Value, field: &str| device[field].as_str().unwrap().to_owned();
     list["devices"].as_array().unwrap().iter().map(|it| (text(it, "id"), text(it, "name"))).collect()
 }
@@ -30,64 +30,64 @@ fn named(devices: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_removed_device_whose_token_is_good_comes_back_as_another() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let (first, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel");
-    let renamed = bench.owner("PATCH", "/api/devices/pixel", Some(json!({"name": "Kitchen"}))).await;
+    let renamed = bench.send_as_owner("PATCH", "/api/devices/pixel", Some(json!({"name": "Kitchen"}))).await;
     assert_eq!(renamed.status, 200);
     remove(&bench, "pixel").await;
-    assert_eq!(first.closed().await.0, 4002);
+    assert_eq!(first.expect_close().await.0, 4002);
 
     let (second, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel-2");
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel")]), "nothing of the first is left");
-    second.leave().await;
+    second.close().await;
     // It is that one from now on, over a restart too, and can be removed again.
-    let bench = bench.restarted(json!({})).await;
+    let bench = bench.restart(json!({})).await;
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel")]));
     let (second, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel-2");
     remove(&bench, "pixel-2").await;
-    assert_eq!(second.closed().await.0, 4002);
-    let bench = bench.restarted(json!({})).await;
+    assert_eq!(second.expect_close().await.0, 4002);
+    let bench = bench.restart(json!({})).await;
     let (third, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel-3");
-    third.leave().await;
+    third.close().await;
 }
 
 #[tokio::test]
 async fn a_token_of_several_devices_outlives_the_one_that_is_removed() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
     let (tablet, _) = connect(&bench, &token, "tablet").await;
     let (pixel, _) = connect(&bench, &token, "pixel").await;
     remove(&bench, "pixel").await;
-    assert_eq!(pixel.closed().await.0, 4002);
+    assert_eq!(pixel.expect_close().await.0, 4002);
     let (pixel, id) = connect(&bench, &token, "pixel").await;
     assert_eq!(id, "pixel-2");
     assert_eq!(listed(&bench).await, named(&[("pixel-2", "pixel"), ("tablet", "tablet")]));
     // Its last one takes it along.
     remove(&bench, "tablet").await;
-    assert_eq!(tablet.closed().await.0, 4002);
+    assert_eq!(tablet.expect_close().await.0, 4002);
     remove(&bench, "pixel-2").await;
-    let (code, reason) = pixel.closed().await;
+    let (code, reason) = pixel.expect_close().await;
     assert_eq!((code, reason.split(':').next()), (4001, Some("token_revoked")));
 }
 
 #[tokio::test]
 async fn what_was_granted_to_a_removed_device_does_not_come_back_with_it() {
-    let bench = Bench::with(json!({"permissions": {"default": "ask"}})).await;
+    let bench = GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await;
     let tools = json!([{"name": "locate", "description": "Where it is", "permissions": ["device.location"]}]);
     let (mut first, _) = connect(&bench, &bench.owner, "pixel").await;
     first.register(tools.clone()).await;
     let grant = json!({"permission": "device.location", "tool": "pixel/locate"});
-    let made = bench.owner("POST", "/api/grants", Some(grant)).await;
+    let made = bench.send_as_owner("POST", "/api/grants", Some(grant)).await;
     assert_eq!(made.status, 201, "{made:?}");
     let (outcome, _) =
         tokio::join!(bench.call(&bench.owner, "pixel__locate", json!({})), first.answer("here"));
     assert_eq!(outcome["result"], "here");
     remove(&bench, "pixel").await;
-    first.closed().await;
+    first.expect_close().await;
 
     let (mut second, _) = connect(&bench, &bench.owner, "pixel").await;
     second.register(tools).await;
@@ -95,18 +95,18 @@ async fn what_was_granted_to_a_removed_device_does_not_come_back_with_it() {
     assert_eq!(gone["code"], "tool_not_available");
     let refused = bench.call(&bench.owner, "pixel-2__locate", json!({})).await;
     assert_eq!(refused["code"], "approval_unavailable");
-    second.leave().await;
+    second.close().await;
 }
 
 #[tokio::test]
 async fn a_restored_database_says_which_devices_there_are() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let app = std::sync::Arc::clone(bench.gateway.app());
     let (first, _) = connect(&bench, &bench.owner, "pixel").await;
     let there = bench.dir.path().join("there.db");
     app.store.backup(&there).await.unwrap();
     remove(&bench, "pixel").await;
-    first.closed().await;
+    first.expect_close().await;
     let gone = bench.dir.path().join("gone.db");
     app.store.backup(&gone).await.unwrap();
     let (second, id) = connect(&bench, &bench.owner, "pixel").await;
@@ -115,7 +115,7 @@ async fn a_restored_database_says_which_devices_there_are() {
     // As it was before it was removed: the one that came after is unknown there.
     app.store.restore_from(&there).await.unwrap();
     bench.gateway.reload().await.unwrap();
-    assert_eq!(second.closed().await.0, 4002);
+    assert_eq!(second.expect_close().await.0, 4002);
     assert_eq!(listed(&bench).await, named(&[("pixel", "pixel")]));
     let (first, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_eq!(id, "pixel");
@@ -123,9 +123,9 @@ async fn a_restored_database_says_which_devices_there_are() {
     // As it was afterwards: it is removed, though it is here.
     app.store.restore_from(&gone).await.unwrap();
     bench.gateway.reload().await.unwrap();
-    assert_eq!(first.closed().await.0, 4002);
+    assert_eq!(first.expect_close().await.0, 4002);
     assert_eq!(listed(&bench).await, []);
     let (third, id) = connect(&bench, &bench.owner, "pixel").await;
     assert_ne!(id, "pixel");
-    third.leave().await;
+    third.close().await;
 }

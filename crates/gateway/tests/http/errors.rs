@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use crate::support::{Bench, read_answer};
+use crate::support::{GatewayHarness, read_answer};
 
 #[tokio::test]
 async fn unknown_paths_and_methods() {
-    let bench = Bench::new().await;
-    let unknown = bench.owner("GET", "/api/nothing", None).await;
+    let bench = GatewayHarness::new().await;
+    let unknown = bench.send_as_owner("GET", "/api/nothing", None).await;
     assert_eq!((unknown.status, unknown.code().as_str()), (404, "path_not_found"));
     for (method, path, allowed) in [
         ("PUT", "/api/tokens", "GET,HEAD,POST"),
         ("DELETE", "/health", "GET,HEAD"),
         ("POST", "/", "GET,HEAD"),
     ] {
-        let refused = bench.owner(method, path, None).await;
+        let refused = bench.send_as_owner(method, path, None).await;
         assert_eq!((refused.status, refused.code().as_str()), (405, "method_not_allowed"), "{path}");
         assert_eq!(refused.header("allow"), Some(allowed), "{path}");
     }
@@ -22,14 +22,14 @@ async fn unknown_paths_and_methods() {
 
 #[tokio::test]
 async fn bodies_that_are_not_what_they_should_be() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let send = async |kind: Option<&str>, body: &str| {
         let mut headers = vec![
             ("Host".to_owned(), "localhost".to_owned()),
             ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
         ];
         headers.extend(kind.map(|kind| ("Content-Type".to_owned(), kind.to_owned())));
-        let answer = bench.raw("POST", "/api/tokens", &headers, body).await;
+        let answer = bench.send_raw("POST", "/api/tokens", &headers, body).await;
         (answer.status, answer.code())
     };
     let good = r#"{"role":"client"}"#;
@@ -51,7 +51,7 @@ async fn bodies_that_are_not_what_they_should_be() {
 /// Arguments are kept as text, which the parser passes over however deep it is.
 #[tokio::test]
 async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let call = async |depth: usize| {
         let inner = depth - 3;
         let body = format!("{{\"args\":{{\"a\":[{}{}]}}}}", "[".repeat(inner), "]".repeat(inner));
@@ -60,7 +60,7 @@ async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
             ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
             ("Content-Type".to_owned(), "application/json".to_owned()),
         ];
-        bench.raw("POST", "/api/tools/none/call", &headers, &body).await
+        bench.send_raw("POST", "/api/tools/none/call", &headers, &body).await
     };
     assert_eq!(call(128).await.json()["code"], "tool_not_available");
     for depth in [129, 1_000_000] {
@@ -74,7 +74,7 @@ async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
 #[tokio::test]
 async fn who_is_refused_while_sending_is_told_so() {
     use tokio::io::AsyncWriteExt;
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let ask = async |token: &str, more: &str| {
         let head = format!(
             "POST /api/tokens HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
@@ -104,7 +104,7 @@ async fn who_is_refused_while_sending_is_told_so() {
 
 #[tokio::test]
 async fn a_body_without_a_length_is_bounded_too() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let headers = [
         ("Host".to_owned(), "localhost".to_owned()),
         ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
@@ -138,16 +138,16 @@ async fn a_body_without_a_length_is_bounded_too() {
 
 #[tokio::test]
 async fn queries_that_are_not_what_they_should_be() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for query in ["all=perhaps", "al=true", "all=true&all=false", "all"] {
-        let refused = bench.owner("GET", &format!("/api/tokens?{query}"), None).await;
+        let refused = bench.send_as_owner("GET", &format!("/api/tokens?{query}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{query}");
     }
 }
 
 #[tokio::test]
 async fn a_token_in_the_address_is_pointed_out() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let refused = bench.send("GET", &format!("/api/status?token={}", bench.owner), None, None).await;
     assert_eq!((refused.status, refused.code().as_str()), (401, "token_missing"));
     assert!(refused.body.contains("Authorization: Bearer"), "{refused:?}");
@@ -156,15 +156,15 @@ async fn a_token_in_the_address_is_pointed_out() {
 
 #[tokio::test]
 async fn the_owner_sees_how_the_gateway_is() {
-    let bench = Bench::with(json!({"allow_remote_commands": true})).await;
-    let status = bench.owner("GET", "/api/status", None).await.json();
+    let bench = GatewayHarness::with(json!({"allow_remote_commands": true})).await;
+    let status = bench.send_as_owner("GET", "/api/status", None).await.json();
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status["url"], bench.gateway.url());
     // Those that come with Toolway.
     assert_eq!((&status["sources"], &status["tools"]), (&json!(2), &json!(6)));
     assert_eq!(status["warnings"][0]["about"], "allow_remote_commands");
     bench.send("GET", "/api/tools", Some("wrong"), None).await;
-    let metrics = bench.owner("GET", "/metrics", None).await;
+    let metrics = bench.send_as_owner("GET", "/metrics", None).await;
     assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     assert!(metrics.body.contains("toolway_refused_total{reason=\"token_unknown\"} 1"), "{}", metrics.body);
     assert!(metrics.body.contains("toolway_connections 1"), "{}", metrics.body);

@@ -6,21 +6,21 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-use crate::support::Bench;
+use crate::support::GatewayHarness;
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An open event stream.
-pub(crate) struct Events {
+pub(crate) struct SseTestReader {
     stream: BufReader<TcpStream>,
     text: String,
 }
 
-impl Events {
+impl SseTestReader {
     /// Opens one, which must be granted.
     pub(crate) async fn open(
-        bench: &Bench,
+        bench: &GatewayHarness,
         method: &str,
         path: &str,
         token: &str,
@@ -53,12 +53,12 @@ impl Events {
     }
 
     /// The questions that an owner is shown.
-    pub(crate) async fn watch(bench: &Bench) -> Self {
+    pub(crate) async fn watch(bench: &GatewayHarness) -> Self {
         Self::open(bench, "GET", "/api/approvals/watch", &bench.owner, None).await
     }
 
     /// A call whose caller is there to be asked.
-    pub(crate) async fn call(bench: &Bench, token: &str, tool: &str, body: Value) -> Self {
+    pub(crate) async fn call(bench: &GatewayHarness, token: &str, tool: &str, body: Value) -> Self {
         Self::open(bench, "POST", &format!("/api/tools/{tool}/call"), token, Some(body)).await
     }
 

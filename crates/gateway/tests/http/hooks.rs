@@ -1,11 +1,11 @@
 //! The owner's hooks around every call, from the settings.
 
 use serde_json::{Value, json};
-use toolway_gateway::StartError;
+use toolway_gateway::GatewayStartError;
 
-use crate::probe::Probe;
-use crate::support::Bench;
-use crate::websocket::Peer;
+use crate::probe_tools::ProbeTools;
+use crate::support::GatewayHarness;
+use crate::websocket::WebSocketClient;
 
 /// A hook that runs this with the shell.
 fn hook(name: &str, script: &str, more: Value) -> Value {
@@ -17,9 +17,9 @@ fn hook(name: &str, script: &str, more: Value) -> Value {
     hook
 }
 
-async fn record(bench: &Bench, outcome: &Value) -> Value {
+async fn record(bench: &GatewayHarness, outcome: &Value) -> Value {
     let path = format!("/api/calls/{}", outcome["call_id"].as_str().unwrap());
-    bench.owner("GET", &path, None).await.json()
+    bench.send_as_owner("GET", &path, None).await.json()
 }
 
 #[tokio::test]
@@ -27,9 +27,10 @@ async fn a_hook_stops_calls_of_its_tools_wherever_they_live() {
     let script = r#"cat >/dev/null; echo '{"decision":"cancel","reason":"not on Sundays"}'"#;
     let hooks =
         json!([hook("sunday", script, json!({"tools": ["pixel/*", "desk/lamp"], "stages": ["before"]}))]);
-    let bench = Bench::with(json!({"hooks": hooks})).await;
-    let probe = Probe::offer(&bench, "desk", &["lamp", "door"]);
-    let mut device = Peer::device(&bench, &bench.token("device").await.token, "pixel").await;
+    let bench = GatewayHarness::with(json!({"hooks": hooks})).await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
+    let mut device =
+        WebSocketClient::device(&bench, &bench.create_token("device").await.token, "pixel").await;
     device.register(json!([{"name": "camera", "description": "x"}])).await;
     for name in ["lamp", "pixel__camera"] {
         let stopped = bench.call(&bench.owner, name, json!({})).await;
@@ -42,7 +43,7 @@ async fn a_hook_stops_calls_of_its_tools_wherever_they_live() {
         assert_eq!(record(&bench, &stopped).await["hooks"], json!(["sunday"]));
     }
     assert_eq!(bench.call(&bench.owner, "door", json!({})).await["result"], "ran");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
@@ -54,7 +55,7 @@ async fn a_hook_changes_arguments_which_are_checked_again_and_replaces_results()
         hook("zone", &modify(r#"{"timezone":"Asia/Tokyo"}"#), before.clone()),
         hook("stamp", r#"echo '{"decision":"replace","result":"about then"}'"#, after),
     ]);
-    let bench = Bench::with(json!({"hooks": hooks})).await;
+    let bench = GatewayHarness::with(json!({"hooks": hooks})).await;
     let outcome = bench.call(&bench.owner, "get_current_time", json!({})).await;
     assert_eq!((&outcome["status"], &outcome["result"]), (&json!("success"), &json!("about then")));
     let kept = record(&bench, &outcome).await;
@@ -81,14 +82,14 @@ async fn a_hook_changes_arguments_which_are_checked_again_and_replaces_results()
 #[tokio::test]
 async fn a_hook_that_fails_stops_the_call_or_not_as_its_owner_says() {
     let failing = |on_fault: &str| json!({"hooks": [hook("guard", "echo broken >&2; exit 3", json!({"on_fault": on_fault, "stages": ["before"]}))]});
-    let bench = Bench::with(failing("closed")).await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
+    let bench = GatewayHarness::with(failing("closed")).await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let stopped = bench.call(&bench.owner, "lamp", json!({})).await;
-    assert_eq!((&stopped["code"], probe.runs()), (&json!("hook_cancelled"), 0));
+    assert_eq!((&stopped["code"], probe.run_count()), (&json!("hook_cancelled"), 0));
     assert!(stopped["message"].as_str().unwrap().contains("\"guard\" failed"), "{stopped}");
     bench.apply(failing("open")).await.unwrap();
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
@@ -96,8 +97,8 @@ async fn a_hook_hears_who_calls_what_and_how_it_ended() {
     let dir = tempfile::tempdir().unwrap();
     let heard = dir.path().join("heard");
     let script = format!("cat >> '{}'", heard.display());
-    let bench = Bench::with(json!({"hooks": [hook("ear", &script, json!({}))]})).await;
-    let client = bench.agents_token("home").await;
+    let bench = GatewayHarness::with(json!({"hooks": [hook("ear", &script, json!({}))]})).await;
+    let client = bench.create_agent_token("home").await;
     let outcome = bench.call(&client.token, "get_current_time", json!({"timezone": "UTC"})).await;
     assert_eq!(outcome["status"], "success", "{outcome}");
     let text = std::fs::read_to_string(heard).unwrap();
@@ -129,7 +130,9 @@ async fn hooks_that_can_not_be_asked_keep_the_gateway_from_starting() {
         // Nobody is trusted here, so nothing can be asked over TLS.
         (json!([unsigned]), vec!["hooks"]),
     ] {
-        let StartError::Settings(problems) = Bench::refused(json!({"hooks": hooks})).await else {
+        let GatewayStartError::Settings(problems) =
+            GatewayHarness::expect_start_error(json!({"hooks": hooks})).await
+        else {
             panic!("something else was wrong");
         };
         let found: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use crate::support::{Answer, Bench};
+use crate::support::{GatewayHarness, HttpAnswer};
 
-async fn get(bench: &Bench, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn get(bench: &GatewayHarness, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
     let mut all = vec![("Authorization".to_owned(), format!("Bearer {}", bench.owner))];
     all.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    bench.raw("GET", path, &all, "").await
+    bench.send_raw("GET", path, &all, "").await
 }
 
 #[tokio::test]
-async fn r20_a_page_in_a_browser_reaches_nothing() {
-    let bench = Bench::new().await;
+async fn a_web_page_of_another_origin_cannot_reach_the_gateway_r20() {
+    let bench = GatewayHarness::new().await;
     let own = bench.address().to_string();
     for path in ["/", "/health", "/api/status", "/ws/chat", "/ws/device", "/nothing"] {
         // A name that an attacker's name server points at this computer.
@@ -29,14 +29,14 @@ async fn r20_a_page_in_a_browser_reaches_nothing() {
         ("Origin".to_owned(), "https://evil.example".to_owned()),
         ("X-Pairing-Code".to_owned(), "00000000".to_owned()),
     ];
-    assert_eq!(bench.raw("POST", "/pair", &headers, "").await.code(), "origin_not_allowed");
+    assert_eq!(bench.send_raw("POST", "/pair", &headers, "").await.code(), "origin_not_allowed");
     let own_page = format!("http://{own}");
     assert_eq!(get(&bench, "/api/status", &[("Host", &own), ("Origin", &own_page)]).await.status, 200);
 }
 
 #[tokio::test]
 async fn tricks_with_hosts() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let port = bench.address().port();
     for (host, status) in [
         (format!("localhost:{port}"), 200),
@@ -62,7 +62,7 @@ async fn tricks_with_hosts() {
 
 #[tokio::test]
 async fn a_listed_page_may_send_and_read() {
-    let bench = Bench::with(json!({"allowed_origins": ["https://app.example"]})).await;
+    let bench = GatewayHarness::with(json!({"allowed_origins": ["https://app.example"]})).await;
     let page = [("Host", "localhost"), ("Origin", "https://app.example")];
     let answer = get(&bench, "/api/status", &page).await;
     assert_eq!(answer.status, 200);
@@ -74,7 +74,7 @@ async fn a_listed_page_may_send_and_read() {
         ("Access-Control-Request-Method".to_owned(), "DELETE".to_owned()),
         ("Access-Control-Request-Headers".to_owned(), "authorization".to_owned()),
     ];
-    let allowed = bench.raw("OPTIONS", "/api/tokens/x", &asked, "").await;
+    let allowed = bench.send_raw("OPTIONS", "/api/tokens/x", &asked, "").await;
     assert_eq!(allowed.status, 204, "{allowed:?}");
     assert_eq!(allowed.header("access-control-allow-origin"), Some("https://app.example"));
     assert!(allowed.header("access-control-allow-methods").unwrap().contains("DELETE"));
@@ -89,7 +89,7 @@ async fn proxies_are_believed_only_where_they_are_trusted() {
     let forwarded =
         [("Host", "localhost"), ("X-Forwarded-Host", "tools.example.org"), ("X-Forwarded-Proto", "https")];
     let settings = json!({"public_url": "https://tools.example.org"});
-    let trusting = Bench::with(json!({
+    let trusting = GatewayHarness::with(json!({
         "trusted_proxies": ["127.0.0.0/8"], "allowed_hosts": ["tools.example.org"],
     }))
     .await;
@@ -99,17 +99,17 @@ async fn proxies_are_believed_only_where_they_are_trusted() {
     let evil = [("Host", "localhost"), ("X-Forwarded-Host", "evil.example")];
     assert_eq!(get(&trusting, "/api/status", &evil).await.code(), "host_not_allowed");
 
-    let wary = Bench::with(json!({})).await;
+    let wary = GatewayHarness::with(json!({})).await;
     assert_eq!(get(&wary, "/api/status", &forwarded).await.status, 200, "the header counts for nothing");
     assert_eq!(get(&wary, "/api/status", &page).await.code(), "origin_not_allowed");
-    let named = Bench::with(settings).await;
+    let named = GatewayHarness::with(settings).await;
     let by_name = [("Host", "tools.example.org"), ("Origin", "https://tools.example.org")];
     assert_eq!(get(&named, "/api/status", &by_name).await.status, 200);
 }
 
 #[tokio::test]
-async fn r21_no_path_reads_a_file() {
-    let bench = Bench::new().await;
+async fn no_url_path_reads_a_file_r21() {
+    let bench = GatewayHarness::new().await;
     for path in [
         "/etc/hostname",
         "/../../../../etc/hostname",

@@ -6,13 +6,13 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Bench, read_answer};
+use crate::support::{GatewayHarness, read_answer};
 
 const HEAD: &[u8] = b"GET /health HTTP/1.1\r\nHost: localhost\r\n";
 
 #[tokio::test]
 async fn one_connection_too_many_is_told_so() {
-    let bench = Bench::with(json!({"limits": {"connections": 2}})).await;
+    let bench = GatewayHarness::with(json!({"limits": {"connections": 2}})).await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(bench.address()).await.unwrap();
@@ -30,12 +30,12 @@ async fn one_connection_too_many_is_told_so() {
     while bench.gateway.app().connections.len() == 2 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(bench.owner("GET", "/health", None).await.status, 200);
+    assert_eq!(bench.send_as_owner("GET", "/health", None).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_not_waited_for() {
-    let bench = Bench::with(json!({"timeouts": {"request_s": 0.2}})).await;
+    let bench = GatewayHarness::with(json!({"timeouts": {"request_s": 0.2}})).await;
     let mut stream = TcpStream::connect(bench.address()).await.unwrap();
     stream.write_all(HEAD).await.unwrap();
     let mut rest = Vec::new();
@@ -47,7 +47,7 @@ async fn a_head_that_never_ends_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut stream = TcpStream::connect(bench.address()).await.unwrap();
     stream.write_all(HEAD).await.unwrap();
     let filler = format!("X-Filler: {}\r\n", "x".repeat(1000));
@@ -63,7 +63,7 @@ async fn a_head_that_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn garbage_is_refused_and_disturbs_nobody() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for garbage in [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..], b"\0\0\0\0\r\n\r\n", b"GET\r\n\r\n"]
     {
         let mut stream = TcpStream::connect(bench.address()).await.unwrap();
@@ -73,12 +73,12 @@ async fn garbage_is_refused_and_disturbs_nobody() {
         stream.read_to_end(&mut answer).await.unwrap();
         assert!(!answer.starts_with(b"HTTP/1.1 2"), "{garbage:?}");
     }
-    assert_eq!(bench.owner("GET", "/health", None).await.status, 200);
+    assert_eq!(bench.send_as_owner("GET", "/health", None).await.status, 200);
 }
 
 #[tokio::test]
 async fn it_stops_within_its_bound_whoever_holds_on() {
-    let bench = Bench::with(json!({"timeouts": {"shutdown_s": 0.5, "request_s": 60}})).await;
+    let bench = GatewayHarness::with(json!({"timeouts": {"shutdown_s": 0.5, "request_s": 60}})).await;
     let address = bench.address();
     // One idle, one in the middle of its head.
     let _idle = TcpStream::connect(address).await.unwrap();
@@ -97,13 +97,13 @@ async fn it_stops_within_its_bound_whoever_holds_on() {
 
 #[tokio::test]
 async fn an_address_in_use_is_named() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let settings = serde_json::from_value(json!({"listen": bench.address().to_string()})).unwrap();
     let other = tempfile::tempdir().unwrap();
-    let options = toolway_gateway::Options {
+    let options = toolway_gateway::GatewayOptions {
         settings,
         origin: Default::default(),
-        tools: Default::default(),
+        tool_env: Default::default(),
         data_dir: other.path().to_owned(),
         host_names: Vec::new(),
         clock: std::sync::Arc::new(bench.clock.clone()),

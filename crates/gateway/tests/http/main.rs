@@ -7,7 +7,7 @@ mod app_providers;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
-mod builtin;
+mod builtin_tools;
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
@@ -15,9 +15,11 @@ mod changes;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
-mod devices;
+mod chat_harness;
 #[cfg(test)]
-mod door;
+mod device_prompts;
+#[cfg(test)]
+mod devices;
 mod errors;
 #[cfg(test)]
 mod events;
@@ -37,12 +39,14 @@ mod mcp_servers;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
-mod own;
+mod openai;
+#[cfg(test)]
+mod own_tools;
 mod pairing;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
-mod probe;
+mod probe_tools;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
@@ -56,13 +60,9 @@ mod sign_in;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
-mod talking;
-#[cfg(test)]
 mod tls;
 mod tokens;
 #[cfg(test)]
 mod turns;
-#[cfg(test)]
-mod waiting;
 #[cfg(test)]
 mod websocket;

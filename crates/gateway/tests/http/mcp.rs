@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use toolway_types::{RawJson, SpecDocument};
 
-use crate::mcp_client::{Client, Era, result};
-use crate::probe::Probe;
-use crate::support::Bench;
-use crate::websocket::Peer;
+use crate::mcp_client::{McpEra, McpTestClient, result};
+use crate::probe_tools::ProbeTools;
+use crate::support::GatewayHarness;
+use crate::websocket::WebSocketClient;
 
 const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"type":"number","maximum":1e3,"minimum":1.0}},"$defs":{"n":{"$anchor":"n","type":"integer"}},"x-own":[1.50]}"##;
 
@@ -15,27 +15,27 @@ fn spec(name: &str) -> SpecDocument {
 }
 
 /// A device that offers these tools.
-pub(crate) async fn device(bench: &Bench, tools: Value) -> Peer {
-    let made = bench.token("device").await;
-    let mut device = Peer::device(bench, &made.token, "phone").await;
+pub(crate) async fn device(bench: &GatewayHarness, tools: Value) -> WebSocketClient {
+    let made = bench.create_token("device").await;
+    let mut device = WebSocketClient::device(bench, &made.token, "phone").await;
     device.register(tools).await;
     device
 }
 
 #[tokio::test]
 async fn both_eras_see_the_same_tools_and_specs_stay_as_they_were_written() {
-    let bench = Bench::new().await;
-    let _probe = Probe::with(&bench, "desk", vec![spec("b"), spec("a")]);
-    let token = bench.token("client").await.token;
-    for era in Era::ALL {
-        let mut client = Client::at(&bench, "/mcp/sources/desk", &token, era).await;
-        let listed = client.raw("tools/list", json!({})).await;
+    let bench = GatewayHarness::new().await;
+    let _probe = ProbeTools::with(&bench, "desk", vec![spec("b"), spec("a")]);
+    let token = bench.create_token("client").await.token;
+    for era in McpEra::ALL {
+        let mut client = McpTestClient::at(&bench, "/mcp/sources/desk", &token, era).await;
+        let listed = client.request_text("tools/list", json!({})).await;
         let wanted = format!(
             r#""tools":[{{"name":"a","inputSchema":{SCHEMA}}},{{"name":"b","inputSchema":{SCHEMA}}}]"#
         );
         assert!(listed.contains(&wanted), "{era:?}: {listed}");
-        let mut everything = Client::at(&bench, "/mcp", &token, era).await;
-        let listed = everything.ask("tools/list", json!({})).await;
+        let mut everything = McpTestClient::at(&bench, "/mcp", &token, era).await;
+        let listed = everything.request("tools/list", json!({})).await;
         let names: Vec<_> =
             listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
         assert!(
@@ -47,35 +47,35 @@ async fn both_eras_see_the_same_tools_and_specs_stay_as_they_were_written() {
 
 #[tokio::test]
 async fn a_newer_client_is_told_how_long_a_list_holds_and_an_older_one_is_not() {
-    let bench = Bench::new().await;
-    let _probe = Probe::offer(&bench, "desk", &["a"]);
-    let token = bench.token("client").await.token;
-    let mut newer = Client::at(&bench, "/mcp/sources/desk", &token, Era::Modern).await;
-    let listed = newer.ask("tools/list", json!({})).await["result"].clone();
+    let bench = GatewayHarness::new().await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
+    let token = bench.create_token("client").await.token;
+    let mut newer = McpTestClient::at(&bench, "/mcp/sources/desk", &token, McpEra::Modern).await;
+    let listed = newer.request("tools/list", json!({})).await["result"].clone();
     assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(5000), &json!("private")));
-    let mut older = Client::at(&bench, "/mcp/sources/desk", &token, Era::Nov2025).await;
-    let listed = older.ask("tools/list", json!({})).await["result"].clone();
+    let mut older = McpTestClient::at(&bench, "/mcp/sources/desk", &token, McpEra::Nov2025).await;
+    let listed = older.request("tools/list", json!({})).await["result"].clone();
     assert_eq!(listed.as_object().unwrap().len(), 1, "{listed}");
 }
 
 #[tokio::test]
 async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "echo"}])).await;
-    let token = bench.token("client").await.token;
-    for era in Era::ALL {
-        let mut client = Client::at(&bench, "/mcp", &token, era).await;
+    let token = bench.create_token("client").await.token;
+    for era in McpEra::ALL {
+        let mut client = McpTestClient::at(&bench, "/mcp", &token, era).await;
         let arguments = r#"{"z":1.0,"a":1e3,"big":12345678901234567890123}"#;
         let params = RawJson::parse(&format!(r#"{{"name":"phone__echo","arguments":{arguments}}}"#)).unwrap();
-        let calling = client.ask_raw("tools/call", &params);
+        let calling = client.request_raw("tools/call", &params);
         let answering = device.answer("done");
         let (answer, asked) = tokio::join!(calling, answering);
         assert_eq!(asked["args"]["a"], 1000.0);
         assert_eq!(result(&answer)["content"], json!([{"type": "text", "text": "done"}]), "{answer}");
         assert_eq!(result(&answer)["isError"], false);
-        let latest = bench.owner("GET", "/api/calls?limit=1", None).await.json();
+        let latest = bench.send_as_owner("GET", "/api/calls?limit=1", None).await.json();
         let path = format!("/api/calls/{}", latest["calls"][0]["call_id"].as_str().unwrap());
-        let recorded = bench.owner("GET", &path, None).await;
+        let recorded = bench.send_as_owner("GET", &path, None).await;
         assert!(recorded.body.contains(arguments), "{recorded:?}");
         assert!(recorded.body.contains(r#""door":"mcp""#), "{recorded:?}");
     }
@@ -83,88 +83,89 @@ async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
 
 #[tokio::test]
 async fn an_unknown_tool_is_no_result_and_neither_is_one_that_policy_hides() {
-    let bench =
-        Bench::with(json!({"policy": {"rules": [{"when": {"tools": ["desk/hidden"]}, "effect": "deny"}]}}))
-            .await;
-    let probe = Probe::offer(&bench, "desk", &["hidden", "seen"]);
-    let token = bench.token("client").await.token;
-    for era in Era::ALL {
-        let mut client = Client::at(&bench, "/mcp", &token, era).await;
+    let bench = GatewayHarness::with(
+        json!({"policy": {"rules": [{"when": {"tools": ["desk/hidden"]}, "effect": "deny"}]}}),
+    )
+    .await;
+    let probe = ProbeTools::offer(&bench, "desk", &["hidden", "seen"]);
+    let token = bench.create_token("client").await.token;
+    for era in McpEra::ALL {
+        let mut client = McpTestClient::at(&bench, "/mcp", &token, era).await;
         for name in ["desk__hidden", "nobody__has_it", "desk__"] {
-            let answer = client.ask("tools/call", json!({"name": name, "arguments": {}})).await;
+            let answer = client.request("tools/call", json!({"name": name, "arguments": {}})).await;
             assert_eq!(answer["error"]["code"], -32602, "{answer}");
             assert_eq!(answer["error"]["message"], format!("Tool {name} is not available"));
         }
-        let answer = client.ask("tools/call", json!({"name": "desk__seen"})).await;
+        let answer = client.request("tools/call", json!({"name": "desk__seen"})).await;
         assert_eq!(result(&answer)["content"][0]["text"], "ran");
     }
-    assert_eq!(probe.runs(), Era::ALL.len());
+    assert_eq!(probe.run_count(), McpEra::ALL.len());
 }
 
 #[tokio::test]
 async fn bad_arguments_are_a_result_that_says_all_that_is_wrong() {
-    let bench = Bench::new().await;
-    let probe = Probe::with(&bench, "desk", vec![spec("a")]);
-    let token = bench.token("client").await.token;
-    let mut client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let bench = GatewayHarness::new().await;
+    let probe = ProbeTools::with(&bench, "desk", vec![spec("a")]);
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
     let answer =
-        client.ask("tools/call", json!({"name": "desk__a", "arguments": {"z": "no", "a": 2000}})).await;
+        client.request("tools/call", json!({"name": "desk__a", "arguments": {"z": "no", "a": 2000}})).await;
     assert_eq!(result(&answer)["isError"], true);
     let envelope: Value =
         serde_json::from_str(result(&answer)["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(envelope["error_type"], "validation_error");
     let words = envelope["message"].as_str().unwrap();
     assert!(words.contains("/z") && words.contains("/a"), "{words}");
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn an_agents_door_shows_its_tools_alone() {
-    let bench = Bench::new().await;
-    let _probe = Probe::offer(&bench, "desk", &["a", "b"]);
-    let token = bench.token("client").await.token;
-    let made = bench.owner("PUT", "/api/agents/narrow", Some(json!({"tools": ["desk/a"]}))).await;
+    let bench = GatewayHarness::new().await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a", "b"]);
+    let token = bench.create_token("client").await.token;
+    let made = bench.send_as_owner("PUT", "/api/agents/narrow", Some(json!({"tools": ["desk/a"]}))).await;
     assert_eq!(made.status, 201, "{made:?}");
-    let mut client = Client::at(&bench, "/mcp/agents/narrow", &token, Era::Modern).await;
-    let listed = client.ask("tools/list", json!({})).await;
+    let mut client = McpTestClient::at(&bench, "/mcp/agents/narrow", &token, McpEra::Modern).await;
+    let listed = client.request("tools/list", json!({})).await;
     let names: Vec<_> =
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     // Whoever has an agent may look for its tools.
     assert_eq!(names, ["find_tools", "desk__a"]);
-    let answer = client.ask("tools/call", json!({"name": "desk__b"})).await;
+    let answer = client.request("tools/call", json!({"name": "desk__b"})).await;
     assert_eq!(answer["error"]["code"], -32602);
     let unknown = bench.send("POST", "/mcp/agents/nobody", Some(&token), Some(json!({}))).await;
     assert_eq!((unknown.status, unknown.code().as_str()), (404, "agent_unknown"));
-    let bound = bench.agents_token("other").await.token;
+    let bound = bench.create_agent_token("other").await.token;
     let forbidden = bench.send("POST", "/mcp/agents/narrow", Some(&bound), Some(json!({}))).await;
     assert_eq!((forbidden.status, forbidden.code().as_str()), (403, "agent_forbidden"));
 }
 
 #[tokio::test]
 async fn who_comes_without_a_token_or_may_not_call_is_refused_at_every_door() {
-    let bench = Bench::new().await;
-    let _probe = Probe::offer(&bench, "desk", &["a"]);
-    let device = bench.token("device").await.token;
+    let bench = GatewayHarness::new().await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
+    let device = bench.create_token("device").await.token;
     for path in ["/mcp", "/mcp/agents/default", "/mcp/sources/desk"] {
         let refused = bench.send("POST", path, None, Some(json!({}))).await;
         assert_eq!(refused.status, 401, "{path}");
         assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"), "{path}");
         assert_eq!(bench.send("POST", path, Some(&device), Some(json!({}))).await.status, 403, "{path}");
     }
-    let token = bench.token("client").await.token;
+    let token = bench.create_token("client").await.token;
     let unknown = bench.send("POST", "/mcp/sources/nobody", Some(&token), Some(json!({}))).await;
     assert_eq!((unknown.status, unknown.code().as_str()), (404, "source_unknown"));
 }
 
 #[tokio::test]
 async fn bounds_in_the_address_take_away_and_give_nothing() {
-    let bench = Bench::with(json!({"policy": {"trusted_sources": ["desk"]}})).await;
+    let bench = GatewayHarness::with(json!({"policy": {"trusted_sources": ["desk"]}})).await;
     let reading = SpecDocument {
         annotations: Some(RawJson::parse(r#"{"readOnlyHint":true}"#).unwrap()),
         ..SpecDocument::named("read")
     };
-    let _probe = Probe::with(&bench, "desk", vec![reading, SpecDocument::named("write")]);
-    let token = bench.token("client").await.token;
+    let _probe = ProbeTools::with(&bench, "desk", vec![reading, SpecDocument::named("write")]);
+    let token = bench.create_token("client").await.token;
     for (query, wanted) in [
         ("?read_only=true", vec!["read"]),
         ("?only=desk/w*", vec!["write"]),
@@ -172,8 +173,8 @@ async fn bounds_in_the_address_take_away_and_give_nothing() {
         ("?only=other/*", vec![]),
     ] {
         let path = format!("/mcp/sources/desk{query}");
-        let mut client = Client::at(&bench, &path, &token, Era::Modern).await;
-        let listed = client.ask("tools/list", json!({})).await;
+        let mut client = McpTestClient::at(&bench, &path, &token, McpEra::Modern).await;
+        let listed = client.request("tools/list", json!({})).await;
         let names: Vec<_> =
             listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
         assert_eq!(names, wanted, "{query}");
@@ -181,10 +182,10 @@ async fn bounds_in_the_address_take_away_and_give_nothing() {
 }
 
 /// A gateway that asks before a tool may use a permission.
-async fn asking() -> (Bench, Probe, String) {
-    let bench = Bench::with(json!({"permissions": {"default": "ask"}})).await;
-    let probe = Probe::needing(&bench, "desk", "locate", &["device.location"]);
-    let token = bench.token("client").await.token;
+async fn asking() -> (GatewayHarness, ProbeTools, String) {
+    let bench = GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await;
+    let probe = ProbeTools::with_permissions(&bench, "desk", "locate", &["device.location"]);
+    let token = bench.create_token("client").await.token;
     (bench, probe, token)
 }
 
@@ -201,9 +202,9 @@ fn consent(decision: &str) -> Value {
 #[tokio::test]
 async fn a_newer_client_is_asked_for_a_permission_in_the_answer_and_answers_in_the_next_request() {
     let (bench, probe, token) = asking().await;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, forms()).await;
     let call = json!({"name": "desk__locate", "arguments": {"exact": true}});
-    let asked = result(&client.ask("tools/call", call.clone()).await).clone();
+    let asked = result(&client.request("tools/call", call.clone()).await).clone();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     let question = &asked["inputRequests"]["consent"];
     assert_eq!(question["method"], "elicitation/create");
@@ -212,26 +213,26 @@ async fn a_newer_client_is_asked_for_a_permission_in_the_answer_and_answers_in_t
         words.contains("desk__locate") && words.contains("device.location") && words.contains("exact"),
         "{words}"
     );
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 
     let mut again = call.clone();
     again["requestState"] = asked["requestState"].clone();
     again["inputResponses"] = consent("allow");
-    let done = result(&client.ask("tools/call", again.clone()).await).clone();
-    assert_eq!((&done["content"][0]["text"], probe.runs()), (&json!("ran"), 1), "{done}");
+    let done = result(&client.request("tools/call", again.clone()).await).clone();
+    assert_eq!((&done["content"][0]["text"], probe.run_count()), (&json!("ran"), 1), "{done}");
 
     // The word worked once.
-    let replayed = client.ask("tools/call", again).await;
+    let replayed = client.request("tools/call", again).await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
 async fn a_request_state_is_of_its_request_its_principal_and_its_making_alone() {
     let (bench, probe, token) = asking().await;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
-    let other = bench.token("client").await.token;
-    let mut stranger = Client::with(&bench, "/mcp", &other, Era::Modern, forms()).await;
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, forms()).await;
+    let other = bench.create_token("client").await.token;
+    let mut stranger = McpTestClient::with(&bench, "/mcp", &other, McpEra::Modern, forms()).await;
     let call = |n: u32| json!({"name": "desk__locate", "arguments": {"n": n}});
     let with = |state: &Value, n: u32| {
         let mut call = call(n);
@@ -241,22 +242,22 @@ async fn a_request_state_is_of_its_request_its_principal_and_its_making_alone() 
     };
     let mut states = Vec::new();
     for n in 0..3 {
-        states.push(client.ask("tools/call", call(n)).await["result"]["requestState"].clone());
+        states.push(client.request("tools/call", call(n)).await["result"]["requestState"].clone());
     }
     let changed = json!(format!("{}x", states[0].as_str().unwrap()));
-    assert_eq!(client.ask("tools/call", with(&changed, 0)).await["error"]["code"], -32602);
+    assert_eq!(client.request("tools/call", with(&changed, 0)).await["error"]["code"], -32602);
     // Another's, and another request's.
-    assert_eq!(stranger.ask("tools/call", with(&states[1], 1)).await["error"]["code"], -32602);
-    assert_eq!(client.ask("tools/call", with(&states[2], 7)).await["error"]["code"], -32602);
-    assert_eq!(probe.runs(), 0);
-    let done = client.ask("tools/call", with(&states[0], 0)).await;
+    assert_eq!(stranger.request("tools/call", with(&states[1], 1)).await["error"]["code"], -32602);
+    assert_eq!(client.request("tools/call", with(&states[2], 7)).await["error"]["code"], -32602);
+    assert_eq!(probe.run_count(), 0);
+    let done = client.request("tools/call", with(&states[0], 0)).await;
     assert_eq!(result(&done)["content"][0]["text"], "ran", "{done}");
 }
 
 #[tokio::test]
-async fn e9_a_client_that_declines_or_answers_something_else_has_not_allowed_it() {
+async fn a_declined_or_unrelated_answer_does_not_approve_the_call_e9() {
     let (bench, probe, token) = asking().await;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, forms()).await;
     let answers = [
         json!({"consent": {"action": "decline"}}),
         json!({"consent": {"action": "cancel", "content": {"decision": "allow"}}}),
@@ -266,9 +267,10 @@ async fn e9_a_client_that_declines_or_answers_something_else_has_not_allowed_it(
     ];
     for answer in answers {
         let mut call = json!({"name": "desk__locate", "arguments": {"approved": true}});
-        call["requestState"] = client.ask("tools/call", call.clone()).await["result"]["requestState"].clone();
+        call["requestState"] =
+            client.request("tools/call", call.clone()).await["result"]["requestState"].clone();
         call["inputResponses"] = answer.clone();
-        let denied = result(&client.ask("tools/call", call).await).clone();
+        let denied = result(&client.request("tools/call", call).await).clone();
         let envelope: Value = serde_json::from_str(denied["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(
             (&denied["isError"], &envelope["error_type"]),
@@ -276,67 +278,68 @@ async fn e9_a_client_that_declines_or_answers_something_else_has_not_allowed_it(
             "{answer}"
         );
     }
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn a_client_without_forms_is_not_asked_and_is_told_how_to_allow_it() {
     let (bench, probe, token) = asking().await;
-    for (era, capabilities) in [(Era::Modern, json!({})), (Era::Nov2025, json!({"elicitation": {"url": {}}}))]
+    for (era, capabilities) in
+        [(McpEra::Modern, json!({})), (McpEra::Nov2025, json!({"elicitation": {"url": {}}}))]
     {
-        let mut client = Client::with(&bench, "/mcp", &token, era, capabilities).await;
-        let denied = result(&client.ask("tools/call", json!({"name": "desk__locate"})).await).clone();
+        let mut client = McpTestClient::with(&bench, "/mcp", &token, era, capabilities).await;
+        let denied = result(&client.request("tools/call", json!({"name": "desk__locate"})).await).clone();
         let envelope: Value = serde_json::from_str(denied["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(envelope["error_type"], "permission_denied", "{denied}");
         assert!(envelope["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{envelope}");
     }
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
-    let bench = Bench::new().await;
-    let _probe = Probe::offer(&bench, "desk", &["a"]);
-    let token = bench.token("client").await.token;
-    let client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
-    let other = bench.token("client").await.token;
-    let mut stranger = Client::at(&bench, "/mcp", &other, Era::Nov2025).await;
+    let bench = GatewayHarness::new().await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
+    let token = bench.create_token("client").await.token;
+    let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Nov2025).await;
+    let other = bench.create_token("client").await.token;
+    let mut stranger = McpTestClient::at(&bench, "/mcp", &other, McpEra::Nov2025).await;
     let own = std::mem::replace(&mut stranger.session, client.session.clone());
     let refused = stranger.send("tools/list", "{}").await;
     assert_eq!(refused.status, 404, "{refused:?}");
     stranger.session = own;
     assert_eq!(stranger.send("tools/list", "{}").await.status, 200);
     // The same token at another door is another session.
-    let mut elsewhere = Client::at(&bench, "/mcp/sources/desk", &token, Era::Nov2025).await;
+    let mut elsewhere = McpTestClient::at(&bench, "/mcp/sources/desk", &token, McpEra::Nov2025).await;
     elsewhere.session = client.session.clone();
     assert_eq!(elsewhere.send("tools/list", "{}").await.status, 404);
 
     let mut headers = client.headers();
-    let ended = bench.raw("DELETE", "/mcp", &headers, "").await;
+    let ended = bench.send_raw("DELETE", "/mcp", &headers, "").await;
     assert_eq!(ended.status, 202, "{ended:?}");
     headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
-    let gone = bench.raw("POST", "/mcp", &headers, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#).await;
+    let gone = bench.send_raw("POST", "/mcp", &headers, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#).await;
     assert_eq!(gone.status, 404);
 }
 
 #[tokio::test]
 async fn as_many_mcp_sessions_as_may_be_and_no_more() {
-    let bench = Bench::with(json!({"mcp": {"sessions": 4}})).await;
+    let bench = GatewayHarness::with(json!({"mcp": {"sessions": 4}})).await;
     let (one, two, three) = (
-        bench.token("client").await.token,
-        bench.token("client").await.token,
-        bench.token("client").await.token,
+        bench.create_token("client").await.token,
+        bench.create_token("client").await.token,
+        bench.create_token("client").await.token,
     );
-    let mut first = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
-    let mut second = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
+    let mut first = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
+    let mut second = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
     // Half of all are one principal's at most; the longest idle one goes for a third.
     assert_eq!(second.send("ping", "{}").await.status, 200);
-    let _third = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
+    let _third = McpTestClient::at(&bench, "/mcp", &one, McpEra::Nov2025).await;
     assert_eq!(first.send("ping", "{}").await.status, 404);
     assert_eq!(second.send("ping", "{}").await.status, 200);
     let _more = (
-        Client::at(&bench, "/mcp", &two, Era::Nov2025).await,
-        Client::at(&bench, "/mcp", &two, Era::Nov2025).await,
+        McpTestClient::at(&bench, "/mcp", &two, McpEra::Nov2025).await,
+        McpTestClient::at(&bench, "/mcp", &two, McpEra::Nov2025).await,
     );
     // Somebody else's are not ended for yet another.
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -347,20 +350,20 @@ async fn as_many_mcp_sessions_as_may_be_and_no_more() {
         ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
         ("Content-Type".to_owned(), "application/json".to_owned()),
     ];
-    let refused = bench.raw("POST", "/mcp", &headers, &body).await;
+    let refused = bench.send_raw("POST", "/mcp", &headers, &body).await;
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.body.contains("mcp.sessions"), "{refused:?}");
     assert_eq!(refused.header("retry-after"), Some("60"));
     // Who needs none is served.
-    let mut modern = Client::at(&bench, "/mcp", &three, Era::Modern).await;
+    let mut modern = McpTestClient::at(&bench, "/mcp", &three, McpEra::Modern).await;
     assert_eq!(modern.send("tools/list", "{}").await.status, 200);
 }
 
 #[tokio::test]
 async fn an_idle_mcp_session_ends() {
-    let bench = Bench::with(json!({"mcp": {"session_idle_s": 0.2}})).await;
-    let token = bench.token("client").await.token;
-    let mut client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
+    let bench = GatewayHarness::with(json!({"mcp": {"session_idle_s": 0.2}})).await;
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Nov2025).await;
     let sessions = || bench.gateway.app().mcp.sessions().len();
     assert_eq!(sessions(), 1);
     let ended = async {
@@ -374,9 +377,9 @@ async fn an_idle_mcp_session_ends() {
 
 #[tokio::test]
 async fn an_unknown_version_is_refused_with_those_that_there_are() {
-    let bench = Bench::new().await;
-    let token = bench.token("client").await.token;
-    let client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("client").await.token;
+    let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
     let mut headers = client.headers();
     headers.retain(|(name, _)| name != "MCP-Protocol-Version");
     headers.push(("MCP-Protocol-Version".to_owned(), "1999-01-01".to_owned()));
@@ -389,7 +392,7 @@ async fn an_unknown_version_is_refused_with_those_that_there_are() {
     });
     let body =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}).to_string();
-    let refused = bench.raw("POST", "/mcp", &headers, &body).await;
+    let refused = bench.send_raw("POST", "/mcp", &headers, &body).await;
     assert_eq!(refused.status, 400, "{refused:?}");
     assert_eq!(refused.json()["error"]["code"], -32022, "{refused:?}");
     assert!(refused.body.contains("2026-07-28"), "{refused:?}");
@@ -401,10 +404,10 @@ fn tasks() -> Value {
 }
 
 /// How a task stands once it is none of these.
-async fn task_beyond(client: &mut Client<'_>, id: &Value, stages: &[&str]) -> Value {
+async fn task_beyond(client: &mut McpTestClient<'_>, id: &Value, stages: &[&str]) -> Value {
     let beyond = async {
         loop {
-            let task = result(&client.ask("tasks/get", json!({"taskId": id})).await).clone();
+            let task = result(&client.request("tasks/get", json!({"taskId": id})).await).clone();
             if !stages.iter().any(|stage| task["status"] == *stage) {
                 return task;
             }
@@ -416,19 +419,19 @@ async fn task_beyond(client: &mut Client<'_>, id: &Value, stages: &[&str]) -> Va
 
 #[tokio::test]
 async fn a_call_that_outlasts_its_request_becomes_a_task_and_its_result_stays_as_it_was_written() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "slow"}])).await;
-    let token = bench.token("client").await.token;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
-    let made = result(&client.ask("tools/call", json!({"name": "phone__slow"})).await).clone();
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, tasks()).await;
+    let made = result(&client.request("tools/call", json!({"name": "phone__slow"})).await).clone();
     assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")), "{made}");
     let id = &made["taskId"];
     assert_eq!(made["createdAt"], "2023-11-14T22:13:20.000Z");
     // Another's token does not see it.
-    let other = bench.token("client").await.token;
-    let mut stranger = Client::with(&bench, "/mcp", &other, Era::Modern, tasks()).await;
+    let other = bench.create_token("client").await.token;
+    let mut stranger = McpTestClient::with(&bench, "/mcp", &other, McpEra::Modern, tasks()).await;
     for method in ["tasks/get", "tasks/cancel"] {
-        assert_eq!(stranger.ask(method, json!({"taskId": id})).await["error"]["code"], -32602);
+        assert_eq!(stranger.request(method, json!({"taskId": id})).await["error"]["code"], -32602);
     }
     device.answer("done").await;
     let task = task_beyond(&mut client, id, &["working"]).await;
@@ -438,59 +441,59 @@ async fn a_call_that_outlasts_its_request_becomes_a_task_and_its_result_stays_as
 
 #[tokio::test]
 async fn a_task_that_is_cancelled_ends_its_call() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "slow"}])).await;
-    let token = bench.token("client").await.token;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
-    let made = result(&client.ask("tools/call", json!({"name": "phone__slow"})).await).clone();
-    client.ask("tasks/cancel", json!({"taskId": made["taskId"]})).await;
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, tasks()).await;
+    let made = result(&client.request("tools/call", json!({"name": "phone__slow"})).await).clone();
+    client.request("tasks/cancel", json!({"taskId": made["taskId"]})).await;
     let task = task_beyond(&mut client, &made["taskId"], &["working"]).await;
     assert_eq!(task["status"], "cancelled", "{task}");
-    device.until("tool_call_request").await;
-    let told = device.until("tool_call_cancel").await;
+    device.receive_until("tool_call_request").await;
+    let told = device.receive_until("tool_call_cancel").await;
     assert_eq!(told["reason"], "cancelled", "{told}");
 }
 
 #[tokio::test]
 async fn what_a_task_asks_is_answered_in_the_task() {
     let (bench, probe, token) = asking().await;
-    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
-    let made = result(&client.ask("tools/call", json!({"name": "desk__locate"})).await).clone();
+    let mut client = McpTestClient::with(&bench, "/mcp", &token, McpEra::Modern, tasks()).await;
+    let made = result(&client.request("tools/call", json!({"name": "desk__locate"})).await).clone();
     assert_eq!(made["resultType"], "task", "{made}");
     let id = &made["taskId"];
     let task = task_beyond(&mut client, id, &["working"]).await;
     assert_eq!(task["status"], "input_required", "{task}");
     assert_eq!(task["inputRequests"]["consent"]["method"], "elicitation/create");
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     let answers = json!({"taskId": id, "inputResponses": consent("allow")});
-    assert!(client.ask("tasks/update", answers).await["error"].is_null());
+    assert!(client.request("tasks/update", answers).await["error"].is_null());
     let task = task_beyond(&mut client, id, &["working", "input_required"]).await;
-    assert_eq!((&task["status"], probe.runs()), (&json!("completed"), 1), "{task}");
+    assert_eq!((&task["status"], probe.run_count()), (&json!("completed"), 1), "{task}");
 }
 
 #[tokio::test]
 async fn who_does_not_know_tasks_is_given_none() {
-    let bench = Bench::new().await;
-    let token = bench.token("client").await.token;
-    let mut client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
-    let refused = client.ask("tasks/get", json!({"taskId": "x"})).await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
+    let refused = client.request("tasks/get", json!({"taskId": "x"})).await;
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
 }
 
 #[tokio::test]
 async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
-    let bench = Bench::new().await;
-    let first = Probe::offer(&bench, "desk", &["a"]);
-    let token = bench.token("client").await.token;
-    let mut client = Client::at(&bench, "/mcp/sources/desk", &token, Era::Modern).await;
+    let bench = GatewayHarness::new().await;
+    let first = ProbeTools::offer(&bench, "desk", &["a"]);
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::at(&bench, "/mcp/sources/desk", &token, McpEra::Modern).await;
     let mut names = async || -> Vec<String> {
-        let listed = client.ask("tools/list", json!({})).await;
+        let listed = client.request("tools/list", json!({})).await;
         let tools = listed["result"]["tools"].as_array().unwrap();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names().await, ["a"]);
     assert_eq!(names().await, ["a"]);
-    let _second = Probe::offer(&bench, "desk", &["b"]);
+    let _second = ProbeTools::offer(&bench, "desk", &["b"]);
     assert_eq!(names().await, ["a", "b"]);
     bench
         .apply(json!({"policy": {"rules": [{"when": {"tools": ["desk/b"]}, "effect": "deny"}]}}))
@@ -504,13 +507,13 @@ async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
 
 #[tokio::test]
 async fn nothing_is_left_of_an_mcp_session_that_has_ended() {
-    let bench = Bench::new().await;
-    let token = bench.token("client").await.token;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("client").await.token;
     let engine = &bench.gateway.app().engine;
     let before = std::sync::Arc::strong_count(engine);
-    let client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
+    let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Nov2025).await;
     assert!(std::sync::Arc::strong_count(engine) > before, "somebody looks at the tools for it");
-    let ended = bench.raw("DELETE", "/mcp", &client.headers(), "").await;
+    let ended = bench.send_raw("DELETE", "/mcp", &client.headers(), "").await;
     assert_eq!(ended.status, 202, "{ended:?}");
     let left = async {
         while std::sync::Arc::strong_count(engine) > before {

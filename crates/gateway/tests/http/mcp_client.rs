@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 use toolway_types::RawJson;
 
-use crate::support::{Answer, Bench};
+use crate::support::{GatewayHarness, HttpAnswer};
 
 /// Which version a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub(crate) enum McpEra {
     Modern,
     Nov2025,
     June2025,
     March2025,
 }
 
-impl Era {
+impl McpEra {
     pub(crate) const ALL: [Self; 4] = [Self::Modern, Self::Nov2025, Self::June2025, Self::March2025];
 
     pub(crate) fn version(self) -> &'static str {
@@ -27,41 +27,41 @@ impl Era {
     }
 }
 
-pub(crate) struct Client<'b> {
-    bench: &'b Bench,
+pub(crate) struct McpTestClient<'b> {
+    bench: &'b GatewayHarness,
     path: String,
     token: String,
-    pub(crate) era: Era,
+    pub(crate) era: McpEra,
     capabilities: Value,
     /// The MCP session, where the era has such.
     pub(crate) session: Option<String>,
     next: i64,
 }
 
-impl<'b> Client<'b> {
+impl<'b> McpTestClient<'b> {
     /// One that can do nothing beyond calling.
-    pub(crate) async fn at(bench: &'b Bench, path: &str, token: &str, era: Era) -> Self {
+    pub(crate) async fn at(bench: &'b GatewayHarness, path: &str, token: &str, era: McpEra) -> Self {
         Self::with(bench, path, token, era, json!({})).await
     }
 
     /// One with these capabilities; initialized where the era has that.
     pub(crate) async fn with(
-        bench: &'b Bench,
+        bench: &'b GatewayHarness,
         path: &str,
         token: &str,
-        era: Era,
+        era: McpEra,
         capabilities: Value,
     ) -> Self {
         let (path, token) = (path.to_owned(), token.to_owned());
         let mut client = Self { bench, path, token, era, capabilities, session: None, next: 1 };
-        if era != Era::Modern {
+        if era != McpEra::Modern {
             let params = json!({
                 "protocolVersion": era.version(), "capabilities": client.capabilities,
                 "clientInfo": {"name": "test", "version": "1"},
             });
             let answer = client.post(&message(Some(0), "initialize", &params.to_string())).await;
             client.session = answer.header("mcp-session-id").map(str::to_owned);
-            let initialized = last(&answer);
+            let initialized = last_message(&answer);
             assert_eq!(initialized["result"]["protocolVersion"], era.version(), "{answer:?}");
             let told = client.post(&message(None, "notifications/initialized", "{}")).await;
             assert_eq!(told.status, 202, "{told:?}");
@@ -70,26 +70,26 @@ impl<'b> Client<'b> {
     }
 
     /// A request and its answer.
-    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.ask_raw(method, &RawJson::from(&params)).await
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.request_raw(method, &RawJson::from(&params)).await
     }
 
     /// The same with parameters as they are written.
-    pub(crate) async fn ask_raw(&mut self, method: &str, params: &RawJson) -> Value {
-        last(&self.send(method, params.get()).await)
+    pub(crate) async fn request_raw(&mut self, method: &str, params: &RawJson) -> Value {
+        last_message(&self.send(method, params.get()).await)
     }
 
     /// A request and the bytes of its answer.
-    pub(crate) async fn raw(&mut self, method: &str, params: Value) -> String {
+    pub(crate) async fn request_text(&mut self, method: &str, params: Value) -> String {
         self.send(method, &params.to_string()).await.body
     }
 
     /// A request and the HTTP answer.
-    pub(crate) async fn send(&mut self, method: &str, params: &str) -> Answer {
+    pub(crate) async fn send(&mut self, method: &str, params: &str) -> HttpAnswer {
         let id = self.next;
         self.next += 1;
         let params = match self.era {
-            Era::Modern => self.with_meta(params),
+            McpEra::Modern => self.with_meta(params),
             _ => params.to_owned(),
         };
         self.post(&message(Some(id), method, &params)).await
@@ -114,17 +114,17 @@ impl<'b> Client<'b> {
     }
 
     /// A message, as it is written.
-    pub(crate) async fn post(&self, body: &str) -> Answer {
+    pub(crate) async fn post(&self, body: &str) -> HttpAnswer {
         let said: Value = serde_json::from_str(body).unwrap();
         let mut headers = self.headers();
         headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
-        if self.era == Era::Modern {
+        if self.era == McpEra::Modern {
             headers.push(("Mcp-Method".to_owned(), said["method"].as_str().unwrap_or_default().to_owned()));
             let params = &said["params"];
             let name = params["name"].as_str().or(params["uri"].as_str()).or(params["taskId"].as_str());
             headers.extend(name.map(|name| ("Mcp-Name".to_owned(), name.to_owned())));
         }
-        self.bench.raw("POST", &self.path, &headers, body).await
+        self.bench.send_raw("POST", &self.path, &headers, body).await
     }
 
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
@@ -133,7 +133,7 @@ impl<'b> Client<'b> {
             ("Authorization".to_owned(), format!("Bearer {}", self.token)),
             ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
         ];
-        if self.session.is_some() || self.era == Era::Modern {
+        if self.session.is_some() || self.era == McpEra::Modern {
             headers.push(("MCP-Protocol-Version".to_owned(), self.era.version().to_owned()));
         }
         headers.extend(self.session.clone().map(|session| ("Mcp-Session-Id".to_owned(), session)));
@@ -148,7 +148,7 @@ fn message(id: Option<i64>, method: &str, params: &str) -> String {
 
 /// All messages of an answer, in JSON or as events.
 #[track_caller]
-pub(crate) fn messages(answer: &Answer) -> Vec<Value> {
+pub(crate) fn messages(answer: &HttpAnswer) -> Vec<Value> {
     if answer.header("content-type").is_some_and(|kind| kind.starts_with("application/json")) {
         return vec![answer.json()];
     }
@@ -160,7 +160,7 @@ pub(crate) fn messages(answer: &Answer) -> Vec<Value> {
 }
 
 #[track_caller]
-fn last(answer: &Answer) -> Value {
+fn last_message(answer: &HttpAnswer) -> Value {
     messages(answer).pop().unwrap_or_else(|| panic!("no message: {answer:?}"))
 }
 

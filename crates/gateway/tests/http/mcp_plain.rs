@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::mcp::device;
-use crate::mcp_client::{Client, Era, result};
-use crate::probe::Probe;
-use crate::support::Bench;
+use crate::mcp_client::{McpEra, McpTestClient, result};
+use crate::probe_tools::ProbeTools;
+use crate::support::GatewayHarness;
 
 /// The same call of 2026-07-28 in forms that mean the same, of which only the first is the plainest.
 #[tokio::test]
 async fn a_call_is_answered_alike_whether_or_not_it_is_written_in_the_plainest_form() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "echo"}])).await;
-    let token = bench.token("client").await.token;
-    let client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let token = bench.create_token("client").await.token;
+    let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
     let meta = |more: &str| {
         format!(
             r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{more}}}"#
@@ -54,10 +54,10 @@ async fn a_call_is_answered_alike_whether_or_not_it_is_written_in_the_plainest_f
 
 #[tokio::test]
 async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
-    let bench = Bench::new().await;
-    let probe = Probe::offer(&bench, "desk", &["a"]);
-    let token = bench.token("client").await.token;
-    let client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let bench = GatewayHarness::new().await;
+    let probe = ProbeTools::offer(&bench, "desk", &["a"]);
+    let token = bench.create_token("client").await.token;
+    let client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"desk__a","arguments":{{}},{meta}}}}}"#
@@ -74,10 +74,11 @@ async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
         headers.extend(value.map(|value| (name.to_owned(), value.to_owned())));
         headers
     };
-    let post =
-        async |headers: Vec<(String, String)>, body: &str| bench.raw("POST", "/mcp", &headers, body).await;
+    let post = async |headers: Vec<(String, String)>, body: &str| {
+        bench.send_raw("POST", "/mcp", &headers, body).await
+    };
     assert_eq!(post(plain.clone(), &body).await.status, 200);
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
     // -32020 is HeaderMismatch; what a body lacks is -32602; both are said with 400.
     for (name, value) in [
         ("Mcp-Name", Some("desk__b")),
@@ -103,21 +104,21 @@ async fn what_is_nearly_a_plain_call_is_refused_as_the_specification_says() {
     let deep = format!(r#""arguments":{{"a":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     let refused = post(plain.clone(), &body.replace(r#""arguments":{}"#, &deep)).await;
     assert!(refused.status >= 400, "{refused:?}");
-    assert_eq!(probe.runs(), 1, "nothing that was refused has run");
+    assert_eq!(probe.run_count(), 1, "nothing that was refused has run");
 }
 
 #[tokio::test]
 async fn a_plain_call_whose_client_goes_away_is_cancelled_at_its_device() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut device = device(&bench, json!([{"name": "slow"}])).await;
-    let token = bench.token("client").await.token;
-    let mut client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let token = bench.create_token("client").await.token;
+    let mut client = McpTestClient::at(&bench, "/mcp", &token, McpEra::Modern).await;
     tokio::select! {
-        answer = client.ask("tools/call", json!({"name": "phone__slow"})) => panic!("{answer}"),
-        _ = device.until("tool_call_request") => {}
+        answer = client.request("tools/call", json!({"name": "phone__slow"})) => panic!("{answer}"),
+        _ = device.receive_until("tool_call_request") => {}
     }
-    let told = device.until("tool_call_cancel").await;
+    let told = device.receive_until("tool_call_cancel").await;
     assert_eq!(told["reason"], "cancelled", "{told}");
-    let latest = bench.owner("GET", "/api/calls?limit=1", None).await.json();
+    let latest = bench.send_as_owner("GET", "/api/calls?limit=1", None).await.json();
     assert_eq!(latest["calls"][0]["code"], "cancelled", "{latest}");
 }

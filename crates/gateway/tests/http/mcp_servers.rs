@@ -3,32 +3,32 @@
 use serde_json::{Value, json};
 use toolway_gateway::SettingsOrigin;
 
-use crate::support::Bench;
+use crate::support::GatewayHarness;
 
 /// Nobody listens there, and what is disabled is not asked.
 fn somewhere() -> Value {
     json!({"url": "http://127.0.0.1:9/mcp", "disabled": true})
 }
 
-fn file(bench: &Bench) -> String {
+fn file(bench: &GatewayHarness) -> String {
     std::fs::read_to_string(bench.dir.path().join("mcp.toml")).unwrap_or_default()
 }
 
-async fn put(bench: &Bench, name: &str, body: Value) -> (u16, String, String) {
-    let answer = bench.owner("PUT", &format!("/api/mcp/servers/{name}"), Some(body)).await;
+async fn put(bench: &GatewayHarness, name: &str, body: Value) -> (u16, String, String) {
+    let answer = bench.send_as_owner("PUT", &format!("/api/mcp/servers/{name}"), Some(body)).await;
     let code = if answer.status < 300 { String::new() } else { answer.code() };
     (answer.status, code, answer.body)
 }
 
 #[tokio::test]
 async fn one_at_an_address_is_added_changed_and_removed() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut body = somewhere();
     body["headers"] = json!({"X-Api-Key": "k3y-in-clear", "Authorization": "Bearer t0p"});
     let (status, _, shown) = put(&bench, "docs", body.clone()).await;
     assert_eq!(status, 201, "{shown}");
     assert!(!shown.contains("k3y-in-clear") && !shown.contains("t0p"), "{shown}");
-    let listed = bench.owner("GET", "/api/mcp/servers", None).await.json();
+    let listed = bench.send_as_owner("GET", "/api/mcp/servers", None).await.json();
     let docs = &listed["servers"][0];
     assert_eq!(docs["definition"]["headers"], json!({"X-Api-Key": "[hidden]", "Authorization": "[hidden]"}));
     assert_eq!((&docs["origin"]["kind"], &docs["origin"]["line"]), (&json!("file"), &json!(3)));
@@ -46,20 +46,20 @@ async fn one_at_an_address_is_added_changed_and_removed() {
     assert!(file(&bench).contains("k3y-in-clear") && file(&bench).contains("sampling = true"));
     again["url"] = json!("http://127.0.0.1:10/mcp");
     assert_eq!(put(&bench, "docs", again).await.1, "malformed_request");
-    let shown = bench.owner("GET", "/api/mcp/servers/docs", None).await.json();
+    let shown = bench.send_as_owner("GET", "/api/mcp/servers/docs", None).await.json();
     assert_eq!((&shown["log"], &shown["definition"]["sampling"]), (&json!([]), &json!(true)));
-    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 204);
-    let gone = bench.owner("GET", "/api/mcp/servers/docs", None).await;
+    assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 204);
+    let gone = bench.send_as_owner("GET", "/api/mcp/servers/docs", None).await;
     assert_eq!((gone.status, gone.code().as_str()), (404, "mcp_server_unknown"));
-    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 404);
+    assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 404);
 }
 
 #[tokio::test]
 async fn what_runs_a_program_is_set_in_files_only() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     std::fs::write(bench.dir.path().join("mcp.toml"), "[servers.tool]\ncommand = \"x\"\ndisabled = true\n")
         .unwrap();
-    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
     let before = file(&bench);
     for (name, body) in
         [("new", json!({"command": "sh"})), ("tool", json!({"command": "sh"})), ("tool", somewhere())]
@@ -68,21 +68,21 @@ async fn what_runs_a_program_is_set_in_files_only() {
         assert_eq!((status, code.as_str()), (403, "files_only"));
         assert!(body.contains("toolway mcp add"), "{body}");
     }
-    let kept = bench.owner("DELETE", "/api/mcp/servers/tool", None).await;
+    let kept = bench.send_as_owner("DELETE", "/api/mcp/servers/tool", None).await;
     assert_eq!((kept.status, kept.code().as_str()), (403, "files_only"));
     assert_eq!(file(&bench), before);
     // Where the owner said so, it can be.
-    let bench = bench.restarted(json!({"allow_remote_commands": true})).await;
+    let bench = bench.restart(json!({"allow_remote_commands": true})).await;
     assert_eq!(put(&bench, "new", json!({"command": "sh", "disabled": true})).await.0, 201);
-    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/tool", None).await.status, 204);
+    assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/tool", None).await.status, 204);
 }
 
 #[tokio::test]
 async fn a_secret_that_is_kept_here_is_sent_nowhere_else() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let text = "[servers.docs]\nurl = \"http://127.0.0.1:9/mcp\"\ndisabled = true\nheaders = { A = \"secret:docs\" }\n";
     std::fs::write(bench.dir.path().join("mcp.toml"), text).unwrap();
-    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
     let with = |url: &str, header: &str| json!({"url": url, "disabled": true, "headers": {"A": header}});
     let refused = |(status, code, _): (u16, String, String)| (status, code) == (403, "files_only".to_owned());
     assert!(refused(put(&bench, "docs", with("http://127.0.0.1:10/mcp", "secret:docs")).await));
@@ -103,23 +103,23 @@ async fn what_stands_in_the_settings_is_changed_there() {
         ..SettingsOrigin::default()
     };
     let settings = json!({"mcp": {"servers": {"docs": somewhere()}}});
-    let bench = Bench::placed(tempfile::tempdir().unwrap(), settings, origin).await;
-    let shown = bench.owner("GET", "/api/mcp/servers/docs", None).await.json();
+    let bench = GatewayHarness::with_origin(tempfile::tempdir().unwrap(), settings, origin).await;
+    let shown = bench.send_as_owner("GET", "/api/mcp/servers/docs", None).await.json();
     assert_eq!(shown["origin"], json!({"kind": "settings", "path": "/etc/toolway.toml", "line": 12}));
     let (status, code, body) = put(&bench, "docs", somewhere()).await;
     assert_eq!((status, code.as_str()), (409, "server_in_settings"));
     assert!(body.contains("/etc/toolway.toml, line 12"), "{body}");
-    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 409);
-    let disabled = bench.owner("POST", "/api/mcp/servers/docs/reconnect", None).await;
+    assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 409);
+    let disabled = bench.send_as_owner("POST", "/api/mcp/servers/docs/reconnect", None).await;
     assert_eq!((disabled.status, disabled.code().as_str()), (409, "server_disabled"));
     // Other settings count at once.
     bench.apply(json!({})).await.unwrap();
-    assert_eq!(bench.owner("GET", "/api/mcp/servers", None).await.json()["servers"], json!([]));
+    assert_eq!(bench.send_as_owner("GET", "/api/mcp/servers", None).await.json()["servers"], json!([]));
 }
 
 #[tokio::test]
 async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for (name, body, word) in [
         ("Docs", somewhere(), "can't be a server's name"),
         ("docs", json!({}), "neither command nor url"),
@@ -136,23 +136,23 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
     assert_eq!(put(&bench, "own", somewhere()).await.1, "name_taken");
     assert_eq!(put(&bench, "docs", somewhere()).await.0, 201);
     std::fs::write(bench.dir.path().join("mcp.toml"), "[servers.docs]\nurl = 5\n").unwrap();
-    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
-    let listed = bench.owner("GET", "/api/mcp/servers", None).await.json();
+    assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    let listed = bench.send_as_owner("GET", "/api/mcp/servers", None).await.json();
     assert_eq!(listed["servers"][0]["name"], "docs", "what it said before stands");
     assert_eq!(listed["problems"][0]["line"], 2);
     assert_eq!(put(&bench, "other", somewhere()).await.1, "bad_file");
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let refused = bench.send("GET", "/api/mcp/servers", Some(&client.token), None).await;
     assert_eq!(refused.status, 403);
 }
 
 #[tokio::test]
 async fn connecting_is_not_waited_for() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let (status, _, _) = put(&bench, "gone", json!({"url": "http://127.0.0.1:9/mcp"})).await;
     assert_eq!(status, 201);
-    let again = bench.owner("POST", "/api/mcp/servers/gone/reconnect", None).await;
+    let again = bench.send_as_owner("POST", "/api/mcp/servers/gone/reconnect", None).await;
     assert_eq!(again.status, 202, "{again:?}");
-    let missing = bench.owner("POST", "/api/mcp/servers/nobody/reconnect", None).await;
+    let missing = bench.send_as_owner("POST", "/api/mcp/servers/nobody/reconnect", None).await;
     assert_eq!((missing.status, missing.code().as_str()), (404, "mcp_server_unknown"));
 }

@@ -1,23 +1,23 @@
 //! Models over REST, and how tools are described to them.
 
 use serde_json::json;
-use toolway_fake_models::Answer;
+use toolway_fake_models::ScriptedResponse;
 use toolway_types::{RawJson, SpecDocument};
 
-use crate::probe::Probe;
-use crate::support::Bench;
-use crate::talking::Talking;
+use crate::chat_harness::ChatHarness;
+use crate::probe_tools::ProbeTools;
+use crate::support::GatewayHarness;
 
 #[tokio::test]
 async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
-    let it = Talking::new().await;
-    let file = it.bench.dir.path().join("models.toml");
+    let it = ChatHarness::new().await;
+    let file = it.gateway.dir.path().join("models.toml");
     let more = "\n[[model]]\nname = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nkey = { env = \"NO_SUCH_KEY\" }\n\
                 [model.models.\"big\"]\ncontext_tokens = 1000\n";
     let text = std::fs::read_to_string(&file).unwrap() + more;
     std::fs::write(&file, text).unwrap();
-    assert_eq!(it.owner("POST", "/api/reload", None).await.status, 204);
-    let list = it.owner("GET", "/api/models", None).await.json();
+    assert_eq!(it.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    let list = it.send_as_owner("GET", "/api/models", None).await.json();
     assert_eq!(list["problems"], json!([]));
     let (first, second) = (&list["models"][0], &list["models"][1]);
     assert_eq!(
@@ -27,7 +27,7 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
     assert!(first.get("key").is_none());
     assert_eq!(second["key"], json!({"place": "the environment variable NO_SUCH_KEY", "present": false}));
     assert_eq!(second["models"]["big"]["context_tokens"], 1000);
-    let status = it.owner("GET", "/api/status", None).await.json();
+    let status = it.send_as_owner("GET", "/api/status", None).await.json();
     assert_eq!(
         status["models"],
         json!([{"name": "fake", "kind": "compatible", "model": "fake-model"},
@@ -37,42 +37,45 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
 
 #[tokio::test]
 async fn a_bad_file_is_said_with_its_line_and_what_stood_before_stands() {
-    let it = Talking::new().await;
-    let file = it.bench.dir.path().join("models.toml");
+    let it = ChatHarness::new().await;
+    let file = it.gateway.dir.path().join("models.toml");
     std::fs::write(&file, "[[model]]\nname = \"fake\"\nkind = \"telepathy\"\n").unwrap();
-    assert_eq!(it.owner("POST", "/api/reload", None).await.status, 204);
-    let list = it.owner("GET", "/api/models", None).await.json();
+    assert_eq!(it.send_as_owner("POST", "/api/reload", None).await.status, 204);
+    let list = it.send_as_owner("GET", "/api/models", None).await.json();
     assert_eq!(
         (&list["problems"][0]["line"], &list["models"][0]["kind"]),
         (&json!(3), &json!("compatible")),
         "{list}"
     );
-    let status = it.owner("GET", "/api/status", None).await.json();
+    let status = it.send_as_owner("GET", "/api/status", None).await.json();
     let warnings = status["warnings"].to_string();
     assert!(warnings.contains("models.toml:3") && warnings.contains("telepathy"), "{warnings}");
-    it.fakes.answer(Answer::text("Still here."));
+    it.fakes.answer(ScriptedResponse::text("Still here."));
     let said = json!({"content": "hi", "stream": false});
-    assert_eq!(it.owner("POST", "/api/chat", Some(said)).await.json()["full_response"], "Still here.");
+    assert_eq!(
+        it.send_as_owner("POST", "/api/chat", Some(said)).await.json()["full_response"],
+        "Still here."
+    );
 }
 
 #[tokio::test]
 async fn a_model_can_be_tested_and_asked_what_else_there_is() {
-    let it = Talking::new().await;
+    let it = ChatHarness::new().await;
     it.fakes.respond(|request| {
         let tool = request.said.tools.first()?;
-        Some(Answer::new().call(tool.clone(), json!({})).usage(10, 2))
+        Some(ScriptedResponse::new().tool_call(tool.clone(), json!({})).usage(10, 2))
     });
-    let report = it.owner("POST", "/api/models/fake/test", None).await;
+    let report = it.send_as_owner("POST", "/api/models/fake/test", None).await;
     assert_eq!(report.status, 200, "{report:?}");
     let report = report.json();
     assert_eq!((&report["name"], &report["model"]), (&json!("fake"), &json!("fake-model")));
     assert_eq!(report["checks"][0]["check"], "reached");
     assert_eq!(report["checks"][0]["status"], "ok", "{report}");
-    let offered = it.owner("GET", "/api/models/fake/models", None).await.json();
+    let offered = it.send_as_owner("GET", "/api/models/fake/models", None).await.json();
     let ids: Vec<_> = offered["models"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
     assert_eq!(ids, ["fake-model", "fake-thinker"]);
     for (method, path) in [("POST", "/api/models/fke/test"), ("GET", "/api/models/fke/models")] {
-        let refused = it.owner(method, path, None).await;
+        let refused = it.send_as_owner(method, path, None).await;
         assert_eq!((refused.status, refused.code().as_str()), (404, "model_unknown"));
         assert!(refused.body.contains("fake"), "{refused:?}");
     }
@@ -80,16 +83,16 @@ async fn a_model_can_be_tested_and_asked_what_else_there_is() {
 
 #[tokio::test]
 async fn a_tool_is_shown_as_models_are_told_of_it_with_what_is_lost() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer","multipleOf":5,"exclusiveMinimum":0}},"required":["n"]}"#;
     let spec = SpecDocument {
         description: Some("Counts.".to_owned()),
         parameters: Some(RawJson::parse(schema).unwrap()),
         ..SpecDocument::named("count")
     };
-    let _probe = Probe::with(&bench, "desk", vec![spec]);
+    let _probe = ProbeTools::with(&bench, "desk", vec![spec]);
     let shown = async |target: &str| {
-        bench.owner("GET", &format!("/api/tools/desk__count?for={target}"), None).await.json()
+        bench.send_as_owner("GET", &format!("/api/tools/desk__count?for={target}"), None).await.json()
     };
     let openai = shown("openai").await;
     assert_eq!(
@@ -107,7 +110,7 @@ async fn a_tool_is_shown_as_models_are_told_of_it_with_what_is_lost() {
     for target in ["anthropic", "openai-responses", "compatible"] {
         assert!(shown(target).await["definition"].to_string().contains("Counts."));
     }
-    let refused = bench.owner("GET", "/api/tools/desk__count?for=telepathy", None).await;
+    let refused = bench.send_as_owner("GET", "/api/tools/desk__count?for=telepathy", None).await;
     assert_eq!((refused.status, refused.code().as_str()), (404, "model_unknown"));
-    assert_eq!(bench.owner("GET", "/api/tools/desk__count", None).await.json()["id"], "desk/count");
+    assert_eq!(bench.send_as_owner("GET", "/api/tools/desk__count", None).await.json()["id"], "desk/count");
 }

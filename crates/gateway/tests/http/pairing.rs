@@ -1,12 +1,12 @@
 use serde_json::json;
 
-use crate::support::Bench;
+use crate::support::GatewayHarness;
 
 #[tokio::test]
 async fn a_code_becomes_a_token_of_its_role() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for (role, lists_tools) in [("device", 403), ("client", 200), ("companion", 200)] {
-        let made = bench.code(json!({"role": role})).await;
+        let made = bench.create_code(json!({"role": role})).await;
         let (code, link) = (made.text("code"), made.text("link"));
         assert_eq!(code.len(), "ABCD-EFGH".len());
         assert!(link.starts_with("toolway://pair?url=http%3A%2F%2F127.0.0.1%3A"), "{link}");
@@ -21,7 +21,7 @@ async fn a_code_becomes_a_token_of_its_role() {
         assert_eq!((&answer["paired"], &answer["persisted"]), (&json!(true), &json!(true)));
         let token = paired.text("token");
         assert_eq!(bench.send("GET", "/api/tools", Some(&token), None).await.status, lists_tools);
-        let listed = bench.owner("GET", "/api/tokens", None).await.json();
+        let listed = bench.send_as_owner("GET", "/api/tokens", None).await.json();
         let found =
             listed["tokens"].as_array().unwrap().iter().find(|it| it["role"] == role).unwrap().clone();
         assert_eq!(found["label"], "Ann's phone");
@@ -31,11 +31,11 @@ async fn a_code_becomes_a_token_of_its_role() {
 
 #[tokio::test]
 async fn the_form_of_the_code_is_forgiven_and_the_body_may_be_left_out() {
-    let bench = Bench::new().await;
-    let made = bench.code(json!({"role": "client", "label": "laptop", "agent": "home"})).await;
+    let bench = GatewayHarness::new().await;
+    let made = bench.create_code(json!({"role": "client", "label": "laptop", "agent": "home"})).await;
     let typed = made.text("code").to_lowercase().replace('-', " ").replace('0', "o").replace('1', "l");
     assert_eq!(bench.pair(&typed, "").await.status, 200);
-    let listed = bench.owner("GET", "/api/tokens", None).await.json();
+    let listed = bench.send_as_owner("GET", "/api/tokens", None).await.json();
     let token =
         listed["tokens"].as_array().unwrap().iter().find(|it| it["role"] == "client").unwrap().clone();
     assert_eq!((&token["label"], &token["agent"]), (&json!("laptop"), &json!("home")));
@@ -43,9 +43,9 @@ async fn the_form_of_the_code_is_forgiven_and_the_body_may_be_left_out() {
 
 #[tokio::test]
 async fn ten_wrong_tries_void_what_waits() {
-    let bench = Bench::new().await;
-    let first = bench.code(json!({"role": "device"})).await.text("code");
-    let second = bench.code(json!({"role": "client"})).await.text("code");
+    let bench = GatewayHarness::new().await;
+    let first = bench.create_code(json!({"role": "device"})).await.text("code");
+    let second = bench.create_code(json!({"role": "client"})).await.text("code");
     for number in 0..10 {
         let refused = bench.pair(&format!("0000000{number}"), "").await;
         assert_eq!((refused.status, refused.code().as_str()), (401, "pairing_code_unknown"));
@@ -54,14 +54,14 @@ async fn ten_wrong_tries_void_what_waits() {
         let refused = bench.pair(&code, "").await;
         assert_eq!((refused.status, refused.code().as_str()), (429, "pairing_code_void"));
     }
-    let third = bench.code(json!({"role": "device"})).await.text("code");
+    let third = bench.create_code(json!({"role": "device"})).await.text("code");
     assert_eq!(bench.pair(&third, "").await.status, 200);
 }
 
 #[tokio::test]
 async fn an_address_has_so_many_tries() {
-    let bench = Bench::with(json!({"limits": {"pair_tries_per_minute": 2}})).await;
-    let code = bench.code(json!({"role": "device"})).await.text("code");
+    let bench = GatewayHarness::with(json!({"limits": {"pair_tries_per_minute": 2}})).await;
+    let code = bench.create_code(json!({"role": "device"})).await.text("code");
     bench.pair("00000000", "").await;
     bench.pair("00000000", "").await;
     let refused = bench.pair(&code, "").await;
@@ -71,8 +71,8 @@ async fn an_address_has_so_many_tries() {
 
 #[tokio::test]
 async fn what_is_wrong_with_an_attempt_is_said_and_costs_no_code() {
-    let bench = Bench::new().await;
-    let code = bench.code(json!({"role": "device"})).await.text("code");
+    let bench = GatewayHarness::new().await;
+    let code = bench.create_code(json!({"role": "device"})).await.text("code");
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(129));
     for (given, body, refusal) in [
         ("", "", "pairing_code_malformed"),
@@ -95,7 +95,7 @@ async fn what_is_wrong_with_an_attempt_is_said_and_costs_no_code() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_new_code_is_said() {
-    let bench = Bench::with(json!({"limits": {"pairing_codes": 1}})).await;
+    let bench = GatewayHarness::with(json!({"limits": {"pairing_codes": 1}})).await;
     for body in [
         // Where no role is said, it is a device's.
         json!({"agent": "home"}),
@@ -104,10 +104,10 @@ async fn what_is_wrong_with_a_new_code_is_said() {
         json!({"role": "device", "label": ""}),
         json!({"role": "device", "lable": "x"}),
     ] {
-        let refused = bench.owner("POST", "/api/pair", Some(body.clone())).await;
+        let refused = bench.send_as_owner("POST", "/api/pair", Some(body.clone())).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{body}");
     }
-    bench.code(json!({"role": "device"})).await;
-    let refused = bench.owner("POST", "/api/pair", Some(json!({"role": "device"}))).await;
+    bench.create_code(json!({"role": "device"})).await;
+    let refused = bench.send_as_owner("POST", "/api/pair", Some(json!({"role": "device"}))).await;
     assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_pairing_codes"));
 }

@@ -1,27 +1,27 @@
 //! Policy rules: where they stand, which decides, and what becomes of what they deny or limit.
 
 use serde_json::{Value, json};
-use toolway_gateway::{ApplyError, SettingsOrigin};
+use toolway_gateway::{ApplySettingsError, SettingsOrigin};
 
-use crate::probe::Probe;
-use crate::support::{Answer, Bench};
-use crate::websocket::Peer;
+use crate::probe_tools::ProbeTools;
+use crate::support::{GatewayHarness, HttpAnswer};
+use crate::websocket::WebSocketClient;
 
 fn deny(tools: &[&str]) -> Value {
     json!({"effect": "deny", "when": {"tools": tools}})
 }
 
-async fn put(bench: &Bench, name: &str, rule: Value) -> Answer {
-    bench.owner("PUT", &format!("/api/policy/rules/{name}"), Some(json!({"rule": rule}))).await
+async fn put(bench: &GatewayHarness, name: &str, rule: Value) -> HttpAnswer {
+    bench.send_as_owner("PUT", &format!("/api/policy/rules/{name}"), Some(json!({"rule": rule}))).await
 }
 
-async fn names(bench: &Bench) -> Vec<String> {
-    let policy = bench.owner("GET", "/api/policy", None).await.json();
+async fn names(bench: &GatewayHarness) -> Vec<String> {
+    let policy = bench.send_as_owner("GET", "/api/policy", None).await.json();
     let rules = policy["rules"].as_array().unwrap();
     rules.iter().map(|rule| rule["name"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn listed(bench: &Bench, token: &str) -> Vec<String> {
+async fn listed(bench: &GatewayHarness, token: &str) -> Vec<String> {
     let tools = bench.send("GET", "/api/tools", Some(token), None).await.json();
     tools["tools"].as_array().unwrap().iter().map(|tool| tool["id"].as_str().unwrap().to_owned()).collect()
 }
@@ -36,13 +36,13 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
         rule_lines: vec![12],
         ..SettingsOrigin::default()
     };
-    let bench = Bench::placed(tempfile::tempdir().unwrap(), settings, origin).await;
+    let bench = GatewayHarness::with_origin(tempfile::tempdir().unwrap(), settings, origin).await;
 
     assert_eq!(put(&bench, "night", deny(&["desk/*"])).await.status, 201);
     assert_eq!(put(&bench, "night", deny(&["desk/lamp"])).await.status, 200);
     let first = json!({"rule": deny(&["desk/door"]), "before": 0});
-    assert_eq!(bench.owner("PUT", "/api/policy/rules/first", Some(first)).await.status, 201);
-    let policy = bench.owner("GET", "/api/policy", None).await.json();
+    assert_eq!(bench.send_as_owner("PUT", "/api/policy/rules/first", Some(first)).await.status, 201);
+    let policy = bench.send_as_owner("GET", "/api/policy", None).await.json();
     assert_eq!(
         policy,
         json!({
@@ -59,20 +59,20 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
     );
 
     let change = put(&bench, "no-files", deny(&["*"])).await;
-    let removal = bench.owner("DELETE", "/api/policy/rules/no-files", None).await;
+    let removal = bench.send_as_owner("DELETE", "/api/policy/rules/no-files", None).await;
     for refused in [change, removal] {
         assert_eq!((refused.status, refused.code().as_str()), (409, "in_settings"));
         assert!(refused.body.contains("/etc/toolway.toml, line 12"), "{refused:?}");
     }
-    assert_eq!(bench.owner("DELETE", "/api/policy/rules/night", None).await.status, 204);
-    let again = bench.owner("DELETE", "/api/policy/rules/night", None).await;
+    assert_eq!(bench.send_as_owner("DELETE", "/api/policy/rules/night", None).await.status, 204);
+    let again = bench.send_as_owner("DELETE", "/api/policy/rules/night", None).await;
     assert_eq!((again.status, again.code().as_str()), (404, "rule_unknown"));
     assert_eq!(names(&bench).await, ["no-files", "first"]);
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let cases = [
         (json!({}), "effect"),
         (json!({"effect": "perhaps"}), "perhaps"),
@@ -93,7 +93,7 @@ async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() 
     let name = "x".repeat(129);
     assert_eq!(put(&bench, &name, deny(&["*"])).await.status, 400);
     let unknown = json!({"rule": deny(&["*"]), "after": 1});
-    assert_eq!(bench.owner("PUT", "/api/policy/rules/bad", Some(unknown)).await.status, 400);
+    assert_eq!(bench.send_as_owner("PUT", "/api/policy/rules/bad", Some(unknown)).await.status, 400);
     assert_eq!(names(&bench).await, [""; 0]);
     // A name of its own is no contradiction.
     let named = json!({"effect": "deny", "name": "good", "when": {"tools": ["desk/*"]}});
@@ -102,8 +102,8 @@ async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() 
 
 #[tokio::test]
 async fn stored_rules_hold_at_once_and_after_a_restart_in_their_order() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await;
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await;
     for (name, rule) in [
         ("clock", json!({"effect": "allow", "when": {"tools": ["builtin/get_current_time"]}})),
         ("rest", json!({"effect": "deny", "when": {"roles": ["client"]}})),
@@ -112,13 +112,13 @@ async fn stored_rules_hold_at_once_and_after_a_restart_in_their_order() {
     }
     assert_eq!(listed(&bench, &client.token).await, ["builtin/get_current_time"]);
     let moved = json!({"rule": {"effect": "deny", "when": {"roles": ["client"]}}, "before": 0});
-    assert_eq!(bench.owner("PUT", "/api/policy/rules/rest", Some(moved)).await.status, 200);
+    assert_eq!(bench.send_as_owner("PUT", "/api/policy/rules/rest", Some(moved)).await.status, 200);
     assert_eq!(listed(&bench, &client.token).await, [""; 0]);
 
-    let bench = bench.restarted(json!({})).await;
+    let bench = bench.restart(json!({})).await;
     assert_eq!(names(&bench).await, ["rest", "clock"]);
     assert_eq!(listed(&bench, &client.token).await, [""; 0]);
-    assert_eq!(bench.owner("DELETE", "/api/policy/rules/rest", None).await.status, 204);
+    assert_eq!(bench.send_as_owner("DELETE", "/api/policy/rules/rest", None).await.status, 204);
     assert_eq!(listed(&bench, &client.token).await.len(), 6);
 }
 
@@ -127,9 +127,9 @@ async fn a_rule_of_the_settings_decides_before_a_stored_one() {
     let settings = json!({"policy": {"rules": [
         {"name": "clock", "effect": "allow", "when": {"tools": ["builtin/get_current_time"]}},
     ]}});
-    let bench = Bench::with(settings).await;
+    let bench = GatewayHarness::with(settings).await;
     let stored = json!({"rule": deny(&["builtin/*"]), "before": 0});
-    assert_eq!(bench.owner("PUT", "/api/policy/rules/nothing", Some(stored)).await.status, 201);
+    assert_eq!(bench.send_as_owner("PUT", "/api/policy/rules/nothing", Some(stored)).await.status, 201);
     assert_eq!(listed(&bench, &bench.owner).await, ["builtin/get_current_time"]);
 }
 
@@ -147,10 +147,10 @@ async fn what_is_denied_looks_as_if_it_did_not_exist() {
     let settings = json!({"policy": {"rules": [
         {"effect": "deny", "when": {"roles": ["client"], "tools": ["builtin/read_file", "desk/lamp"]}},
     ]}});
-    let bench = Bench::with(settings).await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp", "door"]);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let bench = GatewayHarness::with(settings).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
 
     let ids = listed(&bench, &client.token).await;
     assert!(ids.contains(&"desk/door".to_owned()) && !ids.contains(&"desk/lamp".to_owned()), "{ids:?}");
@@ -172,22 +172,23 @@ async fn what_is_denied_looks_as_if_it_did_not_exist() {
     // For whom it is not denied it is there.
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
     assert_eq!(bench.call(&client.token, "door", json!({})).await["result"], "ran");
-    assert_eq!(probe.runs(), 2);
+    assert_eq!(probe.run_count(), 2);
 }
 
 #[tokio::test]
 async fn a_name_of_two_tools_is_that_of_the_one_that_is_allowed() {
-    let bench = Bench::with(json!({"policy": {"rules": [deny(&["attic/lamp"])]}})).await;
-    let (desk, attic) = (Probe::offer(&bench, "desk", &["lamp"]), Probe::offer(&bench, "attic", &["lamp"]));
+    let bench = GatewayHarness::with(json!({"policy": {"rules": [deny(&["attic/lamp"])]}})).await;
+    let (desk, attic) =
+        (ProbeTools::offer(&bench, "desk", &["lamp"]), ProbeTools::offer(&bench, "attic", &["lamp"]));
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
-    assert_eq!((desk.runs(), attic.runs()), (1, 0));
+    assert_eq!((desk.run_count(), attic.run_count()), (1, 0));
 }
 
 #[tokio::test]
 async fn a_rate_that_is_used_up_is_an_outcome_and_its_rule_is_in_the_record() {
-    let bench = Bench::new().await;
-    let (one, other) = (bench.token("client").await, bench.token("client").await);
-    let probe = Probe::offer(&bench, "desk", &["lamp", "door"]);
+    let bench = GatewayHarness::new().await;
+    let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp", "door"]);
     let rule = json!({"effect": "allow", "calls_per_minute": 2, "calls_per_minute_per_tool": 1});
     assert_eq!(put(&bench, "slowly", rule).await.status, 201);
 
@@ -203,22 +204,22 @@ async fn a_rate_that_is_used_up_is_an_outcome_and_its_rule_is_in_the_record() {
     assert_eq!(bench.call(&one.token, "get_current_time", json!({})).await["code"], "rate_limited");
     // Others have their own.
     assert_eq!(bench.call(&other.token, "lamp", json!({})).await["status"], "success");
-    assert_eq!(probe.runs(), 3);
+    assert_eq!(probe.run_count(), 3);
     let path = format!("/api/calls/{}", refused["call_id"].as_str().unwrap());
-    assert_eq!(bench.owner("GET", &path, None).await.json()["rule"], "slowly");
+    assert_eq!(bench.send_as_owner("GET", &path, None).await.json()["rule"], "slowly");
 }
 
 #[tokio::test]
-async fn e6_neither_a_new_connection_nor_new_settings_start_a_count_again() {
+async fn neither_a_new_connection_nor_new_settings_reset_a_rate_limit_e6() {
     let limited = |effect: &str| {
         json!({"policy": {"rules": [{"name": "slowly", "effect": "allow", "calls_per_minute": 1},
                                     {"name": "more", "effect": effect}]}})
     };
-    let bench = Bench::with(limited("allow")).await;
-    let client = bench.token("client").await;
-    let first = Peer::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
+    let bench = GatewayHarness::with(limited("allow")).await;
+    let client = bench.create_token("client").await;
+    let first = WebSocketClient::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
     assert_eq!(first["status"], "success");
-    let second = Peer::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
+    let second = WebSocketClient::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
     assert_eq!(second["code"], "rate_limited");
     bench.apply(limited("deny")).await.unwrap();
     assert_eq!(bench.call(&client.token, "get_current_time", json!({})).await["code"], "rate_limited");
@@ -233,12 +234,12 @@ async fn which_rule_decides_is_told_for_anybody() {
         ]},
         "permissions": {"rules": [{"permission": "device.*", "state": "ask"}]},
     });
-    let bench = Bench::with(settings).await;
-    let client = bench.token("client").await;
-    let bound = bench.agents_token("home").await;
-    let _probe = Probe::needing(&bench, "desk", "locate", &["device.location", "CAMERA"]);
+    let bench = GatewayHarness::with(settings).await;
+    let client = bench.create_token("client").await;
+    let bound = bench.create_agent_token("home").await;
+    let _probe = ProbeTools::with_permissions(&bench, "desk", "locate", &["device.location", "CAMERA"]);
     let test = async |body: Value| {
-        let answer = bench.owner("POST", "/api/policy/test", Some(body)).await;
+        let answer = bench.send_as_owner("POST", "/api/policy/test", Some(body)).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
     };
@@ -276,16 +277,16 @@ async fn which_rule_decides_is_told_for_anybody() {
         (json!({"tool": "locate", "agent": ""}), 400, "malformed_request"),
         (json!({"principal": "owner"}), 400, "malformed_request"),
     ] {
-        let refused = bench.owner("POST", "/api/policy/test", Some(body.clone())).await;
+        let refused = bench.send_as_owner("POST", "/api/policy/test", Some(body.clone())).await;
         assert_eq!((refused.status, refused.code().as_str()), (status, code), "{body}");
     }
 }
 
 #[tokio::test]
 async fn other_settings_hold_from_the_next_call_on() {
-    let bench = Bench::with(json!({"policy": {"default": "deny"}})).await;
+    let bench = GatewayHarness::with(json!({"policy": {"default": "deny"}})).await;
     assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["code"], "tool_not_available");
-    let mut chat = Peer::chat(&bench, &bench.owner).await;
+    let mut chat = WebSocketClient::chat(&bench, &bench.owner).await;
     bench
         .apply(json!({
             "policy": {"rules": [{"name": "files", "effect": "deny", "when": {"tools": ["builtin/*file*"]}}]},
@@ -297,14 +298,14 @@ async fn other_settings_hold_from_the_next_call_on() {
     assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["status"], "success");
     assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
     assert_eq!(names(&bench).await, ["files"]);
-    let shown = bench.owner("GET", "/api/tools/get_current_time", None).await.json();
+    let shown = bench.send_as_owner("GET", "/api/tools/get_current_time", None).await.json();
     assert_eq!(shown["timeout_ms"], 7000);
     assert_eq!(chat.call("read_file", json!({"path": "a"})).await["code"], "tool_not_available");
 }
 
 #[tokio::test]
 async fn settings_with_anything_wrong_in_them_change_nothing() {
-    let bench = Bench::with(json!({"policy": {"rules": [
+    let bench = GatewayHarness::with(json!({"policy": {"rules": [
         {"name": "files", "effect": "deny", "when": {"tools": ["builtin/*file*"]}},
     ]}}))
     .await;
@@ -345,7 +346,7 @@ async fn settings_with_anything_wrong_in_them_change_nothing() {
     bad.push((json!({"policy": open, "tools": {"files": {"folders": [inside]}}}), "tools.files.folders"));
     for (settings, key) in bad {
         let refused = bench.apply(settings).await.expect_err(key);
-        let ApplyError::Settings(problems) = refused else { panic!("{refused}") };
+        let ApplySettingsError::Settings(problems) = refused else { panic!("{refused}") };
         let keys: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();
         assert_eq!(keys, [key], "{problems:?}");
         assert_eq!(listed(&bench, &bench.owner).await, before, "{key}");
@@ -356,8 +357,8 @@ async fn settings_with_anything_wrong_in_them_change_nothing() {
 /// The settings' one holds: it is what the owner reads in the file. The other is not forgotten in silence.
 #[tokio::test]
 async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_of() {
-    let bench = Bench::new().await;
-    let client = bench.token("client").await;
+    let bench = GatewayHarness::new().await;
+    let client = bench.create_token("client").await;
     let everything = json!({"effect": "deny", "when": {"roles": ["client"]}});
     assert_eq!(put(&bench, "strict", everything).await.status, 201);
     let taken = json!({"policy": {"rules": [
@@ -365,26 +366,26 @@ async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_
     ]}});
     bench.apply(taken.clone()).await.unwrap();
     assert_eq!(listed(&bench, &client.token).await.len(), 5);
-    for bench in [bench.restarted(taken).await] {
-        let warnings = bench.owner("GET", "/api/status", None).await.json()["warnings"].clone();
+    for bench in [bench.restart(taken).await] {
+        let warnings = bench.send_as_owner("GET", "/api/status", None).await.json()["warnings"].clone();
         assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
         assert_eq!(warnings[0]["about"], "policy.rules");
         assert!(warnings[0]["message"].as_str().unwrap().contains("\"strict\""), "{warnings}");
         // Once the name is free again, so is the rule.
         bench.apply(json!({})).await.unwrap();
         assert_eq!(listed(&bench, &client.token).await, [""; 0]);
-        let status = bench.owner("GET", "/api/status", None).await.json();
+        let status = bench.send_as_owner("GET", "/api/status", None).await.json();
         assert_eq!(status["warnings"], json!([]));
-        assert_eq!(bench.owner("DELETE", "/api/policy/rules/strict", None).await.status, 204);
+        assert_eq!(bench.send_as_owner("DELETE", "/api/policy/rules/strict", None).await.status, 204);
     }
 }
 
 /// Also what could not be written down leaves all as it was.
 #[tokio::test]
 async fn settings_that_can_not_be_put_beside_what_is_stored_change_nothing() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     bench.gateway.app().store.close().await;
     let refused = bench.apply(json!({"policy": {"default": "deny"}, "tools": {"builtin": false}})).await;
-    assert!(matches!(refused, Err(ApplyError::Store(_))), "{refused:?}");
+    assert!(matches!(refused, Err(ApplySettingsError::Store(_))), "{refused:?}");
     assert_eq!(listed(&bench, &bench.owner).await.len(), 6);
 }

@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 use toolway_types::{RawJson, SpecDocument};
 
-use crate::events::Events;
-use crate::probe::Probe;
-use crate::support::Bench;
-use crate::websocket::Peer;
+use crate::events::SseTestReader;
+use crate::probe_tools::ProbeTools;
+use crate::support::GatewayHarness;
+use crate::websocket::WebSocketClient;
 
 /// A gateway that asks before a tool may use a permission.
-async fn asking() -> Bench {
-    Bench::with(json!({"permissions": {"default": "ask"}})).await
+async fn asking() -> GatewayHarness {
+    GatewayHarness::with(json!({"permissions": {"default": "ask"}})).await
 }
 
-fn locate(bench: &Bench) -> Probe {
-    Probe::needing(bench, "desk", "locate", &["device.location"])
+fn locate(bench: &GatewayHarness) -> ProbeTools {
+    ProbeTools::with_permissions(bench, "desk", "locate", &["device.location"])
 }
 
-async fn approvals(bench: &Bench, token: &str) -> Vec<Value> {
+async fn approvals(bench: &GatewayHarness, token: &str) -> Vec<Value> {
     let answer = bench.send("GET", "/api/approvals", Some(token), None).await;
     answer.json()["approvals"].as_array().unwrap().clone()
 }
@@ -25,9 +25,9 @@ async fn approvals(bench: &Bench, token: &str) -> Vec<Value> {
 #[tokio::test]
 async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let probe = locate(&bench);
-    let mut chat = Peer::chat_at(&bench, &client.token, "/ws/chat?session_id=s-1").await;
+    let mut chat = WebSocketClient::chat_at(&bench, &client.token, "/ws/chat?session_id=s-1").await;
     chat.start("a", "locate", json!({"exact": true, "password": "hunter2"})).await;
     let question = chat.expect("permission_request").await;
     assert_eq!(
@@ -43,15 +43,15 @@ async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
     assert_eq!(seen[0]["caller_may_answer"], true);
     // The scope may be left out.
     let id = &question["id"];
-    chat.say(json!({"type": "permission_answer", "id": id, "decision": "granted"})).await;
+    chat.send(json!({"type": "permission_answer", "id": id, "decision": "granted"})).await;
     let result = chat.expect("call_result").await;
     assert_eq!(
         (&result["id"], &result["status"], &result["result"]),
         (&json!("a"), &json!("success"), &json!("ran"))
     );
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
     let path = format!("/api/calls/{}", result["call_id"].as_str().unwrap());
-    assert_eq!(bench.owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
+    assert_eq!(bench.send_as_owner("GET", &path, None).await.json()["approved_by"], client.id.as_str());
 
     // Once was once.
     chat.start("b", "locate", json!({})).await;
@@ -62,15 +62,15 @@ async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
         (&denied["code"], &denied["message"]),
         (&json!("denied"), &json!("Permission device.location was denied by the user"))
     );
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
-async fn e1_two_questions_are_open_side_by_side_and_each_gets_its_own_answer() {
+async fn two_questions_are_open_at_the_same_time_and_each_gets_its_answer_e1() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let probe = locate(&bench);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("one", "locate", json!({"n": 1})).await;
     let one = chat.expect("permission_request").await;
     chat.start("two", "locate", json!({"n": 2})).await;
@@ -82,24 +82,24 @@ async fn e1_two_questions_are_open_side_by_side_and_each_gets_its_own_answer() {
     chat.decide(&two, "granted", "once").await;
     let result = chat.expect("call_result").await;
     assert_eq!((&result["id"], &result["status"]), (&json!("two"), &json!("success")));
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
     chat.decide(&one, "denied", "once").await;
     let result = chat.expect("call_result").await;
     assert_eq!((&result["id"], &result["code"]), (&json!("one"), &json!("denied")));
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
-async fn e1_several_permissions_of_one_call_are_asked_one_after_the_other() {
+async fn several_permissions_of_one_call_are_requested_in_sequence_e1() {
     let bench = asking().await;
-    let client = bench.token("client").await;
-    let probe = Probe::needing(
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::with_permissions(
         &bench,
         "desk",
         "photo",
         &["device.camera", "android.permission.CAMERA", "files.write"],
     );
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "photo", json!({})).await;
     for permission in ["device.camera", "files.write"] {
         let question = chat.expect("permission_request").await;
@@ -107,18 +107,18 @@ async fn e1_several_permissions_of_one_call_are_asked_one_after_the_other() {
         chat.decide(&question, "granted", "once").await;
     }
     assert_eq!(chat.expect("call_result").await["status"], "success");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
 }
 
 #[tokio::test]
 async fn a_client_is_not_asked_for_approval_and_may_not_give_it() {
-    let bench = Bench::with(json!({"approval": {"default": "always"}})).await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let bench = GatewayHarness::with(json!({"approval": {"default": "always"}})).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     assert_eq!(chat.call("lamp", json!({})).await["code"], "approval_unavailable");
 
-    let mut watch = Events::watch(&bench).await;
+    let mut watch = SseTestReader::watch(&bench).await;
     chat.start("a", "lamp", json!({})).await;
     let question = watch.expect("asked").await;
     chat.decide(&question, "granted", "once").await;
@@ -128,19 +128,19 @@ async fn a_client_is_not_asked_for_approval_and_may_not_give_it() {
     assert!(
         message.contains("only the owner may answer") && message.contains(question["id"].as_str().unwrap())
     );
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
-    assert_eq!(bench.owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
+    assert_eq!(bench.send_as_owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
     assert_eq!(chat.expect("call_result").await["status"], "success");
 }
 
 #[tokio::test]
 async fn where_the_rules_open_approval_to_the_caller_it_is_asked() {
     let rule = json!({"mode": "always", "caller_may_answer": true});
-    let bench = Bench::with(json!({"approval": {"rules": [rule]}})).await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let bench = GatewayHarness::with(json!({"approval": {"rules": [rule]}})).await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "lamp", json!({})).await;
     let question = chat.expect("permission_request").await;
     assert_eq!((&question["kind"], question.get("permission")), (&json!("approval"), None));
@@ -153,29 +153,29 @@ async fn where_the_rules_open_approval_to_the_caller_it_is_asked() {
     chat.decide(&question, "granted", "session").await;
     assert_eq!(chat.expect("call_result").await["status"], "success");
     assert_eq!(chat.call("lamp", json!({})).await["status"], "success");
-    assert_eq!(probe.runs(), 2);
+    assert_eq!(probe.run_count(), 2);
 }
 
 #[tokio::test]
 async fn the_owners_own_chat_is_asked_what_only_an_owner_may_answer() {
-    let bench = Bench::with(json!({"approval": {"default": "always"}})).await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut chat = Peer::chat(&bench, &bench.owner).await;
+    let bench = GatewayHarness::with(json!({"approval": {"default": "always"}})).await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut chat = WebSocketClient::chat(&bench, &bench.owner).await;
     chat.start("a", "lamp", json!({})).await;
     let question = chat.expect("permission_request").await;
     chat.decide(&question, "granted", "always").await;
     assert_eq!(chat.expect("call_result").await["status"], "success");
     assert_eq!(chat.call("lamp", json!({})).await["status"], "success");
-    assert_eq!(probe.runs(), 2);
+    assert_eq!(probe.run_count(), 2);
 }
 
 #[tokio::test]
 async fn nobody_answers_or_hears_of_the_questions_of_others() {
     let bench = asking().await;
-    let (one, other) = (bench.token("client").await, bench.token("client").await);
+    let (one, other) = (bench.create_token("client").await, bench.create_token("client").await);
     let probe = locate(&bench);
-    let mut mine = Peer::chat_at(&bench, &one.token, "/ws/chat?session_id=same").await;
-    let mut theirs = Peer::chat_at(&bench, &other.token, "/ws/chat?session_id=same").await;
+    let mut mine = WebSocketClient::chat_at(&bench, &one.token, "/ws/chat?session_id=same").await;
+    let mut theirs = WebSocketClient::chat_at(&bench, &other.token, "/ws/chat?session_id=same").await;
     mine.start("a", "locate", json!({})).await;
     let question = mine.expect("permission_request").await;
     assert_eq!(approvals(&bench, &other.token).await, [Value::Null; 0]);
@@ -186,7 +186,7 @@ async fn nobody_answers_or_hears_of_the_questions_of_others() {
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     let body = json!({"decision": "granted"});
     assert_eq!(bench.send("POST", &path, Some(&other.token), Some(body.clone())).await.status, 404);
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     assert_eq!(bench.send("POST", &path, Some(&one.token), Some(body)).await.status, 204);
     assert_eq!(mine.expect("call_result").await["status"], "success");
     // Whoever was not asked heard nothing but the refusal.
@@ -196,9 +196,9 @@ async fn nobody_answers_or_hears_of_the_questions_of_others() {
 #[tokio::test]
 async fn an_answer_to_no_question_or_too_late_is_told_and_the_connection_stays() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let _probe = locate(&bench);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     for id in ["nonsense", "01920000-0000-7000-8000-0000000000ab", ""] {
         chat.decide(&json!({"id": id}), "granted", "once").await;
         let refused = chat.expect("error").await;
@@ -213,14 +213,14 @@ async fn an_answer_to_no_question_or_too_late_is_told_and_the_connection_stays()
         json!({"type": "permission_answer", "id": "x"}),
         json!({"type": "permission_answer", "id": "x", "decision": "granted", "scope": "ever"}),
     ] {
-        chat.say(bad.clone()).await;
+        chat.send(bad.clone()).await;
         assert_eq!(chat.expect("error").await["code"], "INVALID_MESSAGE", "{bad}");
     }
     chat.start("a", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
     chat.decide(&question, "granted", "once").await;
     chat.decide(&question, "denied", "once").await;
-    let mut frames = [chat.hear().await, chat.hear().await];
+    let mut frames = [chat.receive().await, chat.receive().await];
     frames.sort_by_key(|frame| frame["type"].to_string());
     assert_eq!((&frames[0]["type"], &frames[0]["status"]), (&json!("call_result"), &json!("success")));
     assert_eq!(frames[1]["type"], "error");
@@ -229,23 +229,23 @@ async fn an_answer_to_no_question_or_too_late_is_told_and_the_connection_stays()
 #[tokio::test]
 async fn a_client_of_version_1_is_never_asked() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let probe = locate(&bench);
-    let mut old = Peer::old_chat(&bench, &client.token).await;
+    let mut old = WebSocketClient::chat_version_1(&bench, &client.token).await;
     let refused = old.call("locate", json!({})).await;
     assert_eq!(refused["code"], "approval_unavailable");
     let grant = format!("`toolway grants add desk/locate --for {} --permission device.location`", client.id);
     assert!(refused["hint"].as_str().unwrap().contains(&grant), "{refused}");
     // An owner who watches can be asked instead; the client sees its result and nothing else.
-    let mut watch = Events::watch(&bench).await;
+    let mut watch = SseTestReader::watch(&bench).await;
     old.start("b", "locate", json!({})).await;
     let question = watch.expect("asked").await;
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
-    assert_eq!(bench.owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
+    assert_eq!(bench.send_as_owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
     assert_eq!(old.expect("call_result").await["status"], "success");
-    assert_eq!(probe.runs(), 1);
+    assert_eq!(probe.run_count(), 1);
     // One that says that it knows version 2 is asked from then on.
-    old.say(json!({"type": "connect", "v": 2})).await;
+    old.send(json!({"type": "connect", "v": 2})).await;
     old.expect("connected").await;
     old.start("c", "locate", json!({})).await;
     old.expect("permission_request").await;
@@ -254,14 +254,14 @@ async fn a_client_of_version_1_is_never_asked() {
 #[tokio::test]
 async fn a_question_goes_with_its_client_and_with_its_call() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let probe = locate(&bench);
-    let mut watch = Events::watch(&bench).await;
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut watch = SseTestReader::watch(&bench).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
     watch.expect("asked").await;
-    chat.say(json!({"type": "cancel_call", "id": "a"})).await;
+    chat.send(json!({"type": "cancel_call", "id": "a"})).await;
     assert_eq!(chat.expect("call_result").await["code"], "cancelled");
     assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
     chat.decide(&question, "granted", "once").await;
@@ -270,55 +270,56 @@ async fn a_question_goes_with_its_client_and_with_its_call() {
     chat.start("b", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
     watch.expect("asked").await;
-    chat.leave().await;
+    chat.close().await;
     assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
     assert_eq!(approvals(&bench, &bench.owner).await, [Value::Null; 0]);
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
-async fn e9_fields_that_approve_are_not_fields_of_call_tool() {
+async fn approval_fields_in_call_tool_are_ignored_e9() {
     let bench =
-        Bench::with(json!({"approval": {"default": "always"}, "permissions": {"default": "ask"}})).await;
-    let client = bench.token("client").await;
-    let probe = Probe::offer(&bench, "desk", &["lamp"]);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+        GatewayHarness::with(json!({"approval": {"default": "always"}, "permissions": {"default": "ask"}}))
+            .await;
+    let client = bench.create_token("client").await;
+    let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     for field in ["approved", "approval", "approved_by", "permissions", "grant", "role", "principal"] {
         let mut call = json!({"type": "call_tool", "id": field, "name": "lamp", "args": {}});
         call[field] = json!("owner");
-        chat.say(call).await;
+        chat.send(call).await;
         let refused = chat.expect("call_result").await;
         assert_eq!((&refused["id"], &refused["code"]), (&json!(field), &json!("approval_unavailable")));
     }
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
-async fn e2_a_no_for_good_over_the_socket_holds_for_the_session() {
+async fn a_permanent_denial_over_websocket_lasts_for_the_session_e2() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let probe = locate(&bench);
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
-    chat.say(json!({"type": "permission_answer", "id": question["id"], "decision": "denied_always"})).await;
+    chat.send(json!({"type": "permission_answer", "id": question["id"], "decision": "denied_always"})).await;
     let message = "Permission device.location was denied by the user for good; asking again is of no use";
     for result in [chat.expect("call_result").await, chat.call("locate", json!({})).await] {
         assert_eq!((&result["code"], &result["message"]), (&json!("denied_always"), &json!(message)));
         assert!(result["hint"].as_str().unwrap().contains("toolway grants revoke"), "{result}");
     }
-    let mut elsewhere = Peer::chat(&bench, &client.token).await;
+    let mut elsewhere = WebSocketClient::chat(&bench, &client.token).await;
     elsewhere.start("b", "locate", json!({})).await;
     elsewhere.expect("permission_request").await;
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
 }
 
 #[tokio::test]
 async fn long_arguments_are_cut_in_the_question_and_marked_secrets_left_out() {
     let bench = asking().await;
-    let client = bench.token("client").await;
+    let client = bench.create_token("client").await;
     let parameters = r#"{"type":"object","properties":{"pin":{"type":"string","writeOnly":true}}}"#;
-    let _probe = Probe::with(
+    let _probe = ProbeTools::with(
         &bench,
         "desk",
         vec![SpecDocument {
@@ -327,7 +328,7 @@ async fn long_arguments_are_cut_in_the_question_and_marked_secrets_left_out() {
             ..SpecDocument::named("open")
         }],
     );
-    let mut chat = Peer::chat(&bench, &client.token).await;
+    let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "open", json!({"pin": "1234", "note": "é".repeat(5000)})).await;
     let question = chat.expect("permission_request").await;
     let preview = question["args_preview"].as_str().unwrap();

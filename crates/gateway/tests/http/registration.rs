@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Bench;
-use crate::websocket::Peer;
+use crate::support::GatewayHarness;
+use crate::websocket::WebSocketClient;
 
 fn tools(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"name": name, "description": "A tool"})).collect()
@@ -17,25 +17,25 @@ fn rejected(answer: &Value) -> Vec<(&str, &str)> {
     all.into_iter().flatten().map(|it| (it[name].as_str().unwrap(), it[reason].as_str().unwrap())).collect()
 }
 
-async fn ids(bench: &Bench, source: &str) -> Vec<String> {
-    let listed = bench.owner("GET", "/api/tools", None).await.json();
+async fn ids(bench: &GatewayHarness, source: &str) -> Vec<String> {
+    let listed = bench.send_as_owner("GET", "/api/tools", None).await.json();
     let listed = listed["tools"].as_array().unwrap();
     let mine = listed.iter().filter(|tool| tool["source"] == source);
     mine.map(|tool| tool["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn r5_no_device_takes_the_place_of_a_tool_of_the_gateway() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+async fn a_device_cannot_replace_a_tool_of_the_gateway_r5() {
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let names = ["read_file", "get_current_time", "shell", "builtin__read_file"];
     let registered = device.register(tools(&names)).await;
     assert_eq!(registered["registered"], 4, "{registered}");
     let time = "2023-11-14T22:13:20+00:00";
     // The bare name is the gateway's, on every door and whoever asks.
-    let companion = bench.token("companion").await;
-    let mut chat = Peer::chat(&bench, &companion.token).await;
+    let companion = bench.create_token("companion").await;
+    let mut chat = WebSocketClient::chat(&bench, &companion.token).await;
     chat.register(tools(&["get_current_time"])).await;
     for token in [&bench.owner, &companion.token] {
         assert_eq!(bench.call(token, "get_current_time", json!({})).await["result"], time);
@@ -58,11 +58,11 @@ async fn r5_no_device_takes_the_place_of_a_tool_of_the_gateway() {
 
     // Nor can a source call itself what the gateway's own is called.
     for reserved in ["builtin", "own", "shared"] {
-        let mut pretender = Peer::open(&bench, "/ws/device", &token, Some("toolway.v2")).await;
+        let mut pretender = WebSocketClient::open(&bench, "/ws/device", &token, Some("toolway.v2")).await;
         pretender
-            .say(json!({"type": "connect", "v": 2, "device_id": reserved, "device_name": reserved}))
+            .send(json!({"type": "connect", "v": 2, "device_id": reserved, "device_name": reserved}))
             .await;
-        let source = pretender.until("connected").await["source"].clone();
+        let source = pretender.receive_until("connected").await["source"].clone();
         assert_eq!(source, format!("{reserved}-2"));
     }
     assert_eq!(ids(&bench, "builtin").await.len(), 6);
@@ -73,35 +73,35 @@ async fn names_that_the_owner_does_not_allow_are_refused_one_by_one() {
     let rules = json!({"registration": {"rules": [
         {"sources": ["pixel*"], "names": ["camera_*", "lamp"]},
     ]}});
-    let bench = Bench::with(rules).await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let bench = GatewayHarness::with(rules).await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let answer = device.register(tools(&["camera_on", "shell", "lamp", "my_camera_on", "lamp2"])).await;
     assert_eq!((&answer["count"], &answer["registered"]), (&json!(5), &json!(2)));
     let reason = "the owner lets this source register camera_*, lamp only";
     assert_eq!(rejected(&answer), [("shell", reason), ("my_camera_on", reason), ("lamp2", reason)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/camera_on", "pixel/lamp"]);
     // Others may what they like.
-    let mut other = Peer::device(&bench, &token, "desk").await;
+    let mut other = WebSocketClient::device(&bench, &token, "desk").await;
     assert_eq!(other.register(tools(&["shell"])).await["registered"], 1);
 }
 
 #[tokio::test]
 async fn the_first_rule_that_fits_decides() {
-    let bench = Bench::new().await;
-    let (trusted, other) = (bench.token("device").await, bench.token("device").await);
+    let bench = GatewayHarness::new().await;
+    let (trusted, other) = (bench.create_token("device").await, bench.create_token("device").await);
     let rules = json!({"registration": {"rules": [
         {"principals": [trusted.id]},
         {"sources": ["desk"], "max_tools": 1},
         {"names": ["lamp"]},
     ]}});
     bench.apply(rules).await.unwrap();
-    let mut free = Peer::device(&bench, &trusted.token, "free").await;
+    let mut free = WebSocketClient::device(&bench, &trusted.token, "free").await;
     assert_eq!(free.register(tools(&["anything", "else"])).await["registered"], 2);
-    let mut desk = Peer::device(&bench, &other.token, "desk").await;
+    let mut desk = WebSocketClient::device(&bench, &other.token, "desk").await;
     let answer = desk.register(tools(&["anything", "else"])).await;
     assert_eq!(rejected(&answer), [("else", "the owner lets this source register 1 tools and no more")]);
-    let mut rest = Peer::device(&bench, &other.token, "rest").await;
+    let mut rest = WebSocketClient::device(&bench, &other.token, "rest").await;
     let answer = rest.register(tools(&["anything", "lamp"])).await;
     assert_eq!(rejected(&answer), [("anything", "the owner lets this source register lamp only")]);
 }
@@ -109,12 +109,12 @@ async fn the_first_rule_that_fits_decides() {
 #[tokio::test]
 async fn as_many_tools_as_the_owner_allows_and_no_more() {
     let rules = json!({"registration": {"rules": [{"max_tools": 2}]}});
-    let bench = Bench::with(rules).await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
-    let add = async |device: &mut Peer, names: &[&str]| {
-        device.say(json!({"type": "register_tools", "mode": "add", "tools": tools(names)})).await;
-        device.until("tools_registered").await
+    let bench = GatewayHarness::with(rules).await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
+    let add = async |device: &mut WebSocketClient, names: &[&str]| {
+        device.send(json!({"type": "register_tools", "mode": "add", "tools": tools(names)})).await;
+        device.receive_until("tools_registered").await
     };
     let refusal = "the owner lets this source register 2 tools and no more";
     let answer = device.register(tools(&["a", "b", "c"])).await;
@@ -136,11 +136,11 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
 
 #[tokio::test]
 async fn the_connections_of_one_source_share_what_it_may_have() {
-    let bench = Bench::with(json!({"registration": {"rules": [{"max_tools": 2}]}})).await;
-    let companion = bench.token("companion").await;
+    let bench = GatewayHarness::with(json!({"registration": {"rules": [{"max_tools": 2}]}})).await;
+    let companion = bench.create_token("companion").await;
     let (mut one, mut two) = (
-        Peer::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
-        Peer::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
+        WebSocketClient::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
+        WebSocketClient::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
     );
     assert_eq!(one.register(tools(&["a"])).await["registered"], 1);
     let answer = two.register(tools(&["a", "b", "c"])).await;
@@ -150,31 +150,32 @@ async fn the_connections_of_one_source_share_what_it_may_have() {
     assert_eq!(rejected(&answer), [refusal]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/a", "pixel/b"]);
     // What one gives up is the other's.
-    two.leave().await;
+    two.close().await;
     assert_eq!(one.register(tools(&["a", "c"])).await["registered"], 2);
 }
 
 #[tokio::test]
 async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
-    let bench = Bench::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
-    let companion = bench.token("companion").await;
-    let mut old = Peer::old_chat(&bench, &companion.token).await;
+    let bench = GatewayHarness::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
+    let companion = bench.create_token("companion").await;
+    let mut old = WebSocketClient::chat_version_1(&bench, &companion.token).await;
     let answer = old.register(tools(&["shell", "lamp"])).await;
     assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
 }
 
 /// One that looks well and can do nothing would send its owner looking in the wrong place.
 #[tokio::test]
-async fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
+async fn a_connected_device_without_tools_is_reported_r16() {
     let bench =
-        Bench::with(json!({"registration": {"rules": [{"sources": ["mute"], "names": ["none"]}]}})).await;
-    let token = bench.token("device").await.token;
+        GatewayHarness::with(json!({"registration": {"rules": [{"sources": ["mute"], "names": ["none"]}]}}))
+            .await;
+    let token = bench.create_token("device").await.token;
     let warned = async || {
-        let listed = bench.owner("GET", "/api/devices", None).await.json();
+        let listed = bench.send_as_owner("GET", "/api/devices", None).await.json();
         let device = &listed["devices"][0];
         (device["status"].clone(), device["tools"].clone(), device["warnings"].clone())
     };
-    let mut device = Peer::device(&bench, &token, "mute").await;
+    let mut device = WebSocketClient::device(&bench, &token, "mute").await;
     let nothing = (json!("online"), json!(0), json!(["It is connected, but offers no tools."]));
     assert_eq!(warned().await, nothing, "it has registered nothing");
     assert_eq!(device.register(tools(&["camera"])).await["registered"], 0);
@@ -183,7 +184,7 @@ async fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
     assert_eq!(warned().await, (json!("online"), json!(1), json!([])));
     assert_eq!(device.register(json!([])).await["registered"], 0);
     assert_eq!(warned().await, nothing, "it took back what it had");
-    device.leave().await;
+    device.close().await;
     assert_eq!(
         warned().await,
         (json!("offline"), json!(0), json!([])),
@@ -194,9 +195,9 @@ async fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
 /// The good ones stand, in the order in which they came; each of the rest is refused by name.
 #[tokio::test]
 async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
-    let bench = Bench::new().await;
-    let token = bench.token("device").await.token;
-    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let bench = GatewayHarness::new().await;
+    let token = bench.create_token("device").await.token;
+    let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let names: Vec<String> = (0..5000).map(|number| format!("t{number:04}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let answer = device.register(tools(&names)).await;
@@ -204,7 +205,7 @@ async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
     let reason = "no more than 4096 tools may be registered here";
     let expected: Vec<(&str, &str)> = names[4096..].iter().map(|name| (*name, reason)).collect();
     assert_eq!(rejected(&answer), expected);
-    let shown = bench.owner("GET", "/api/devices/pixel", None).await.json();
+    let shown = bench.send_as_owner("GET", "/api/devices/pixel", None).await.json();
     assert_eq!(shown["tools"], 4096);
     let full: Vec<String> = names[..4096].iter().map(|name| format!("pixel__{name}")).collect();
     assert_eq!(shown["tool_names"], json!(full));

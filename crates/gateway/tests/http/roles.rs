@@ -4,28 +4,28 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::support::Bench;
+use crate::support::GatewayHarness;
 
 const OWNER: &[&str] = &["owner"];
 const CALLERS: &[&str] = &["owner", "client", "companion"];
 const OPEN: &[&str] = &["owner", "client", "companion", "device", "nobody"];
 
-struct Row {
+struct RoleCase {
     method: &'static str,
     path: &'static str,
     /// What to put for the variable part of the path.
     id: &'static str,
     body: Option<Value>,
-    may: &'static [&'static str],
+    allowed_roles: &'static [&'static str],
     /// The status for those who may.
     status: u16,
 }
 
-fn row(method: &'static str, path: &'static str, may: &'static [&'static str], status: u16) -> Row {
-    Row { method, path, id: "nothing", body: None, may, status }
+fn row(method: &'static str, path: &'static str, may: &'static [&'static str], status: u16) -> RoleCase {
+    RoleCase { method, path, id: "nothing", body: None, allowed_roles: may, status }
 }
 
-fn table() -> Vec<Row> {
+fn table() -> Vec<RoleCase> {
     vec![
         row("GET", "/health", OPEN, 200),
         // Without a code; one is not needed to see that no token is.
@@ -34,23 +34,23 @@ fn table() -> Vec<Row> {
         row("GET", "/api/openapi.json", CALLERS, 200),
         row("GET", "/api/status", OWNER, 200),
         row("POST", "/api/reload", OWNER, 204),
-        Row { body: Some(json!({"role": "device"})), ..row("POST", "/api/pair", OWNER, 201) },
+        RoleCase { body: Some(json!({"role": "device"})), ..row("POST", "/api/pair", OWNER, 201) },
         row("GET", "/api/tokens", OWNER, 200),
-        Row { body: Some(json!({"role": "client"})), ..row("POST", "/api/tokens", OWNER, 201) },
+        RoleCase { body: Some(json!({"role": "client"})), ..row("POST", "/api/tokens", OWNER, 201) },
         row("DELETE", "/api/tokens/{id}", OWNER, 404),
         row("GET", "/api/tools", CALLERS, 200),
         row("GET", "/api/tools/{name}", CALLERS, 404),
-        Row { body: Some(json!({})), ..row("POST", "/api/tools/{name}/call", CALLERS, 200) },
+        RoleCase { body: Some(json!({})), ..row("POST", "/api/tools/{name}/call", CALLERS, 200) },
         row("GET", "/api/tools/{name}/changes", OWNER, 404),
         row("POST", "/api/tools/{name}/accept", OWNER, 404),
         row("GET", "/api/approvals", CALLERS, 200),
-        Row {
+        RoleCase {
             body: Some(json!({"decision": "granted"})),
             ..row("POST", "/api/approvals/{id}", CALLERS, 404)
         },
         row("GET", "/api/mcp/servers", OWNER, 200),
         row("GET", "/api/mcp/servers/{name}", OWNER, 404),
-        Row {
+        RoleCase {
             id: "made",
             body: Some(json!({"url": "http://127.0.0.1:9/mcp", "disabled": true})),
             ..row("PUT", "/api/mcp/servers/{name}", OWNER, 201)
@@ -58,43 +58,49 @@ fn table() -> Vec<Row> {
         row("POST", "/api/mcp/servers/{name}/reconnect", OWNER, 404),
         row("DELETE", "/api/mcp/servers/{name}", OWNER, 404),
         row("GET", "/api/grants", OWNER, 200),
-        Row { body: Some(json!({"tool": "nothing/*"})), ..row("POST", "/api/grants", OWNER, 201) },
+        RoleCase { body: Some(json!({"tool": "nothing/*"})), ..row("POST", "/api/grants", OWNER, 201) },
         row("DELETE", "/api/grants/{id}", OWNER, 404),
         row("GET", "/api/policy", OWNER, 200),
-        Row {
+        RoleCase {
             body: Some(json!({"rule": {"effect": "deny", "when": {"tools": ["nothing/*"]}}})),
             ..row("PUT", "/api/policy/rules/{name}", OWNER, 201)
         },
-        Row { id: "another", ..row("DELETE", "/api/policy/rules/{name}", OWNER, 404) },
-        Row { body: Some(json!({"tool": "nothing"})), ..row("POST", "/api/policy/test", OWNER, 404) },
-        Row {
+        RoleCase { id: "another", ..row("DELETE", "/api/policy/rules/{name}", OWNER, 404) },
+        RoleCase { body: Some(json!({"tool": "nothing"})), ..row("POST", "/api/policy/test", OWNER, 404) },
+        RoleCase {
             body: Some(json!({"content": "hi", "stream": false})),
             ..row("POST", "/api/chat", CALLERS, 200)
         },
         row("GET", "/api/sessions", CALLERS, 200),
         row("GET", "/api/sessions/{id}", CALLERS, 404),
-        Row { body: Some(json!({"title": "x"})), ..row("PATCH", "/api/sessions/{id}", CALLERS, 404) },
+        RoleCase { body: Some(json!({"title": "x"})), ..row("PATCH", "/api/sessions/{id}", CALLERS, 404) },
         row("DELETE", "/api/sessions/{id}", CALLERS, 404),
         row("GET", "/api/sessions/{id}/messages", CALLERS, 404),
         row("GET", "/api/sessions/{id}/export", CALLERS, 404),
         row("POST", "/api/sessions/{id}/abort", CALLERS, 200),
         row("GET", "/api/agents", CALLERS, 200),
         row("GET", "/api/agents/{name}", CALLERS, 404),
-        Row { body: Some(json!({})), ..row("PUT", "/api/agents/{name}", OWNER, 201) },
-        Row { id: "another", ..row("DELETE", "/api/agents/{name}", OWNER, 404) },
+        RoleCase { body: Some(json!({})), ..row("PUT", "/api/agents/{name}", OWNER, 201) },
+        RoleCase { id: "another", ..row("DELETE", "/api/agents/{name}", OWNER, 404) },
         row("GET", "/api/models", OWNER, 200),
         row("POST", "/api/models/{name}/test", OWNER, 404),
         row("GET", "/api/models/{name}/models", OWNER, 404),
         row("GET", "/api/usage", CALLERS, 200),
         row("GET", "/api/devices", OWNER, 200),
         row("GET", "/api/devices/{id}", OWNER, 404),
-        Row { body: Some(json!({"name": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
+        RoleCase { body: Some(json!({"name": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
         row("DELETE", "/api/devices/{id}", OWNER, 404),
         row("GET", "/api/calls", CALLERS, 200),
-        Row { id: "0190a8f0-0000-7000-8000-000000000000", ..row("GET", "/api/calls/{id}", CALLERS, 404) },
+        RoleCase {
+            id: "0190a8f0-0000-7000-8000-000000000000",
+            ..row("GET", "/api/calls/{id}", CALLERS, 404)
+        },
         row("GET", "/api/calls/export", CALLERS, 200),
-        Row { id: "0190a8f0-0000-7000-8000-000000000000", ..row("DELETE", "/api/calls/{id}", OWNER, 404) },
-        Row { body: Some(json!({"before_ms": 0})), ..row("POST", "/api/calls/purge", OWNER, 200) },
+        RoleCase {
+            id: "0190a8f0-0000-7000-8000-000000000000",
+            ..row("DELETE", "/api/calls/{id}", OWNER, 404)
+        },
+        RoleCase { body: Some(json!({"before_ms": 0})), ..row("POST", "/api/calls/purge", OWNER, 200) },
         // The last: what comes after would need the new token.
         row("POST", "/api/tokens/owner/rotate", OWNER, 200),
     ]
@@ -105,10 +111,10 @@ const STREAMS: &[(&str, &[&str])] = &[("/api/calls/tail", CALLERS), ("/api/appro
 
 #[tokio::test]
 async fn each_role_may_what_it_may_and_nothing_else() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let mut tokens = Vec::new();
     for role in ["nobody", "device", "client", "companion", "owner"] {
-        let token = if role == "nobody" { None } else { Some(bench.token(role).await.token) };
+        let token = if role == "nobody" { None } else { Some(bench.create_token(role).await.token) };
         tokens.push((role, token));
     }
     for (path, may) in STREAMS {
@@ -117,12 +123,12 @@ async fn each_role_may_what_it_may_and_nothing_else() {
             assert_eq!(answer.status, if *role == "nobody" { 401 } else { 403 }, "{role}: {path}");
         }
     }
-    for Row { method, path, id, body, may, status } in table() {
+    for RoleCase { method, path, id, body, allowed_roles, status } in table() {
         for (role, token) in &tokens {
             let real = path.replace("{id}", id).replace("{name}", id);
             let answer = bench.send(method, &real, token.as_deref(), body.clone()).await;
             let expected = match *role {
-                role if may.contains(&role) => status,
+                role if allowed_roles.contains(&role) => status,
                 "nobody" => 401,
                 _ => 403,
             };
@@ -142,7 +148,7 @@ async fn each_role_may_what_it_may_and_nothing_else() {
 /// What speaks to OpenAI's libraries has a description of its own, and its own form of refusals.
 #[tokio::test]
 async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let said = json!({"model": "default", "messages": [{"role": "user", "content": "hi"}]});
     let rows = [
         ("GET", "/v1/models", None, 200),
@@ -151,7 +157,7 @@ async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
         ("POST", "/v1/chat/completions", Some(said), 503),
     ];
     for role in OPEN {
-        let token = if *role == "nobody" { None } else { Some(bench.token(role).await.token) };
+        let token = if *role == "nobody" { None } else { Some(bench.create_token(role).await.token) };
         for (method, path, body, status) in &rows {
             let answer = bench.send(method, path, token.as_deref(), body.clone()).await;
             let expected = match *role {
@@ -166,8 +172,8 @@ async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
 
 #[tokio::test]
 async fn the_table_is_whole() {
-    let bench = Bench::new().await;
-    let document = bench.owner("GET", "/api/openapi.json", None).await.json();
+    let bench = GatewayHarness::new().await;
+    let document = bench.send_as_owner("GET", "/api/openapi.json", None).await.json();
     let described: BTreeSet<String> = document["paths"]
         .as_object()
         .unwrap()
@@ -186,8 +192,8 @@ async fn the_table_is_whole() {
 
 #[tokio::test]
 async fn every_refusal_that_can_come_is_described() {
-    let bench = Bench::new().await;
-    let document = bench.owner("GET", "/api/openapi.json", None).await.json();
+    let bench = GatewayHarness::new().await;
+    let document = bench.send_as_owner("GET", "/api/openapi.json", None).await.json();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let responses = operation["responses"].as_object().unwrap();
@@ -211,8 +217,8 @@ async fn every_refusal_that_can_come_is_described() {
 }
 
 #[tokio::test]
-async fn r20_nothing_answers_without_a_token_on_loopback_either() {
-    let bench = Bench::new().await;
+async fn every_request_needs_a_token_on_loopback_too_r20() {
+    let bench = GatewayHarness::new().await;
     let owner_words = [bench.owner.as_str(), bench.dir.path().to_str().unwrap(), env!("CARGO_PKG_VERSION")];
     for path in ["/", "/health"] {
         let answer = bench.send("GET", path, None, None).await;

@@ -9,9 +9,9 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::mcp_client::{Client, Era};
-use crate::probe::Probe;
-use crate::support::{Answer, Bench, NOW};
+use crate::mcp_client::{McpEra, McpTestClient};
+use crate::probe_tools::ProbeTools;
+use crate::support::{GatewayHarness, HttpAnswer, NOW};
 
 const AUDIENCE: &str = "api://toolway";
 const DOCUMENT: &str = "/.well-known/oauth-protected-resource";
@@ -21,12 +21,12 @@ fn url64(bytes: impl AsRef<[u8]>) -> String {
 }
 
 /// An issuer with one key, on a loopback port.
-struct Issuer {
+struct FakeIssuer {
     url: String,
     key: EcdsaKeyPair,
 }
 
-impl Issuer {
+impl FakeIssuer {
     async fn start() -> Self {
         let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
@@ -82,7 +82,7 @@ impl Issuer {
     }
 }
 
-fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+fn header<'a>(answer: &'a HttpAnswer, name: &str) -> Option<&'a str> {
     let of = |line: &'a str| {
         let (found, value) = line.split_once(':')?;
         found.eq_ignore_ascii_case(name).then_some(value.trim())
@@ -90,32 +90,32 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.head.lines().find_map(of)
 }
 
-async fn knock(bench: &Bench, token: Option<&str>) -> Answer {
+async fn request_mcp(bench: &GatewayHarness, token: Option<&str>) -> HttpAnswer {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     bench.send("POST", "/mcp", token, Some(body)).await
 }
 
 #[tokio::test]
 async fn without_an_issuer_nothing_is_said_of_one() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for path in [DOCUMENT.to_owned(), format!("{DOCUMENT}/mcp"), format!("{DOCUMENT}/mcp/sources/x")] {
         let answer = bench.send("GET", &path, None, None).await;
         assert_eq!(answer.status, 404);
         assert_eq!(answer.json()["error"]["code"], "path_not_found");
     }
-    assert_eq!(header(&knock(&bench, None).await, "www-authenticate"), Some("Bearer"));
-    let token = Issuer::start().await.token(json!({}));
-    let answer = knock(&bench, Some(&token)).await;
+    assert_eq!(header(&request_mcp(&bench, None).await, "www-authenticate"), Some("Bearer"));
+    let token = FakeIssuer::start().await.token(json!({}));
+    let answer = request_mcp(&bench, Some(&token)).await;
     assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (401, Some("token_unknown")));
 }
 
 /// RFC 9728, sections 2 and 3.
 #[tokio::test]
 async fn the_document_names_the_resource_and_the_issuer() {
-    let issuer = Issuer::start().await;
+    let issuer = FakeIssuer::start().await;
     let settings =
         json!({ "public_url": "https://tools.example.org/", "mcp": { "issuer": issuer.settings() } });
-    let bench = Bench::with(settings).await;
+    let bench = GatewayHarness::with(settings).await;
     for path in [DOCUMENT.to_owned(), format!("{DOCUMENT}/mcp"), format!("{DOCUMENT}/mcp/agents/helper")] {
         let answer = bench.send("GET", &path, None, None).await;
         assert_eq!(answer.status, 200);
@@ -139,8 +139,8 @@ async fn the_document_names_the_resource_and_the_issuer() {
 /// RFC 6750, section 3, and RFC 9728, section 5.1.
 #[tokio::test]
 async fn a_client_that_is_refused_is_told_where_the_document_is() {
-    let issuer = Issuer::start().await;
-    let bench = Bench::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
+    let issuer = FakeIssuer::start().await;
+    let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
     let place = format!("http://{}{DOCUMENT}/mcp", bench.address());
     let document = bench.send("GET", &format!("{DOCUMENT}/mcp"), None, None).await.json();
     assert_eq!(document["resource"], format!("http://{}/mcp", bench.address()));
@@ -187,21 +187,21 @@ async fn a_client_that_is_refused_is_told_where_the_document_is() {
     let answer = bench.send("GET", "/api/tools", None, None).await;
     assert_eq!(header(&answer, "www-authenticate"), Some("Bearer"));
     // A client's role is checked after its token: that is not a question of scope.
-    let device = bench.token("device").await.token;
-    let answer = knock(&bench, Some(&device)).await;
+    let device = bench.create_token("device").await.token;
+    let answer = request_mcp(&bench, Some(&device)).await;
     assert_eq!((answer.status, header(&answer, "www-authenticate")), (403, None));
 }
 
 #[tokio::test]
 async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
-    let issuer = Issuer::start().await;
-    let bench = Bench::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
-    let _probe = Probe::offer(&bench, "desk", &["a"]);
+    let issuer = FakeIssuer::start().await;
+    let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a"]);
     let token = issuer.token(json!({}));
-    for era in Era::ALL {
+    for era in McpEra::ALL {
         for (path, name) in [("/mcp", "desk__a"), ("/mcp/sources/desk", "a")] {
-            let mut client = Client::at(&bench, path, &token, era).await;
-            let listed = client.raw("tools/list", json!({})).await;
+            let mut client = McpTestClient::at(&bench, path, &token, era).await;
+            let listed = client.request_text("tools/list", json!({})).await;
             assert!(listed.contains(&format!("\"{name}\"")), "{era:?} {listed}");
         }
     }
@@ -216,11 +216,11 @@ async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
         assert!(matches!(answer.status, 401 | 404), "{path}: {answer:?}");
     }
     // The gateway's own tokens still count.
-    let own = bench.token("client").await.token;
+    let own = bench.create_token("client").await.token;
     assert!(
-        Client::at(&bench, "/mcp", &own, Era::Nov2025)
+        McpTestClient::at(&bench, "/mcp", &own, McpEra::Nov2025)
             .await
-            .raw("tools/list", json!({}))
+            .request_text("tools/list", json!({}))
             .await
             .contains("desk__a")
     );
@@ -228,15 +228,16 @@ async fn a_token_of_the_issuer_reaches_mcp_and_nothing_else() {
 
 #[tokio::test]
 async fn the_policy_counts_for_whoever_comes_in_this_way() {
-    let issuer = Issuer::start().await;
-    let bench = Bench::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
-    let _probe = Probe::offer(&bench, "desk", &["a", "b"]);
+    let issuer = FakeIssuer::start().await;
+    let bench = GatewayHarness::with(json!({ "mcp": { "issuer": issuer.settings() } })).await;
+    let _probe = ProbeTools::offer(&bench, "desk", &["a", "b"]);
     let rule =
         json!({ "rule": { "effect": "deny", "when": { "principals": ["sub-*"], "tools": ["desk/b"] } } });
-    let made = bench.owner("PUT", "/api/policy/rules/by-word", Some(rule)).await;
+    let made = bench.send_as_owner("PUT", "/api/policy/rules/by-word", Some(rule)).await;
     assert_eq!(made.status, 201, "{made:?}");
-    let mut client = Client::at(&bench, "/mcp/sources/desk", &issuer.token(json!({})), Era::Nov2025).await;
-    let listed = client.ask("tools/list", json!({})).await;
+    let mut client =
+        McpTestClient::at(&bench, "/mcp/sources/desk", &issuer.token(json!({})), McpEra::Nov2025).await;
+    let listed = client.request("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.iter().map(|it| it["name"].as_str().unwrap()).collect::<Vec<_>>(), ["a"]);
 }
@@ -260,8 +261,8 @@ async fn settings_that_let_nobody_in_or_trust_nobody_are_refused() {
             "mcp.issuer.jwks_url",
         ),
     ] {
-        let refused = Bench::refused(json!({ "mcp": { "issuer": settings } })).await;
-        let toolway_gateway::StartError::Settings(problems) = refused else { panic!("{refused}") };
+        let refused = GatewayHarness::expect_start_error(json!({ "mcp": { "issuer": settings } })).await;
+        let toolway_gateway::GatewayStartError::Settings(problems) = refused else { panic!("{refused}") };
         assert_eq!(problems.iter().map(|it| it.key.as_str()).collect::<Vec<_>>(), [key], "{settings}");
     }
 }

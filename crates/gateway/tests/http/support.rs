@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolway_gateway::{ApplyError, Gateway, Options, Settings, SettingsOrigin, StartError, ToolSurroundings};
+use toolway_gateway::{
+    ApplySettingsError, Gateway, GatewayOptions, GatewayStartError, Settings, SettingsOrigin, ToolEnv,
+};
 use toolway_types::Clock;
 
 /// Where the clock of each test stands at first: 2023-11-14 22:13:20 UTC.
@@ -18,28 +20,28 @@ pub(crate) const NOW: i64 = 1_700_000_000_000;
 
 /// A clock that stands still until it is set.
 #[derive(Debug, Clone)]
-pub(crate) struct HandClock(Arc<AtomicI64>);
+pub(crate) struct ManualClock(Arc<AtomicI64>);
 
-impl HandClock {
-    pub(crate) fn forward(&self, by: Duration) {
+impl ManualClock {
+    pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-pub(crate) struct Bench {
+pub(crate) struct GatewayHarness {
     pub(crate) gateway: Gateway,
-    pub(crate) clock: HandClock,
+    pub(crate) clock: ManualClock,
     pub(crate) dir: TempDir,
     pub(crate) owner: String,
 }
 
-impl Bench {
+impl GatewayHarness {
     pub(crate) async fn new() -> Self {
         Self::with(json!({})).await
     }
@@ -50,25 +52,25 @@ impl Bench {
     }
 
     pub(crate) async fn in_folder(dir: TempDir, settings: Value) -> Self {
-        Self::placed(dir, settings, SettingsOrigin::default()).await
+        Self::with_origin(dir, settings, SettingsOrigin::default()).await
     }
 
     /// With these settings, which stand there.
-    pub(crate) async fn placed(dir: TempDir, settings: Value, origin: SettingsOrigin) -> Self {
-        let clock = HandClock(Arc::new(AtomicI64::new(NOW)));
+    pub(crate) async fn with_origin(dir: TempDir, settings: Value, origin: SettingsOrigin) -> Self {
+        let clock = ManualClock(Arc::new(AtomicI64::new(NOW)));
         let gateway = start(&dir, &settings, origin, &clock).await.unwrap();
         let owner = owner_token(dir.path());
         Self { gateway, clock, dir, owner }
     }
 
     /// Why a gateway does not start with these settings.
-    pub(crate) async fn refused(settings: Value) -> StartError {
-        let clock = HandClock(Arc::new(AtomicI64::new(NOW)));
+    pub(crate) async fn expect_start_error(settings: Value) -> GatewayStartError {
+        let clock = ManualClock(Arc::new(AtomicI64::new(NOW)));
         let dir = tempfile::tempdir().unwrap();
         start(&dir, &settings, SettingsOrigin::default(), &clock).await.expect_err("refused")
     }
 
-    pub(crate) async fn restarted(self, settings: Value) -> Self {
+    pub(crate) async fn restart(self, settings: Value) -> Self {
         self.gateway.shut_down().await;
         Self::in_folder(self.dir, settings).await
     }
@@ -84,28 +86,28 @@ impl Bench {
         path: &str,
         token: Option<&str>,
         body: Option<Value>,
-    ) -> Answer {
+    ) -> HttpAnswer {
         let mut headers = vec![("Host".to_owned(), self.address().to_string())];
         headers.extend(token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))));
         let body = body.map(|body| body.to_string());
         if body.is_some() {
             headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         }
-        self.raw(method, path, &headers, body.as_deref().unwrap_or_default()).await
+        self.send_raw(method, path, &headers, body.as_deref().unwrap_or_default()).await
     }
 
-    pub(crate) async fn owner(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
+    pub(crate) async fn send_as_owner(&self, method: &str, path: &str, body: Option<Value>) -> HttpAnswer {
         self.send(method, path, Some(&self.owner), body).await
     }
 
     /// A request with just these headers, and a length where there is a body.
-    pub(crate) async fn raw(
+    pub(crate) async fn send_raw(
         &self,
         method: &str,
         path: &str,
         headers: &[(String, String)],
         body: &str,
-    ) -> Answer {
+    ) -> HttpAnswer {
         let stream = TcpStream::connect(self.address()).await.unwrap();
         exchange(stream, method, path, headers, body).await
     }
@@ -119,43 +121,43 @@ impl Bench {
     }
 
     /// A token of this role.
-    pub(crate) async fn token(&self, role: &str) -> Made {
+    pub(crate) async fn create_token(&self, role: &str) -> CreatedToken {
         if role == "owner" {
-            return Made { id: "owner".to_owned(), token: self.owner.clone() };
+            return CreatedToken { id: "owner".to_owned(), token: self.owner.clone() };
         }
-        self.make(json!({"role": role})).await
+        self.create(json!({"role": role})).await
     }
 
     /// A client's token that is bound to an agent, which is made where it is not there.
-    pub(crate) async fn agents_token(&self, agent: &str) -> Made {
+    pub(crate) async fn create_agent_token(&self, agent: &str) -> CreatedToken {
         let path = format!("/api/agents/{agent}");
-        if self.owner("GET", &path, None).await.status == 404 {
-            assert_eq!(self.owner("PUT", &path, Some(json!({}))).await.status, 201);
+        if self.send_as_owner("GET", &path, None).await.status == 404 {
+            assert_eq!(self.send_as_owner("PUT", &path, Some(json!({}))).await.status, 201);
         }
-        self.make(json!({"role": "client", "agent": agent})).await
+        self.create(json!({"role": "client", "agent": agent})).await
     }
 
-    async fn make(&self, token: Value) -> Made {
-        let made = self.owner("POST", "/api/tokens", Some(token)).await;
+    async fn create(&self, token: Value) -> CreatedToken {
+        let made = self.send_as_owner("POST", "/api/tokens", Some(token)).await;
         assert_eq!(made.status, 201, "{made:?}");
-        Made { id: made.text("id"), token: made.text("token") }
+        CreatedToken { id: made.text("id"), token: made.text("token") }
     }
 
     /// Takes other settings, as where the file was changed.
-    pub(crate) async fn apply(&self, settings: Value) -> Result<(), ApplyError> {
+    pub(crate) async fn apply(&self, settings: Value) -> Result<(), ApplySettingsError> {
         self.gateway.apply(&read(&settings), SettingsOrigin::default()).await
     }
 
-    pub(crate) async fn code(&self, body: Value) -> Answer {
-        let made = self.owner("POST", "/api/pair", Some(body)).await;
+    pub(crate) async fn create_code(&self, body: Value) -> HttpAnswer {
+        let made = self.send_as_owner("POST", "/api/pair", Some(body)).await;
         assert_eq!(made.status, 201, "{made:?}");
         made
     }
 
-    pub(crate) async fn pair(&self, code: &str, body: &str) -> Answer {
+    pub(crate) async fn pair(&self, code: &str, body: &str) -> HttpAnswer {
         let headers =
             [("Host".to_owned(), self.address().to_string()), ("X-Pairing-Code".to_owned(), code.to_owned())];
-        self.raw("POST", "/pair", &headers, body).await
+        self.send_raw("POST", "/pair", &headers, body).await
     }
 }
 
@@ -169,12 +171,12 @@ async fn start(
     dir: &TempDir,
     settings: &Value,
     origin: SettingsOrigin,
-    clock: &HandClock,
-) -> Result<Gateway, StartError> {
-    Gateway::start(Options {
+    clock: &ManualClock,
+) -> Result<Gateway, GatewayStartError> {
+    Gateway::start(GatewayOptions {
         settings: read(settings),
         origin,
-        tools: ToolSurroundings::default(),
+        tool_env: ToolEnv::default(),
         data_dir: dir.path().to_owned(),
         host_names: vec!["box".to_owned()],
         clock: Arc::new(clock.clone()),
@@ -182,7 +184,7 @@ async fn start(
     .await
 }
 
-pub(crate) struct Made {
+pub(crate) struct CreatedToken {
     pub(crate) id: String,
     pub(crate) token: String,
 }
@@ -193,13 +195,13 @@ pub(crate) fn owner_token(dir: &Path) -> String {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -236,7 +238,7 @@ pub(crate) async fn exchange(
     path: &str,
     headers: &[(String, String)],
     body: &str,
-) -> Answer {
+) -> HttpAnswer {
     let mut request = format!("{method} {path} HTTP/1.1\r\n");
     for (name, value) in headers {
         request.push_str(&format!("{name}: {value}\r\n"));
@@ -252,7 +254,7 @@ pub(crate) async fn exchange(
 }
 
 /// Reads until the other end closes.
-pub(crate) async fn read_answer(mut stream: impl AsyncRead + Unpin) -> Answer {
+pub(crate) async fn read_answer(mut stream: impl AsyncRead + Unpin) -> HttpAnswer {
     let mut bytes = Vec::new();
     let read = stream.read_to_end(&mut bytes);
     let read = tokio::time::timeout(Duration::from_secs(30), read).await.expect("an answer in time");
@@ -260,11 +262,11 @@ pub(crate) async fn read_answer(mut stream: impl AsyncRead + Unpin) -> Answer {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {read:?} {text:?}"));
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-    let body = if chunked { unchunk(body) } else { body.to_owned() };
-    Answer { status, head: head.to_owned(), body }
+    let body = if chunked { decode_chunked(body) } else { body.to_owned() };
+    HttpAnswer { status, head: head.to_owned(), body }
 }
 
-fn unchunk(mut text: &str) -> String {
+fn decode_chunked(mut text: &str) -> String {
     let mut whole = String::new();
     while let Some((size, rest)) = text.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();

@@ -15,10 +15,15 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::support::{Answer, Bench, exchange};
+use crate::support::{GatewayHarness, HttpAnswer, exchange};
 
 /// A request over TLS to a server that must prove to be `name` by one of the certificates in this file.
-async fn get(bench: &Bench, trusted: &Path, name: &str, path: &str) -> std::io::Result<(Answer, Vec<u8>)> {
+async fn get(
+    bench: &GatewayHarness,
+    trusted: &Path,
+    name: &str,
+    path: &str,
+) -> std::io::Result<(HttpAnswer, Vec<u8>)> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(trusted).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -51,7 +56,7 @@ fn pin(cert: &[u8]) -> String {
 
 #[tokio::test]
 async fn its_own_certificate_stays_over_restarts() {
-    let bench = Bench::with(on()).await;
+    let bench = GatewayHarness::with(on()).await;
     let cert = bench.dir.path().join("tls/cert.pem");
     for name in ["localhost", "127.0.0.1", "box"] {
         let (answer, _) = get(&bench, &cert, name, "/api/status").await.unwrap();
@@ -61,7 +66,7 @@ async fn its_own_certificate_stays_over_restarts() {
     let key = status.text("key");
     assert_eq!(key, pin(&served));
     assert!(bench.gateway.url().starts_with("https://127.0.0.1:"));
-    let bench = bench.restarted(on()).await;
+    let bench = bench.restart(on()).await;
     let (status, served_again) = get(&bench, &cert, "localhost", "/api/status").await.unwrap();
     assert_eq!(served_again, served);
     assert_eq!(status.text("key"), key);
@@ -69,7 +74,7 @@ async fn its_own_certificate_stays_over_restarts() {
 
 #[tokio::test]
 async fn a_pairing_code_carries_the_key() {
-    let bench = Bench::with(on()).await;
+    let bench = GatewayHarness::with(on()).await;
     let app = bench.gateway.app();
     let cert = bench.dir.path().join("tls/cert.pem");
     let (_, served) = get(&bench, &cert, "localhost", "/health").await.unwrap();
@@ -104,7 +109,7 @@ async fn a_pairing_code_carries_the_key() {
 
 #[tokio::test]
 async fn http_to_an_encrypted_port_is_told_to_use_https() {
-    let bench = Bench::with(on()).await;
+    let bench = GatewayHarness::with(on()).await;
     let answer = bench.send("GET", "/health", None, None).await;
     assert_eq!((answer.status, answer.code().as_str()), (400, "https_needed"));
     // Whoever says nothing, or breaks off, disturbs nobody.
@@ -115,7 +120,7 @@ async fn http_to_an_encrypted_port_is_told_to_use_https() {
 
 #[tokio::test]
 async fn a_handshake_that_never_ends_is_not_waited_for() {
-    let bench = Bench::with(json!({"tls": "on", "timeouts": {"request_s": 0.2}})).await;
+    let bench = GatewayHarness::with(json!({"tls": "on", "timeouts": {"request_s": 0.2}})).await;
     let mut silent = TcpStream::connect(bench.address()).await.unwrap();
     let mut rest = Vec::new();
     let closed = tokio::time::timeout(Duration::from_secs(20), silent.read_to_end(&mut rest)).await;
@@ -135,7 +140,7 @@ fn put(dir: &Path, name: &str) -> Value {
 #[tokio::test]
 async fn the_owners_certificate_is_reloaded_while_running() {
     let files = tempfile::tempdir().unwrap();
-    let bench = Bench::with(put(files.path(), "one.example")).await;
+    let bench = GatewayHarness::with(put(files.path(), "one.example")).await;
     let cert = files.path().join("owners.pem");
     let (status, first) = get(&bench, &cert, "one.example", "/api/status").await.unwrap();
     assert!(status.json().get("key").is_none(), "known by its name");
@@ -158,9 +163,9 @@ async fn the_owners_certificate_is_reloaded_while_running() {
 
 #[tokio::test]
 async fn off_loopback_it_encrypts_by_itself() {
-    let bench = Bench::with(json!({"listen": "0.0.0.0:0"})).await;
+    let bench = GatewayHarness::with(json!({"listen": "0.0.0.0:0"})).await;
     assert!(bench.gateway.url().starts_with("https://127.0.0.1:"));
-    let plain = Bench::with(json!({"listen": "0.0.0.0:0", "tls": "off"})).await;
+    let plain = GatewayHarness::with(json!({"listen": "0.0.0.0:0", "tls": "off"})).await;
     assert!(plain.gateway.url().starts_with("http://127.0.0.1:"));
     let address = format!("127.0.0.1:{}", plain.address().port());
     let stream = TcpStream::connect(&address).await.unwrap();

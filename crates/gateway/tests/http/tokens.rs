@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::{Bench, owner_token};
+use crate::support::{GatewayHarness, owner_token};
 
 #[tokio::test]
 async fn a_token_is_made_listed_used_and_revoked() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     let body = json!({"role": "client", "label": "scripts", "agent": "home", "expires_in_s": 3600});
-    let made = bench.owner("POST", "/api/tokens", Some(body)).await;
+    let made = bench.send_as_owner("POST", "/api/tokens", Some(body)).await;
     assert_eq!(made.status, 201, "{made:?}");
     assert_eq!(made.header("cache-control"), Some("no-store"));
     let made = made.json();
@@ -20,7 +20,7 @@ async fn a_token_is_made_listed_used_and_revoked() {
     let (id, token) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
 
     assert_eq!(bench.send("GET", "/api/tools", Some(token), None).await.status, 200);
-    let listed = bench.owner("GET", "/api/tokens", None).await;
+    let listed = bench.send_as_owner("GET", "/api/tokens", None).await;
     assert!(!listed.body.contains(token), "its text is shown once");
     let find = |list: serde_json::Value| {
         let found = list["tokens"].as_array().unwrap().iter().find(|it| it["id"] == id).cloned();
@@ -28,24 +28,24 @@ async fn a_token_is_made_listed_used_and_revoked() {
     };
     assert_eq!(find(listed.json()).as_deref(), Some("active"));
 
-    let revoked = bench.owner("DELETE", &format!("/api/tokens/{id}"), None).await;
+    let revoked = bench.send_as_owner("DELETE", &format!("/api/tokens/{id}"), None).await;
     assert_eq!((revoked.status, revoked.text("status")), (200, "revoked".to_owned()));
     assert_eq!(bench.send("GET", "/api/tools", Some(token), None).await.code(), "token_revoked");
-    assert_eq!(find(bench.owner("GET", "/api/tokens", None).await.json()), None);
-    let all = bench.owner("GET", "/api/tokens?all=true", None).await.json();
+    assert_eq!(find(bench.send_as_owner("GET", "/api/tokens", None).await.json()), None);
+    let all = bench.send_as_owner("GET", "/api/tokens?all=true", None).await.json();
     assert_eq!(find(all).as_deref(), Some("revoked"));
-    let again = bench.owner("DELETE", &format!("/api/tokens/{id}"), None).await;
+    let again = bench.send_as_owner("DELETE", &format!("/api/tokens/{id}"), None).await;
     assert_eq!(again.json(), revoked.json());
 }
 
 #[tokio::test]
-async fn r17_spent_revoked_and_expired_have_different_codes() {
-    let bench = Bench::new().await;
+async fn spent_revoked_and_expired_have_different_codes_r17() {
+    let bench = GatewayHarness::new().await;
     let body = json!({"role": "client", "expires_in_s": 60});
-    let expiring = bench.owner("POST", "/api/tokens", Some(body)).await.text("token");
-    let revoked = bench.token("device").await;
-    bench.owner("DELETE", &format!("/api/tokens/{}", revoked.id), None).await;
-    bench.clock.forward(Duration::from_secs(60));
+    let expiring = bench.send_as_owner("POST", "/api/tokens", Some(body)).await.text("token");
+    let revoked = bench.create_token("device").await;
+    bench.send_as_owner("DELETE", &format!("/api/tokens/{}", revoked.id), None).await;
+    bench.clock.advance(Duration::from_secs(60));
     for (token, code) in [
         (expiring.as_str(), "token_expired"),
         (revoked.token.as_str(), "token_revoked"),
@@ -56,7 +56,7 @@ async fn r17_spent_revoked_and_expired_have_different_codes() {
             assert_eq!((refused.status, refused.code().as_str()), (401, code), "{path}");
         }
     }
-    let code = bench.code(json!({"role": "device"})).await.text("code");
+    let code = bench.create_code(json!({"role": "device"})).await.text("code");
     assert_eq!(bench.pair(&code, "").await.status, 200);
     let spent = bench.pair(&code, "").await;
     assert_eq!((spent.status, spent.code().as_str()), (401, "pairing_code_spent"));
@@ -64,28 +64,28 @@ async fn r17_spent_revoked_and_expired_have_different_codes() {
 
 #[tokio::test]
 async fn the_owners_token_is_replaced_in_the_file_too() {
-    let bench = Bench::new().await;
-    let rotated = bench.owner("POST", "/api/tokens/owner/rotate", None).await;
+    let bench = GatewayHarness::new().await;
+    let rotated = bench.send_as_owner("POST", "/api/tokens/owner/rotate", None).await;
     assert_eq!(rotated.status, 200, "{rotated:?}");
     let new = rotated.text("token");
     assert_eq!(owner_token(bench.dir.path()), new);
-    assert_eq!(bench.owner("GET", "/api/status", None).await.code(), "token_revoked");
+    assert_eq!(bench.send_as_owner("GET", "/api/status", None).await.code(), "token_revoked");
     assert_eq!(bench.send("GET", "/api/status", Some(&new), None).await.status, 200);
 }
 
 #[tokio::test]
 async fn the_gateways_own_tokens_are_kept() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     bench.gateway.issue_local_device().await.unwrap();
     for id in ["owner", "local-device"] {
-        let refused = bench.owner("DELETE", &format!("/api/tokens/{id}"), None).await;
+        let refused = bench.send_as_owner("DELETE", &format!("/api/tokens/{id}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (409, "token_protected"), "{id}");
     }
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_a_new_token_is_said() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for (body, word) in [
         (json!({}), "role"),
         (json!({"role": "owner"}), "owner"),
@@ -99,50 +99,50 @@ async fn what_is_wrong_with_a_new_token_is_said() {
         (json!({"role": "client", "lable": "x"}), "lable"),
         (json!([]), "wrong form"),
     ] {
-        let refused = bench.owner("POST", "/api/tokens", Some(body.clone())).await;
+        let refused = bench.send_as_owner("POST", "/api/tokens", Some(body.clone())).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{body}");
         assert!(refused.body.contains(word), "{body}: {refused:?}");
     }
-    let listed = bench.owner("GET", "/api/tokens?all=true", None).await.json();
+    let listed = bench.send_as_owner("GET", "/api/tokens?all=true", None).await.json();
     assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "only the owner's");
 }
 
 #[tokio::test]
 async fn ids_are_taken_as_they_are() {
-    let bench = Bench::new().await;
+    let bench = GatewayHarness::new().await;
     for id in ["x", "%00", "..%2f..%2fetc", "%F0%9F%98%80", "' OR 1=1 --".replace(' ', "%20").as_str()] {
-        let refused = bench.owner("DELETE", &format!("/api/tokens/{id}"), None).await;
+        let refused = bench.send_as_owner("DELETE", &format!("/api/tokens/{id}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (404, "token_not_found"), "{id}");
     }
-    let refused = bench.owner("DELETE", "/api/tokens/%ff", None).await;
+    let refused = bench.send_as_owner("DELETE", "/api/tokens/%ff", None).await;
     assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"));
 }
 
 #[tokio::test]
 async fn where_nothing_can_be_kept_nothing_is_given() {
-    let bench = Bench::new().await;
-    let code = bench.code(json!({"role": "device"})).await.text("code");
+    let bench = GatewayHarness::new().await;
+    let code = bench.create_code(json!({"role": "device"})).await.text("code");
     bench.gateway.app().store.close().await;
     for answer in [
-        bench.owner("POST", "/api/tokens", Some(json!({"role": "client"}))).await,
-        bench.owner("POST", "/api/tokens/owner/rotate", None).await,
+        bench.send_as_owner("POST", "/api/tokens", Some(json!({"role": "client"}))).await,
+        bench.send_as_owner("POST", "/api/tokens/owner/rotate", None).await,
         bench.pair(&code, "").await,
     ] {
         assert_eq!((answer.status, answer.code().as_str()), (503, "storage_failed"));
     }
-    assert_eq!(bench.owner("GET", "/health", None).await.status, 200);
+    assert_eq!(bench.send_as_owner("GET", "/health", None).await.status, 200);
     // The code was not used up.
     assert_eq!(bench.pair(&code, "").await.code(), "storage_failed");
 }
 
 #[tokio::test]
 async fn a_good_token_is_never_held_back_for_bad_ones_from_the_same_address() {
-    let bench = Bench::with(json!({"limits": {"failed_sign_ins_per_minute": 3}})).await;
+    let bench = GatewayHarness::with(json!({"limits": {"failed_sign_ins_per_minute": 3}})).await;
     let mut codes = Vec::new();
     for _ in 0..5 {
         let refused = bench.send("GET", "/api/tools", Some("wrong"), None).await;
         codes.push((refused.status, refused.header("retry-after").is_some()));
     }
     assert_eq!(codes, [(401, false), (401, false), (401, false), (429, true), (429, true)]);
-    assert_eq!(bench.owner("GET", "/api/tools", None).await.status, 200);
+    assert_eq!(bench.send_as_owner("GET", "/api/tools", None).await.status, 200);
 }

@@ -1,20 +1,20 @@
 //! Turns over WebSocket: what is said, called and answered, as both versions are shown it.
 
 use serde_json::{Value, json};
-use toolway_fake_models::{Answer, Failure, ResponseEnd, Step, When};
+use toolway_fake_models::{RequestMatcher, ResponseEnd, ResponseStep, ScriptedFailure, ScriptedResponse};
 
-use crate::talking::{Talking, message, tools};
-use crate::websocket::Peer;
+use crate::chat_harness::{ChatHarness, message, tools};
+use crate::websocket::WebSocketClient;
 
 #[tokio::test]
 async fn a_message_is_answered_in_pieces_and_then_whole() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::new().says(["Hel", "lo."]).usage(12, 3));
+    let it = ChatHarness::new().await;
+    it.fakes.answer(ScriptedResponse::new().text_deltas(["Hel", "lo."]).usage(12, 3));
     let mut chat = it.client().await;
-    chat.say(message("hi")).await;
+    chat.send(message("hi")).await;
     let mut text = String::new();
     let done = loop {
-        let frame = chat.hear().await;
+        let frame = chat.receive().await;
         match frame["type"].as_str() {
             Some("chunk") => text.push_str(frame["content"].as_str().unwrap()),
             _ => break frame,
@@ -32,22 +32,26 @@ async fn a_message_is_answered_in_pieces_and_then_whole() {
 /// A client of version 1: everything at once, its own tool on the same socket, and nothing that it would not know.
 #[tokio::test]
 async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket() {
-    let it = Talking::new().await;
-    it.fakes.when(When::user(), Answer::new().says(["One moment."]).call("device_info", json!({})));
-    it.fakes.when(When::result_of("device_info"), Answer::text("It is a Pixel 8."));
-    let token = it.token("companion").await;
-    let mut phone = Peer::open(&it.bench, "/ws/chat?session_id=phone-1&name=Pixel", &token, None).await;
+    let it = ChatHarness::new().await;
+    it.fakes.when(
+        RequestMatcher::user(),
+        ScriptedResponse::new().text_deltas(["One moment."]).tool_call("device_info", json!({})),
+    );
+    it.fakes.when(RequestMatcher::result_of("device_info"), ScriptedResponse::text("It is a Pixel 8."));
+    let token = it.create_token("companion").await;
+    let mut phone =
+        WebSocketClient::open(&it.gateway, "/ws/chat?session_id=phone-1&name=Pixel", &token, None).await;
     // Waiting for nothing.
-    phone.say(json!({"type": "connect", "session_id": "phone-1", "device_name": "Pixel 8", "capabilities": ["chat"]})).await;
-    phone.say(json!({"type": "register_tools", "tools": tools(&["device_info"])})).await;
-    phone.say(message("which phone is this?")).await;
+    phone.send(json!({"type": "connect", "session_id": "phone-1", "device_name": "Pixel 8", "capabilities": ["chat"]})).await;
+    phone.send(json!({"type": "register_tools", "tools": tools(&["device_info"])})).await;
+    phone.send(message("which phone is this?")).await;
     let mut seen = Vec::new();
     loop {
-        let frame = phone.hear().await;
-        known_to_version_1(&frame);
+        let frame = phone.receive().await;
+        assert_known_to_version_1(&frame);
         if frame["type"] == "tool_call_request" {
             assert_eq!((&frame["name"], &frame["args"]), (&json!("device_info"), &json!({})));
-            phone.say(json!({"type": "tool_result", "id": frame["id"], "output": "{\"model\":\"Pixel 8\"}", "success": true})).await;
+            phone.send(json!({"type": "tool_result", "id": frame["id"], "output": "{\"model\":\"Pixel 8\"}", "success": true})).await;
         }
         let is_last = frame["type"] == "done";
         seen.push(frame);
@@ -81,7 +85,7 @@ async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket()
 }
 
 /// The messages and fields of version 1, from the protocol document.
-fn known_to_version_1(frame: &Value) {
+fn assert_known_to_version_1(frame: &Value) {
     let fields: &[&str] = match frame["type"].as_str().unwrap() {
         "session_start" => &["v", "session_id", "resumed", "message_count", "name", "persona"],
         "connected" => &["v", "message"],
@@ -110,80 +114,86 @@ fn known_to_version_1(frame: &Value) {
 
 #[tokio::test]
 async fn version_2_is_told_how_a_tool_ended() {
-    let it = Talking::new().await;
-    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    let it = ChatHarness::new().await;
+    let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["battery"])).await;
-    it.fakes.when(When::user(), Answer::new().call("pixel__battery", json!({"a": 1})));
-    it.fakes.when(When::result_of("pixel__battery"), Answer::text("81 percent."));
+    it.fakes
+        .when(RequestMatcher::user(), ScriptedResponse::new().tool_call("pixel__battery", json!({"a": 1})));
+    it.fakes.when(RequestMatcher::result_of("pixel__battery"), ScriptedResponse::text("81 percent."));
     let mut chat = it.client().await;
-    chat.say(message("battery?")).await;
+    chat.send(message("battery?")).await;
     let call = chat.expect("tool_call").await;
     assert_eq!((&call["name"], &call["args"]), (&json!("pixel__battery"), &json!({"a": 1})));
-    let request = phone.until("tool_call_request").await;
+    let request = phone.receive_until("tool_call_request").await;
     assert_eq!(request["id"], call["id"], "one call, one id");
     let progress =
         json!({"type": "tool_progress", "id": request["id"], "progress": 1, "total": 2, "message": "half"});
-    phone.say(progress).await;
+    phone.send(progress).await;
     let progress = chat.expect("tool_progress").await;
     assert_eq!(
         (&progress["id"], &progress["name"], &progress["message"]),
         (&call["id"], &json!("pixel__battery"), &json!("half"))
     );
-    phone.say(json!({"type": "tool_result", "id": request["id"], "output": "81", "structured": {"percent": 81}})).await;
+    phone.send(json!({"type": "tool_result", "id": request["id"], "output": "81", "structured": {"percent": 81}})).await;
     let result = chat.expect("tool_result").await;
     assert_eq!(
         (&result["id"], &result["output"], &result["status"], &result["result"]),
         (&call["id"], &json!("81"), &json!("success"), &json!({"percent": 81}))
     );
     assert!(result["duration_ms"].is_f64(), "{result}");
-    chat.until("done").await;
+    chat.receive_until("done").await;
     // The record of the call says where it belongs.
     let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
-    let record = it.owner("GET", &path, None).await.json();
+    let record = it.send_as_owner("GET", &path, None).await.json();
     assert_eq!((&record["agent"], &record["tool"]), (&json!("default"), &json!("pixel/battery")), "{record}");
     assert!(record["session"].is_string() && record["turn"].is_string(), "{record}");
 }
 
 #[tokio::test]
-async fn r11_a_tool_registered_in_mid_turn_is_usable_at_the_next_request() {
-    let it = Talking::new().await;
-    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+async fn a_tool_registered_in_mid_turn_is_usable_in_the_next_request_r11() {
+    let it = ChatHarness::new().await;
+    let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["battery"])).await;
-    it.fakes.when(When::user(), Answer::new().call("pixel__battery", json!({})));
-    it.fakes.when(When::result_of("pixel__battery"), Answer::new().call("torch", json!({"on": true})));
-    it.fakes.when(When::result_of("torch"), Answer::text("It is on."));
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("pixel__battery", json!({})));
+    it.fakes.when(
+        RequestMatcher::result_of("pixel__battery"),
+        ScriptedResponse::new().tool_call("torch", json!({"on": true})),
+    );
+    it.fakes.when(RequestMatcher::result_of("torch"), ScriptedResponse::text("It is on."));
     // Nothing of its own is registered when the turn begins.
-    let mut chat = it.old_client().await;
-    chat.say(message("light, please")).await;
-    let request = phone.until("tool_call_request").await;
-    chat.say(json!({"type": "register_tools", "tools": tools(&["torch"])})).await;
-    assert_eq!(chat.until("tools_registered").await["registered"], 1);
-    phone.say(json!({"type": "tool_result", "id": request["id"], "output": "81"})).await;
+    let mut chat = it.client_version_1().await;
+    chat.send(message("light, please")).await;
+    let request = phone.receive_until("tool_call_request").await;
+    chat.send(json!({"type": "register_tools", "tools": tools(&["torch"])})).await;
+    assert_eq!(chat.receive_until("tools_registered").await["registered"], 1);
+    phone.send(json!({"type": "tool_result", "id": request["id"], "output": "81"})).await;
     let request = chat.answer("on").await;
     assert_eq!((&request["name"], &request["args"]), (&json!("torch"), &json!({"on": true})));
-    assert_eq!(chat.until("done").await["full_response"], "It is on.");
+    assert_eq!(chat.receive_until("done").await["full_response"], "It is on.");
     let offered: Vec<_> =
         it.fakes.requests().iter().map(|request| request.said.tools.contains(&"torch".to_owned())).collect();
     assert_eq!(offered, [false, true, true]);
 }
 
 #[tokio::test]
-async fn r10_an_abort_ends_the_models_answer_at_once_and_what_was_said_stays() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::text("I think that").gate("never").then(Step::Text(" nothing".to_owned())));
+async fn an_abort_ends_the_models_answer_at_once_and_keeps_its_text_r10() {
+    let it = ChatHarness::new().await;
+    it.fakes.answer(
+        ScriptedResponse::text("I think that").gate("never").then(ResponseStep::Text(" nothing".to_owned())),
+    );
     let mut chat = it.client().await;
-    chat.say(message("hi")).await;
+    chat.send(message("hi")).await;
     assert_eq!(chat.expect("chunk").await["content"], "I think that");
-    it.fakes.reached("never").await;
-    chat.say(json!({"type": "abort"})).await;
+    it.fakes.wait_for_gate("never").await;
+    chat.send(json!({"type": "abort"})).await;
     assert_eq!(chat.expect("abort_ack").await["status"], "aborting");
     let aborted = chat.expect("aborted").await;
     assert!(aborted.get("usage").is_some());
-    assert_eq!(it.fakes.ended(0).await, ResponseEnd::Dropped, "the model's server is told");
+    assert_eq!(it.fakes.wait_for_end(0).await, ResponseEnd::Dropped, "the model's server is told");
     // The session is free, and nothing is lost.
-    it.fakes.answer(Answer::text("Again."));
-    chat.say(message("go on")).await;
-    assert_eq!(chat.until("done").await["full_response"], "Again.");
+    it.fakes.answer(ScriptedResponse::text("Again."));
+    chat.send(message("go on")).await;
+    assert_eq!(chat.receive_until("done").await["full_response"], "Again.");
     let said = &it.fakes.requests()[1].said.messages;
     let texts: Vec<_> = said.iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
     assert_eq!((texts[0], texts.last().unwrap()), (("user", "hi"), &("user", "go on")));
@@ -191,178 +201,182 @@ async fn r10_an_abort_ends_the_models_answer_at_once_and_what_was_said_stays() {
         texts.iter().any(|(role, text)| *role == "assistant" && text.contains("I think that")),
         "{texts:?}"
     );
-    chat.say(json!({"type": "abort"})).await;
+    chat.send(json!({"type": "abort"})).await;
     assert_eq!(chat.expect("abort_ack").await["status"], "idle");
 }
 
 #[tokio::test]
-async fn r10_an_abort_reaches_the_device_and_does_not_wait_for_its_tool() {
-    let it = Talking::new().await;
-    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+async fn an_abort_reaches_the_device_and_does_not_wait_for_the_tool_r10() {
+    let it = ChatHarness::new().await;
+    let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["slow"])).await;
-    it.fakes.answer(Answer::new().call("pixel__slow", json!({})));
-    let token = it.token("client").await;
-    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
-    chat.say(message("go")).await;
+    it.fakes.answer(ScriptedResponse::new().tool_call("pixel__slow", json!({})));
+    let token = it.create_token("client").await;
+    let mut chat = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?session_id=s1").await;
+    chat.send(message("go")).await;
     let call = chat.expect("tool_call").await;
-    phone.until("tool_call_request").await;
+    phone.receive_until("tool_call_request").await;
     // Over REST, as some clients do it.
-    let answer = it.bench.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
+    let answer = it.gateway.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
     assert_eq!((answer.status, answer.json()), (200, json!({"status": "aborting"})));
-    let cancel = phone.until("tool_call_cancel").await;
+    let cancel = phone.receive_until("tool_call_cancel").await;
     assert_eq!((&cancel["id"], &cancel["reason"]), (&call["id"], &json!("cancelled")));
-    chat.until("aborted").await;
-    let answer = it.bench.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
+    chat.receive_until("aborted").await;
+    let answer = it.gateway.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
     assert_eq!(answer.json(), json!({"status": "idle"}));
 }
 
 #[tokio::test]
 async fn one_turn_at_a_time_in_a_session_and_many_sessions_side_by_side() {
-    let it = Talking::new().await;
+    let it = ChatHarness::new().await;
     for user in ["one", "two"] {
         it.fakes.when(
-            When::user_has(user),
-            Answer::text(format!("To {user}: ")).gate(user).then(Step::Text("done.".to_owned())),
+            RequestMatcher::user_has(user),
+            ScriptedResponse::text(format!("To {user}: "))
+                .gate(user)
+                .then(ResponseStep::Text("done.".to_owned())),
         );
     }
     let (mut one, mut two) = (it.client().await, it.client().await);
-    one.say(message("one")).await;
-    two.say(message("two")).await;
+    one.send(message("one")).await;
+    two.send(message("two")).await;
     assert_eq!(one.expect("chunk").await["content"], "To one: ");
     assert_eq!(two.expect("chunk").await["content"], "To two: ");
-    one.say(message("one more")).await;
+    one.send(message("one more")).await;
     let busy = one.expect("error").await;
     assert_eq!((&busy["code"], busy["hint"].is_string()), (&json!("SESSION_BUSY"), true));
     it.fakes.open("two");
-    assert_eq!(two.until("done").await["full_response"], "To two: done.");
+    assert_eq!(two.receive_until("done").await["full_response"], "To two: done.");
     it.fakes.open("one");
-    assert_eq!(one.until("done").await["full_response"], "To one: done.");
+    assert_eq!(one.receive_until("done").await["full_response"], "To one: done.");
 }
 
 #[tokio::test]
-async fn r12_nothing_of_one_session_reaches_another() {
-    let it = Talking::new().await;
-    it.fakes.when(When::user_has("secret"), Answer::status(401));
-    it.fakes.when(When::user_has("open"), Answer::text("fine"));
+async fn nothing_of_one_session_reaches_another_r12() {
+    let it = ChatHarness::new().await;
+    it.fakes.when(RequestMatcher::user_has("secret"), ScriptedResponse::status(401));
+    it.fakes.when(RequestMatcher::user_has("open"), ScriptedResponse::text("fine"));
     let (mut one, mut two) = (it.client().await, it.client().await);
-    one.say(message("secret")).await;
-    assert_eq!(one.until("error").await["code"], "AUTH_ERROR");
-    two.say(message("open")).await;
+    one.send(message("secret")).await;
+    assert_eq!(one.receive_until("error").await["code"], "AUTH_ERROR");
+    two.send(message("open")).await;
     assert_eq!(two.expect("chunk").await["content"], "fine");
     two.expect("done").await;
     // Whatever else came would stand before this.
-    two.say(json!({"type": "abort"})).await;
+    two.send(json!({"type": "abort"})).await;
     two.expect("abort_ack").await;
 }
 
 #[tokio::test]
-async fn m12_a_failure_in_mid_answer_is_shown_and_what_was_said_stands_marked() {
-    let it = Talking::new().await;
-    it.fakes
-        .answer(Answer::text("Half of").then(Step::Error(Failure::status(500).saying("the engine burns"))));
-    let token = it.token("client").await;
-    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
-    chat.say(message("hi")).await;
+async fn a_mid_answer_failure_is_shown_and_the_partial_text_is_marked_m12() {
+    let it = ChatHarness::new().await;
+    it.fakes.answer(
+        ScriptedResponse::text("Half of")
+            .then(ResponseStep::Error(ScriptedFailure::status(500).with_message("the engine burns"))),
+    );
+    let token = it.create_token("client").await;
+    let mut chat = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?session_id=s1").await;
+    chat.send(message("hi")).await;
     assert_eq!(chat.expect("chunk").await["content"], "Half of");
-    let error = chat.until("error").await;
+    let error = chat.receive_until("error").await;
     assert_eq!((&error["code"], &error["reason"]), (&json!("PROVIDER_ERROR"), &json!("provider")));
     assert!(error["message"].as_str().unwrap().contains("the engine burns"), "{error}");
-    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
     let history = session["history"].as_array().unwrap();
     assert_eq!((&history[1]["role"], &history[1]["cut"]), (&json!("assistant"), &json!(true)), "{session}");
     assert_eq!(history[1]["parts"][0]["text"], "Half of");
     assert_eq!(session["turns"][0]["state"], "failed");
     // And the session goes on.
-    it.fakes.answer(Answer::text("Whole."));
-    chat.say(message("again?")).await;
-    assert_eq!(chat.until("done").await["full_response"], "Whole.");
+    it.fakes.answer(ScriptedResponse::text("Whole."));
+    chat.send(message("again?")).await;
+    assert_eq!(chat.receive_until("done").await["full_response"], "Whole.");
 }
 
 #[tokio::test]
-async fn r1_a_device_that_drops_in_mid_turn_ends_its_call_and_not_the_turn() {
-    let it = Talking::new().await;
-    let phone = it.token("companion").await;
-    let mut device = Peer::open(&it.bench, "/ws/chat?name=phone", &phone, None).await;
+async fn a_device_disconnect_in_a_turn_ends_its_call_and_not_the_turn_r1() {
+    let it = ChatHarness::new().await;
+    let phone = it.create_token("companion").await;
+    let mut device = WebSocketClient::open(&it.gateway, "/ws/chat?name=phone", &phone, None).await;
     device.expect("session_start").await;
     device.register(tools(&["slow"])).await;
-    it.fakes.when(When::user(), Answer::new().call("phone__slow", json!({})));
-    it.fakes.when(When::result_of("phone__slow"), Answer::text("It is gone."));
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("phone__slow", json!({})));
+    it.fakes.when(RequestMatcher::result_of("phone__slow"), ScriptedResponse::text("It is gone."));
     let mut chat = it.client().await;
-    chat.say(message("go")).await;
+    chat.send(message("go")).await;
     chat.expect("tool_call").await;
-    device.until("tool_call_request").await;
+    device.receive_until("tool_call_request").await;
     drop(device);
     let result = chat.expect("tool_result").await;
     assert_eq!((&result["status"], &result["code"]), (&json!("error"), &json!("device_disconnected")));
     assert_eq!(result["dispatched"], true);
-    assert_eq!(chat.until("done").await["full_response"], "It is gone.");
-    it.fakes.answer(Answer::text("Free."));
-    chat.say(message("free?")).await;
-    chat.until("done").await;
+    assert_eq!(chat.receive_until("done").await["full_response"], "It is gone.");
+    it.fakes.answer(ScriptedResponse::text("Free."));
+    chat.send(message("free?")).await;
+    chat.receive_until("done").await;
 }
 
 #[tokio::test]
-async fn r19_a_large_output_is_cut_for_the_model_and_kept_in_the_record() {
-    let it = Talking::with(json!({"limits": {"model_text_bytes": 2000}})).await;
-    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+async fn a_large_output_is_truncated_for_the_model_and_kept_in_the_record_r19() {
+    let it = ChatHarness::with(json!({"limits": {"model_text_bytes": 2000}})).await;
+    let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["dump"])).await;
-    it.fakes.when(When::user(), Answer::new().call("pixel__dump", json!({})));
-    it.fakes.when(When::result_of("pixel__dump"), Answer::text("Long."));
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("pixel__dump", json!({})));
+    it.fakes.when(RequestMatcher::result_of("pixel__dump"), ScriptedResponse::text("Long."));
     let mut chat = it.client().await;
-    chat.say(message("dump")).await;
+    chat.send(message("dump")).await;
     phone.answer(&"x".repeat(300_000)).await;
-    let call = chat.until("tool_call").await;
-    let result = chat.until("tool_result").await;
+    let call = chat.receive_until("tool_call").await;
+    let result = chat.receive_until("tool_result").await;
     assert!(result["output"].as_str().unwrap().len() < 3000, "shown as the model is told");
-    chat.until("done").await;
+    chat.receive_until("done").await;
     let requests = it.fakes.requests();
     let text = &requests[1].said.new_results()[0].text;
     assert!(text.len() < 4000, "{} bytes", text.len());
     assert!(text.contains("left out"), "it is said that it was cut: {text}");
     let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
-    let record = it.owner("GET", &path, None).await.body;
+    let record = it.send_as_owner("GET", &path, None).await.body;
     assert!(record.len() > 300_000, "{} bytes", record.len());
 }
 
 #[tokio::test]
 async fn regenerate_answers_the_last_message_again() {
-    let it = Talking::new().await;
-    let token = it.token("client").await;
-    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
-    chat.say(json!({"type": "regenerate"})).await;
+    let it = ChatHarness::new().await;
+    let token = it.create_token("client").await;
+    let mut chat = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?session_id=s1").await;
+    chat.send(json!({"type": "regenerate"})).await;
     assert_eq!(chat.expect("error").await["code"], "NO_USER_MESSAGE");
-    it.fakes.answers([Answer::text("Red."), Answer::text("Blue.")]);
-    chat.say(message("a colour?")).await;
-    assert_eq!(chat.until("done").await["full_response"], "Red.");
-    chat.say(json!({"type": "regenerate"})).await;
-    assert_eq!(chat.until("done").await["full_response"], "Blue.");
+    it.fakes.answers([ScriptedResponse::text("Red."), ScriptedResponse::text("Blue.")]);
+    chat.send(message("a colour?")).await;
+    assert_eq!(chat.receive_until("done").await["full_response"], "Red.");
+    chat.send(json!({"type": "regenerate"})).await;
+    assert_eq!(chat.receive_until("done").await["full_response"], "Blue.");
     let again = &it.fakes.requests()[1].said.messages;
     assert_eq!((again.len(), again[0].text.as_str()), (1, "a colour?"), "the first answer is not in the way");
-    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
     assert_eq!(session["history"][1]["parts"][0]["text"], "Blue.");
     assert_eq!(session["messages"], 2);
 }
 
 #[tokio::test]
 async fn debug_shows_what_the_model_is_sent_with_contents_that_are_strings() {
-    let it = Talking::new().await;
-    it.fakes.answer(Answer::text("ok"));
-    let mut chat = it.old_client().await;
-    chat.say(json!({"type": "message", "content": "look", "debug": true,
+    let it = ChatHarness::new().await;
+    it.fakes.answer(ScriptedResponse::text("ok"));
+    let mut chat = it.client_version_1().await;
+    chat.send(json!({"type": "message", "content": "look", "debug": true,
                     "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}]}))
         .await;
     let prompt = chat.expect("debug_prompt").await;
-    known_to_version_1(&prompt);
+    assert_known_to_version_1(&prompt);
     let messages = prompt["messages"].as_array().unwrap();
     assert!(messages.iter().all(|message| message["content"].is_string()), "{prompt}");
     assert!(messages.iter().any(|message| message["role"] == "user" && message["content"].as_str().unwrap().contains("look")));
-    chat.until("done").await;
+    chat.receive_until("done").await;
     assert_eq!(it.fakes.requests()[0].said.messages[0].images, 1, "the picture was sent");
 }
 
 #[tokio::test]
 async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
-    let it = Talking::new().await;
+    let it = ChatHarness::new().await;
     let mut chat = it.client().await;
     for (said, code) in [
         (json!({"type": "message", "content": " \n"}), "EMPTY_CONTENT"),
@@ -377,7 +391,7 @@ async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
             "INVALID_MESSAGE",
         ),
     ] {
-        chat.say(said).await;
+        chat.send(said).await;
         assert_eq!(chat.expect("error").await["code"], code);
     }
     assert_eq!(it.fakes.request_count(), 0, "the model was asked nothing");
@@ -385,10 +399,10 @@ async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
 
 #[tokio::test]
 async fn without_a_model_everything_but_the_turn_works() {
-    let bench = crate::support::Bench::new().await;
-    let mut chat = Peer::chat(&bench, &bench.token("companion").await.token).await;
-    chat.say(message("hello")).await;
-    let error = chat.until("error").await;
+    let bench = crate::support::GatewayHarness::new().await;
+    let mut chat = WebSocketClient::chat(&bench, &bench.create_token("companion").await.token).await;
+    chat.send(message("hello")).await;
+    let error = chat.receive_until("error").await;
     assert_eq!(error["code"], "NO_MODEL");
     assert!(error["hint"].as_str().unwrap().contains("toolway models add"), "{error}");
     assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
@@ -396,47 +410,52 @@ async fn without_a_model_everything_but_the_turn_works() {
 
 #[tokio::test]
 async fn a_question_of_a_turns_call_goes_to_its_chat() {
-    let it = Talking::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
-    let probe = crate::probe::Probe::needing(&it.bench, "desk", "locate", &["device.location"]);
-    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({})));
-    it.fakes.when(When::result_of("desk__locate"), Answer::text("Here."));
+    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let probe =
+        crate::probe_tools::ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
+    it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("Here."));
     let mut chat = it.client().await;
-    chat.say(message("where?")).await;
-    let question = chat.until("permission_request").await;
+    chat.send(message("where?")).await;
+    let question = chat.receive_until("permission_request").await;
     assert_eq!(question["tool"], "desk__locate");
     chat.decide(&question, "granted", "session").await;
-    chat.until("done").await;
-    assert_eq!(probe.runs(), 1);
+    chat.receive_until("done").await;
+    assert_eq!(probe.run_count(), 1);
     // Version 1 knows no questions, so nobody is there to be asked.
-    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({})));
-    it.fakes.when(When::result_of("desk__locate"), Answer::text("I may not."));
-    let mut old = it.old_client().await;
-    old.say(message("where?")).await;
-    old.until("done").await;
-    assert_eq!(probe.runs(), 1);
+    it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
+    it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("I may not."));
+    let mut old = it.client_version_1().await;
+    old.send(message("where?")).await;
+    old.receive_until("done").await;
+    assert_eq!(probe.run_count(), 1);
     let told = it.fakes.requests().last().unwrap().said.new_results()[0].text.clone();
     assert!(told.contains("approval_unavailable"), "{told}");
 }
 
 #[tokio::test]
 async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
-    let it = Talking::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
-    let probe = crate::probe::Probe::needing(&it.bench, "desk", "locate", &["device.location"]);
-    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({"exact": true})));
-    it.fakes.when(When::result_of("desk__locate"), Answer::text("You said no."));
+    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let probe =
+        crate::probe_tools::ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
+    it.fakes.when(
+        RequestMatcher::user(),
+        ScriptedResponse::new().tool_call("desk__locate", json!({"exact": true})),
+    );
+    it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("You said no."));
     let mut chat = it.client().await;
-    chat.say(message("where am I?")).await;
-    let question = chat.until("permission_request").await;
+    chat.send(message("where am I?")).await;
+    let question = chat.receive_until("permission_request").await;
     assert_eq!(
         (&question["kind"], &question["tool"], &question["permission"]),
         (&json!("permission"), &json!("desk__locate"), &json!("device.location"))
     );
     chat.decide(&question, "denied", "once").await;
-    let shown = chat.until("tool_result").await;
+    let shown = chat.receive_until("tool_result").await;
     assert_eq!((&shown["name"], &shown["code"]), (&json!("desk__locate"), &json!("denied")));
-    let done = chat.until("done").await;
+    let done = chat.receive_until("done").await;
     assert_eq!((&done["full_response"], &done["finish"]), (&json!("You said no."), &json!("stop")));
-    assert_eq!(probe.runs(), 0);
+    assert_eq!(probe.run_count(), 0);
     let requests = it.fakes.requests();
     assert_eq!(requests.len(), 2, "it is not asked again");
     let [told] = requests[1].said.new_results() else { panic!("{:?}", requests[1].said) };
@@ -450,9 +469,9 @@ async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
 }
 
 #[tokio::test]
-async fn m6_with_more_tools_than_a_model_takes_the_rest_is_found() {
-    let it = Talking::new().await;
-    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+async fn tools_past_the_model_limit_are_found_with_find_tools_m6() {
+    let it = ChatHarness::new().await;
+    let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     let names: Vec<String> = (0..44).map(|at| format!("sensor_{at:02}")).collect();
     let mut offered = tools(&names.iter().map(String::as_str).collect::<Vec<_>>());
     // The last of the list, by whatever it is sorted.
@@ -460,14 +479,20 @@ async fn m6_with_more_tools_than_a_model_takes_the_rest_is_found() {
                          "parameters": {"type": "object", "properties": {"zoom": {"type": "number"}}}});
     offered.as_array_mut().unwrap().push(shutter);
     assert_eq!(phone.register(offered).await["registered"], 45);
-    it.fakes.when(When::user(), Answer::new().call("find_tools", json!({"query": "photograph lens"})));
-    it.fakes.when(When::result_of("find_tools"), Answer::new().call("pixel__zz_shutter", json!({"zoom": 2})));
-    it.fakes.when(When::result_of("pixel__zz_shutter"), Answer::text("Taken."));
+    it.fakes.when(
+        RequestMatcher::user(),
+        ScriptedResponse::new().tool_call("find_tools", json!({"query": "photograph lens"})),
+    );
+    it.fakes.when(
+        RequestMatcher::result_of("find_tools"),
+        ScriptedResponse::new().tool_call("pixel__zz_shutter", json!({"zoom": 2})),
+    );
+    it.fakes.when(RequestMatcher::result_of("pixel__zz_shutter"), ScriptedResponse::text("Taken."));
     let mut chat = it.client().await;
-    chat.say(message("a picture, please")).await;
+    chat.send(message("a picture, please")).await;
     let request = phone.answer("photo 1").await;
     assert_eq!((&request["name"], &request["args"]), (&json!("zz_shutter"), &json!({"zoom": 2})));
-    let done = chat.until("done").await;
+    let done = chat.receive_until("done").await;
     assert_eq!((&done["full_response"], &done["tool_calls"]), (&json!("Taken."), &json!(2)));
     let requests = it.fakes.requests();
     let has = |at: usize, name: &str| requests[at].said.tools.iter().any(|tool| tool == name);
@@ -487,29 +512,32 @@ async fn m6_with_more_tools_than_a_model_takes_the_rest_is_found() {
 
 /// A phone out of reach sends no goodbye: its socket stays open, and only unanswered pings tell.
 #[tokio::test]
-async fn r16_tools_of_a_device_that_answers_no_pings_are_out_of_the_next_request() {
-    let it = Talking::with(json!({"chat": {"titles": false}, "timeouts": {"heartbeat_s": 0.5}})).await;
-    let _probe = crate::probe::Probe::offer(&it.bench, "desk", &["look"]);
-    it.fakes.when(When::user(), Answer::new().gate("silence").call("desk__look", json!({})));
-    it.fakes.when(When::result_of("desk__look"), Answer::text("The phone is away."));
-    let token = it.token("companion").await;
-    let mut phone = Peer::chat_at(&it.bench, &token, "/ws/chat?name=phone").await;
+async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
+    let it = ChatHarness::with(json!({"chat": {"titles": false}, "timeouts": {"heartbeat_s": 0.5}})).await;
+    let _probe = crate::probe_tools::ProbeTools::offer(&it.gateway, "desk", &["look"]);
+    it.fakes.when(
+        RequestMatcher::user(),
+        ScriptedResponse::new().gate("silence").tool_call("desk__look", json!({})),
+    );
+    it.fakes.when(RequestMatcher::result_of("desk__look"), ScriptedResponse::text("The phone is away."));
+    let token = it.create_token("companion").await;
+    let mut phone = WebSocketClient::chat_at(&it.gateway, &token, "/ws/chat?name=phone").await;
     phone.register(tools(&["torch"])).await;
     let mut chat = it.client().await;
     // It listens all the while, and so answers its own pings.
     let turn = tokio::spawn(async move {
-        chat.say(message("light, please")).await;
-        chat.until("done").await
+        chat.send(message("light, please")).await;
+        chat.receive_until("done").await
     });
-    it.fakes.reached("silence").await;
+    it.fakes.wait_for_gate("silence").await;
     let status = async || {
-        let listed = it.owner("GET", "/api/devices", None).await.json();
+        let listed = it.send_as_owner("GET", "/api/devices", None).await.json();
         let phone = listed["devices"].as_array().unwrap().iter().find(|device| device["id"] == "phone");
         let phone = phone.unwrap();
         (phone["status"].clone(), phone["tools"].clone(), phone["connections"].clone())
     };
     assert_eq!(status().await, (json!("online"), json!(1), json!(1)));
-    let (pings, code, reason) = phone.closed_in_silence().await;
+    let (pings, code, reason) = phone.expect_close_without_messages().await;
     assert_eq!((code, reason.as_str()), (1013, "two pings in a row were not answered"));
     assert!((2..=3).contains(&pings), "two that it missed, and perhaps one on its way: {pings}");
     assert_eq!(status().await, (json!("offline"), json!(0), json!(0)), "nothing is shown that is not there");

@@ -12,44 +12,49 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 
-use crate::support::Bench;
+use crate::support::GatewayHarness;
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection.
-pub(crate) struct Peer(WebSocketStream<TcpStream>);
+pub(crate) struct WebSocketClient(WebSocketStream<TcpStream>);
 
-impl Peer {
+impl WebSocketClient {
     /// A chat client of version 2.
-    pub(crate) async fn chat(bench: &Bench, token: &str) -> Self {
+    pub(crate) async fn chat(bench: &GatewayHarness, token: &str) -> Self {
         Self::chat_at(bench, token, "/ws/chat").await
     }
 
     /// The same with more said in the address.
-    pub(crate) async fn chat_at(bench: &Bench, token: &str, path: &str) -> Self {
+    pub(crate) async fn chat_at(bench: &GatewayHarness, token: &str, path: &str) -> Self {
         let mut peer = Self::open(bench, path, token, Some("toolway.v2")).await;
-        assert_eq!(peer.hear().await["type"], "session_start");
+        assert_eq!(peer.receive().await["type"], "session_start");
         peer
     }
 
     /// A chat client of version 1.
-    pub(crate) async fn old_chat(bench: &Bench, token: &str) -> Self {
+    pub(crate) async fn chat_version_1(bench: &GatewayHarness, token: &str) -> Self {
         let mut peer = Self::open(bench, "/ws/chat", token, None).await;
-        let start = peer.hear().await;
+        let start = peer.receive().await;
         assert_eq!((&start["type"], &start["v"]), (&json!("session_start"), &json!(1)));
         peer
     }
 
     /// A device of version 2 of this id, which is also its name.
-    pub(crate) async fn device(bench: &Bench, token: &str, id: &str) -> Self {
+    pub(crate) async fn device(bench: &GatewayHarness, token: &str, id: &str) -> Self {
         let mut peer = Self::open(bench, "/ws/device", token, Some("toolway.v2")).await;
-        peer.say(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
-        peer.until("connected").await;
+        peer.send(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
+        peer.receive_until("connected").await;
         peer
     }
 
-    pub(crate) async fn open(bench: &Bench, path: &str, token: &str, protocol: Option<&str>) -> Self {
+    pub(crate) async fn open(
+        bench: &GatewayHarness,
+        path: &str,
+        token: &str,
+        protocol: Option<&str>,
+    ) -> Self {
         let mut request = format!("ws://{}{path}", bench.address()).into_client_request().unwrap();
         let headers = request.headers_mut();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).unwrap());
@@ -60,12 +65,12 @@ impl Peer {
         Self(tokio_tungstenite::client_async(request, stream).await.unwrap().0)
     }
 
-    pub(crate) async fn say(&mut self, message: Value) {
+    pub(crate) async fn send(&mut self, message: Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
     /// The next frame, whatever it is.
-    pub(crate) async fn hear(&mut self) -> Value {
+    pub(crate) async fn receive(&mut self) -> Value {
         let next = async {
             loop {
                 match self.0.next().await.expect("a frame before the end").unwrap() {
@@ -80,15 +85,15 @@ impl Peer {
 
     /// The next frame, which must be of this type.
     pub(crate) async fn expect(&mut self, kind: &str) -> Value {
-        let frame = self.hear().await;
+        let frame = self.receive().await;
         assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 
     /// The next frame of this type; others are passed over.
-    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+    pub(crate) async fn receive_until(&mut self, kind: &str) -> Value {
         loop {
-            let frame = self.hear().await;
+            let frame = self.receive().await;
             if frame["type"] == kind {
                 return frame;
             }
@@ -97,20 +102,20 @@ impl Peer {
 
     /// Registers these tools in the place of all others; gives the answer.
     pub(crate) async fn register(&mut self, tools: Value) -> Value {
-        self.say(json!({"type": "register_tools", "tools": tools})).await;
-        self.until("tools_registered").await
+        self.send(json!({"type": "register_tools", "tools": tools})).await;
+        self.receive_until("tools_registered").await
     }
 
     /// Waits for a call of one of its tools and answers it with this text; gives the request.
     pub(crate) async fn answer(&mut self, output: &str) -> Value {
-        let request = self.until("tool_call_request").await;
-        self.say(json!({"type": "tool_result", "id": request["id"], "output": output})).await;
+        let request = self.receive_until("tool_call_request").await;
+        self.send(json!({"type": "tool_result", "id": request["id"], "output": output})).await;
         request
     }
 
     /// Starts a call.
     pub(crate) async fn start(&mut self, id: &str, name: &str, args: Value) {
-        self.say(json!({"type": "call_tool", "id": id, "name": name, "args": args})).await;
+        self.send(json!({"type": "call_tool", "id": id, "name": name, "args": args})).await;
     }
 
     /// Calls a tool; the next frame must be the call's result.
@@ -122,11 +127,11 @@ impl Peer {
     /// Answers a question that was asked in this frame.
     pub(crate) async fn decide(&mut self, request: &Value, decision: &str, scope: &str) {
         let id = &request["id"];
-        self.say(json!({"type": "permission_answer", "id": id, "decision": decision, "scope": scope})).await;
+        self.send(json!({"type": "permission_answer", "id": id, "decision": decision, "scope": scope})).await;
     }
 
     /// Reads on to the end; gives the code and the reason of the gateway's close.
-    pub(crate) async fn closed(mut self) -> (u16, String) {
+    pub(crate) async fn expect_close(mut self) -> (u16, String) {
         let end = async {
             loop {
                 match self.0.next().await.expect("a close before the end").unwrap() {
@@ -141,7 +146,7 @@ impl Peer {
 
     /// Says nothing more, no answer to a ping either, until the gateway closes; gives how many pings came meanwhile,
     /// and the code and the reason of the close.
-    pub(crate) async fn closed_in_silence(self) -> (usize, u16, String) {
+    pub(crate) async fn expect_close_without_messages(self) -> (usize, u16, String) {
         // Without the library, which would answer for it.
         let mut stream = self.0.into_inner();
         let end = async {
@@ -170,7 +175,7 @@ impl Peer {
     }
 
     /// Says goodbye and waits until the gateway has closed.
-    pub(crate) async fn leave(mut self) {
+    pub(crate) async fn close(mut self) {
         self.0.close(None).await.unwrap();
         while self.0.next().await.is_some_and(|frame| frame.is_ok()) {}
     }

@@ -8,12 +8,12 @@ const SH: &str = r#"name = "a"
 description = "b"
 program = "/bin/sh""#;
 
-fn surroundings() -> Surroundings {
-    Surroundings { environment: [("PATH".into(), "/usr/bin:/bin".into())].into(), folder: "/".into() }
+fn env() -> CommandEnv {
+    CommandEnv { environment: [("PATH".into(), "/usr/bin:/bin".into())].into(), base_dir: "/".into() }
 }
 
 fn read(text: &str) -> Result<Vec<Tool>, CommandFileError> {
-    load(text, &surroundings())
+    load(text, &env())
 }
 
 #[track_caller]
@@ -110,6 +110,6 @@ fn programs_are_found_once_or_refused() {
     refused(&with("/etc/passwd"), 1, "can't be run");
     refused(&with("./sh"), 1, "absolute path");
     refused(&with("bin/sh"), 1, "absolute path");
-    let nowhere = Surroundings { environment: HashMap::new(), folder: "/".into() };
+    let nowhere = CommandEnv { environment: HashMap::new(), base_dir: "/".into() };
     assert!(load(&with("sh"), &nowhere).is_err());
 }

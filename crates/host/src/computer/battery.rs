@@ -11,7 +11,7 @@ pub(super) const POWER_SUPPLIES: &str = "/sys/class/power_supply";
 
 /// How the battery does.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Battery {
+pub(super) struct BatteryStatus {
     /// How full it is.
     percent: u8,
     /// `Charging`, `Discharging`, `Full`, `Not charging` or `Unknown`.
@@ -19,14 +19,14 @@ pub(super) struct Battery {
 }
 
 /// The first battery of the computer itself; those of mice and headsets (`scope` is `Device`) do not count.
-pub(super) fn read(supplies: &Path) -> Option<Battery> {
+pub(super) fn read(supplies: &Path) -> Option<BatteryStatus> {
     let mut supplies: Vec<_> = fs::read_dir(supplies).ok()?.flatten().map(|entry| entry.path()).collect();
     supplies.sort();
     supplies.iter().find_map(|supply| {
         let told = |what: &str| fs::read_to_string(supply.join(what)).ok().map(|text| text.trim().to_owned());
         let own = told("type")? == "Battery" && told("scope").as_deref() != Some("Device");
         let percent = told("capacity")?.parse().ok()?;
-        own.then(|| Battery { percent, state: told("status").unwrap_or_else(|| "Unknown".to_owned()) })
+        own.then(|| BatteryStatus { percent, state: told("status").unwrap_or_else(|| "Unknown".to_owned()) })
     })
 }
 
@@ -52,7 +52,7 @@ mod tests {
         );
         assert_eq!(read(folder.path()), None);
         supply(folder.path(), "BAT0", &[("type", "Battery"), ("capacity", "87"), ("status", "Discharging")]);
-        assert_eq!(read(folder.path()), Some(Battery { percent: 87, state: "Discharging".into() }));
+        assert_eq!(read(folder.path()), Some(BatteryStatus { percent: 87, state: "Discharging".into() }));
     }
 
     #[test]

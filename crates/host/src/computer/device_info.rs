@@ -7,7 +7,7 @@ use serde::Serialize;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 use toolway_device::{Json, NoArguments, Tool, ToolError};
 
-use super::battery::{self, Battery};
+use super::battery::{self, BatteryStatus};
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeviceInfo {
@@ -28,15 +28,15 @@ struct DeviceInfo {
     /// Such as `x86_64` or `aarch64`.
     architecture: String,
     cpu: Processor,
-    memory: Memory,
+    memory: MemoryUsage,
     /// Seconds since it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     uptime_s: Option<u64>,
     /// Only where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Battery")]
-    battery: Option<Battery>,
+    #[schemars(with = "BatteryStatus")]
+    battery: Option<BatteryStatus>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ struct Processor {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Memory {
+struct MemoryUsage {
     total_bytes: u64,
     /// What programs can still get.
     available_bytes: u64,
@@ -63,18 +63,18 @@ pub(super) fn tool() -> Tool {
         "device_info",
         "Tells what this computer is: host name, operating system, kernel, architecture, processor, memory, \
          uptime, and battery where it has one",
-        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+        |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
     )
     .title("Device information")
     .read_only()
-    .output_of::<DeviceInfo>()
+    .output_schema_of::<DeviceInfo>()
 }
 
 fn read() -> Result<DeviceInfo, ToolError> {
     let wanted = RefreshKind::nothing()
         .with_cpu(CpuRefreshKind::nothing())
         .with_memory(MemoryRefreshKind::everything());
-    let system = System::new_with_specifics(wanted).map_err(super::untold("what it is"))?;
+    let system = System::new_with_specifics(wanted).map_err(super::unavailable_error("what it is"))?;
     let model = system.cpus().first().map(|cpu| cpu.brand().trim()).filter(|brand| !brand.is_empty());
     Ok(DeviceInfo {
         host_name: System::host_name().ok(),
@@ -87,7 +87,7 @@ fn read() -> Result<DeviceInfo, ToolError> {
             logical_cores: system.cpus().len(),
             physical_cores: System::physical_core_count().ok(),
         },
-        memory: Memory {
+        memory: MemoryUsage {
             total_bytes: system.total_memory(),
             available_bytes: system.available_memory(),
             swap_total_bytes: system.total_swap(),

@@ -7,13 +7,13 @@ use sysinfo::{DiskRefreshKind, Disks};
 use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Usage {
+struct DiskUsage {
     /// Sorted by mount point.
-    disks: Vec<Disk>,
+    disks: Vec<MountedDisk>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Disk {
+struct MountedDisk {
     mount_point: String,
     /// The device behind it.
     device: String,
@@ -30,26 +30,27 @@ pub(super) fn tool() -> Tool {
     Tool::typed(
         "disk_usage",
         "Tells each disk's size and how much of it is free",
-        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+        |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
     )
     .title("Disk usage")
     .read_only()
-    .output_of::<Usage>()
+    .output_schema_of::<DiskUsage>()
 }
 
-fn read() -> Result<Usage, ToolError> {
+fn read() -> Result<DiskUsage, ToolError> {
     let wanted = DiskRefreshKind::nothing().with_storage();
-    let disks = Disks::new_with_refreshed_list_specifics(wanted).map_err(super::untold("its disks"))?;
-    let mut disks: Vec<Disk> = disks.iter().map(disk).collect();
+    let disks =
+        Disks::new_with_refreshed_list_specifics(wanted).map_err(super::unavailable_error("its disks"))?;
+    let mut disks: Vec<MountedDisk> = disks.iter().map(disk).collect();
     disks.sort_by(|one, other| one.mount_point.cmp(&other.mount_point));
     disks.dedup_by(|later, earlier| later.mount_point == earlier.mount_point);
-    Ok(Usage { disks })
+    Ok(DiskUsage { disks })
 }
 
-fn disk(disk: &sysinfo::Disk) -> Disk {
+fn disk(disk: &sysinfo::Disk) -> MountedDisk {
     let (total, available) = (disk.total_space(), disk.available_space());
     let used = total.saturating_sub(available) as f32 / total.max(1) as f32;
-    Disk {
+    MountedDisk {
         mount_point: disk.mount_point().display().to_string(),
         device: disk.name().to_string_lossy().into_owned(),
         file_system: disk.file_system().to_string_lossy().into_owned(),

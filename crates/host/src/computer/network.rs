@@ -6,13 +6,13 @@ use sysinfo::Networks;
 use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Interfaces {
+struct NetworkInterfaces {
     /// Sorted by name.
-    interfaces: Vec<Interface>,
+    interfaces: Vec<NetworkInterface>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Interface {
+struct NetworkInterface {
     name: String,
     /// `up`, `down`, `unknown` (as loopback is) or the system's other words.
     state: String,
@@ -33,22 +33,23 @@ pub(super) fn tool() -> Tool {
     Tool::typed(
         "network_interfaces",
         "Lists the network interfaces of this computer with their addresses and how much went over them",
-        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+        |_: NoArguments, _| async { super::query_system(read).await.map(Json) },
     )
     .title("Network interfaces")
     .read_only()
-    .output_of::<Interfaces>()
+    .output_schema_of::<NetworkInterfaces>()
 }
 
-fn read() -> Result<Interfaces, ToolError> {
-    let networks = Networks::new_with_refreshed_list().map_err(super::untold("its network interfaces"))?;
-    let mut interfaces: Vec<Interface> = networks
+fn read() -> Result<NetworkInterfaces, ToolError> {
+    let networks =
+        Networks::new_with_refreshed_list().map_err(super::unavailable_error("its network interfaces"))?;
+    let mut interfaces: Vec<NetworkInterface> = networks
         .iter()
         .map(|(name, data)| {
             let mut addresses: Vec<String> = data.ip_networks().iter().map(ToString::to_string).collect();
             addresses.sort();
             let mac = data.mac_address();
-            Interface {
+            NetworkInterface {
                 name: name.to_string_lossy().into_owned(),
                 state: data.operational_state().to_string(),
                 addresses,
@@ -60,5 +61,5 @@ fn read() -> Result<Interfaces, ToolError> {
         })
         .collect();
     interfaces.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Interfaces { interfaces })
+    Ok(NetworkInterfaces { interfaces })
 }

@@ -7,7 +7,7 @@ use toolway_device::{Json, Tool, ToolError};
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum SortBy {
+enum ProcessSortKey {
     #[default]
     Cpu,
     Memory,
@@ -15,10 +15,10 @@ enum SortBy {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Question {
+struct ProcessesRequest {
     /// Which come first: those that use most of the processor, or most memory.
     #[serde(default)]
-    sort_by: SortBy,
+    sort_by: ProcessSortKey,
     /// How many to list.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 200))]
@@ -30,15 +30,15 @@ fn ten() -> usize {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Processes {
+struct ProcessList {
     /// How many there are in all.
     total: usize,
     /// The first of them.
-    processes: Vec<Process>,
+    processes: Vec<ProcessSummary>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Process {
+struct ProcessSummary {
     pid: u32,
     name: String,
     /// Of one core, so it may be more than 100.
@@ -56,26 +56,26 @@ pub(super) fn tool() -> Tool {
     Tool::typed(
         "processes",
         "Lists the processes that use most of this computer's processor or memory",
-        |question: Question, _| async move { read(question).await.map(Json) },
+        |question: ProcessesRequest, _| async move { read(question).await.map(Json) },
     )
     .title("Processes")
     .read_only()
-    .output_of::<Processes>()
+    .output_schema_of::<ProcessList>()
 }
 
-async fn read(question: Question) -> Result<Processes, ToolError> {
-    let system = super::ask(|| {
-        let mut system = System::new().map_err(super::untold("its processes"))?;
+async fn read(question: ProcessesRequest) -> Result<ProcessList, ToolError> {
+    let system = super::query_system(|| {
+        let mut system = System::new().map_err(super::unavailable_error("its processes"))?;
         refresh(&mut system);
         Ok(system)
     })
     .await?;
-    if matches!(question.sort_by, SortBy::Memory) {
-        return super::ask(move || Ok(list(&system, &question))).await;
+    if matches!(question.sort_by, ProcessSortKey::Memory) {
+        return super::query_system(move || Ok(list(&system, &question))).await;
     }
     // Use of the processor is a difference between two looks.
     tokio::time::sleep(MINIMUM_CPU_UPDATE_INTERVAL).await;
-    super::ask(move || {
+    super::query_system(move || {
         let mut system = system;
         refresh(&mut system);
         Ok(list(&system, &question))
@@ -88,20 +88,20 @@ fn refresh(system: &mut System) {
     system.refresh_processes_specifics(ProcessesToUpdate::All, true, wanted);
 }
 
-fn list(system: &System, question: &Question) -> Processes {
+fn list(system: &System, question: &ProcessesRequest) -> ProcessList {
     let mut all: Vec<&sysinfo::Process> = system.processes().values().collect();
     all.sort_by(|one, other| {
         let order = match question.sort_by {
-            SortBy::Cpu => other.cpu_usage().total_cmp(&one.cpu_usage()),
-            SortBy::Memory => other.memory().cmp(&one.memory()),
+            ProcessSortKey::Cpu => other.cpu_usage().total_cmp(&one.cpu_usage()),
+            ProcessSortKey::Memory => other.memory().cmp(&one.memory()),
         };
         order.then_with(|| one.pid().cmp(&other.pid()))
     });
-    Processes { total: all.len(), processes: all.into_iter().take(question.limit).map(process).collect() }
+    ProcessList { total: all.len(), processes: all.into_iter().take(question.limit).map(process).collect() }
 }
 
-fn process(process: &sysinfo::Process) -> Process {
-    Process {
+fn process(process: &sysinfo::Process) -> ProcessSummary {
+    ProcessSummary {
         pid: process.pid().as_u32(),
         name: process.name().to_string_lossy().into_owned(),
         cpu_percent: super::rounded(process.cpu_usage()),

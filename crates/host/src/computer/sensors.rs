@@ -6,13 +6,13 @@ use sysinfo::Components;
 use toolway_device::{Json, NoArguments, Tool, ToolError};
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Temperatures {
+struct TemperatureReadings {
     /// Sorted by name.
-    sensors: Vec<Sensor>,
+    sensors: Vec<TemperatureSensor>,
 }
 
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
-struct Sensor {
+struct TemperatureSensor {
     name: String,
     /// Degrees Celsius.
     celsius: f64,
@@ -31,25 +31,26 @@ pub(super) fn tool() -> Option<Tool> {
     let found = read().is_ok_and(|told| !told.sensors.is_empty());
     found.then(|| {
         Tool::typed("sensors", "Tells the temperatures of this computer's parts", |_: NoArguments, _| async {
-            super::ask(read).await.map(Json)
+            super::query_system(read).await.map(Json)
         })
         .title("Sensors")
         .read_only()
-        .output_of::<Temperatures>()
+        .output_schema_of::<TemperatureReadings>()
     })
 }
 
-fn read() -> Result<Temperatures, ToolError> {
-    let components = Components::new_with_refreshed_list().map_err(super::untold("its temperatures"))?;
-    let mut sensors: Vec<Sensor> = components.iter().filter_map(sensor).collect();
+fn read() -> Result<TemperatureReadings, ToolError> {
+    let components =
+        Components::new_with_refreshed_list().map_err(super::unavailable_error("its temperatures"))?;
+    let mut sensors: Vec<TemperatureSensor> = components.iter().filter_map(sensor).collect();
     sensors.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Temperatures { sensors })
+    Ok(TemperatureReadings { sensors })
 }
 
-fn sensor(component: &sysinfo::Component) -> Option<Sensor> {
+fn sensor(component: &sysinfo::Component) -> Option<TemperatureSensor> {
     // A sensor may be there and tell nothing, or nonsense.
     let usable = |value: Option<f32>| value.filter(|value| value.is_finite()).map(super::rounded);
-    Some(Sensor {
+    Some(TemperatureSensor {
         name: component.label().trim().to_owned(),
         celsius: usable(component.temperature())?,
         highest_celsius: usable(component.max()),

@@ -23,6 +23,6 @@ fn numbers_are_rounded_to_what_means_something() {
 
 #[tokio::test]
 async fn a_question_that_panics_is_an_error() {
-    let error = ask::<()>(|| panic!("no such file")).await.unwrap_err();
+    let error = query_system::<()>(|| panic!("no such file")).await.unwrap_err();
     assert_eq!(error.code, Code::ToolPanicked);
 }

@@ -6,17 +6,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolway_device::{CancellationToken, Code, RawJson, Tool, ToolError};
-use toolway_host::commands::{self, Surroundings};
+use toolway_host::commands::{self, CommandEnv};
 
 /// One command, written as TOML without the parts that every one has.
 fn command(folder: &TempDir, toml: &str) -> Tool {
     let environment = [("PATH", "/usr/bin:/bin")];
-    let surroundings = Surroundings {
+    let env = CommandEnv {
         environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
-        folder: folder.path().to_owned(),
+        base_dir: folder.path().to_owned(),
     };
     let text = format!("[[tool]]\nname = \"it\"\ndescription = \"\"\n{toml}");
-    commands::load(&text, &surroundings).unwrap().remove(0)
+    commands::load(&text, &env).unwrap().remove(0)
 }
 
 /// A command that nobody ends.
@@ -25,7 +25,7 @@ fn sleeper(folder: &TempDir, more: &str) -> Tool {
 }
 
 async fn run(tool: &Tool, args: Value) -> Result<Value, ToolError> {
-    let output = tool.run_here(&args, CancellationToken::new(), Some(Duration::from_secs(60))).await?;
+    let output = tool.run_local(&args, CancellationToken::new(), Some(Duration::from_secs(60))).await?;
     Ok(output.structured.as_ref().map(RawJson::to_value).unwrap())
 }
 
@@ -53,12 +53,12 @@ async fn arguments_are_checked_before_anything_runs() {
 }
 
 #[tokio::test]
-async fn e7_cancelling_ends_it() {
+async fn cancelling_kills_the_command_e7() {
     let folder = tempfile::tempdir().unwrap();
     let tool = sleeper(&folder, "");
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let error = tool.run_here(&json!({}), cancel, Some(Duration::from_secs(60))).await.unwrap_err();
+    let error = tool.run_local(&json!({}), cancel, Some(Duration::from_secs(60))).await.unwrap_err();
     assert_eq!(error.message, "it: it was stopped");
 }
 
@@ -66,7 +66,7 @@ async fn e7_cancelling_ends_it() {
 async fn a_gateway_that_tells_no_time_leaves_it_to_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let tool = sleeper(&folder, "timeout_s = 0.2");
-    let result = tool.run_here(&json!({}), CancellationToken::new(), None).await;
+    let result = tool.run_local(&json!({}), CancellationToken::new(), None).await;
     assert_eq!(result.unwrap_err().message, "it: it was stopped");
 }
 
@@ -77,6 +77,6 @@ fn the_example_of_the_documentation_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/bin/true", folder.path().join("journalctl")).unwrap();
     let environment = [("PATH".into(), folder.path().into())].into();
-    let surroundings = Surroundings { environment, folder: folder.path().to_owned() };
-    assert_eq!(commands::load(example, &surroundings).unwrap()[0].name(), "journal");
+    let env = CommandEnv { environment, base_dir: folder.path().to_owned() };
+    assert_eq!(commands::load(example, &env).unwrap()[0].name(), "journal");
 }

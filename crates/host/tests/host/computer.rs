@@ -9,7 +9,7 @@ use toolway_device::{CancellationToken, Code, RawJson, ToolError};
 async fn ask_with(name: &str, args: Value) -> Result<Value, ToolError> {
     let tools = toolway_host::tools();
     let tool = tools.iter().find(|tool| tool.name() == name).unwrap();
-    let output = tool.run_here(&args, CancellationToken::new(), None).await?;
+    let output = tool.run_local(&args, CancellationToken::new(), None).await?;
     let told = output.structured.as_ref().map(RawJson::to_value).unwrap();
     // What is told has the form that the spec promises.
     let schema = tool.spec().output_schema.as_ref().unwrap().to_value();

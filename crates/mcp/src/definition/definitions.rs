@@ -12,25 +12,25 @@ use tokio_util::sync::CancellationToken;
 use toolway_types::Slug;
 
 use super::ServerDefinition;
-use super::check::check_name;
 use super::file::ServersFile;
-use super::problem::{FileProblem, Flaw};
-use super::stored::{self, NotChanged};
+use super::problem::{DefinitionError, DefinitionFileProblem};
+use super::store::{self, ServersFileError};
+use super::validation::check_name;
 
 /// How often the file is looked at.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Is given all servers whenever they have changed.
-pub type Apply = Arc<dyn Fn(BTreeMap<Slug, ServerDefinition>) + Send + Sync>;
+pub type ApplyServersFn = Arc<dyn Fn(BTreeMap<Slug, ServerDefinition>) + Send + Sync>;
 
 /// What definitions are read from, and who is told.
-pub struct DefinitionsParts {
+pub struct ServerDefinitionsDeps {
     /// `mcp.toml` of the data folder; it need not exist.
     pub file: PathBuf,
     /// What the settings say.
     pub settings: SettingsServers,
     /// Connects to them: [`crate::upstream::Upstreams::apply`].
-    pub apply: Apply,
+    pub apply: ApplyServersFn,
 }
 
 /// The servers of the settings.
@@ -47,7 +47,7 @@ pub struct SettingsServers {
 impl SettingsServers {
     /// Everything that is wrong with them, each with the server's name.
     #[must_use]
-    pub fn flaws(servers: &BTreeMap<String, ServerDefinition>) -> Vec<(String, Flaw)> {
+    pub fn validate(servers: &BTreeMap<String, ServerDefinition>) -> Vec<(String, DefinitionError)> {
         let of = |(name, definition): (&String, &ServerDefinition)| {
             let name_flaw = check_name(name).err().into_iter();
             let all = name_flaw.chain(definition.check().err().unwrap_or_default());
@@ -59,7 +59,7 @@ impl SettingsServers {
 
 /// Where a definition stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DefinitionLocation {
     /// In `mcp.toml`.
     File {
         /// The file.
@@ -78,13 +78,13 @@ pub enum Place {
 
 /// A server that the owner defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct DefinedServer {
     /// Its name, which is the slug of its source.
     pub slug: Slug,
     /// What is said of it.
     pub definition: ServerDefinition,
     /// Where.
-    pub place: Place,
+    pub location: DefinitionLocation,
 }
 
 /// All servers that the owner defined.
@@ -92,42 +92,42 @@ pub struct Placed {
 /// A gateway opens them once, with [`crate::upstream::Upstreams::apply`] to be told, and spawns
 /// [`Definitions::watch`]. Where the owner asks for everything to be read again it calls [`Definitions::reload`], and
 /// where other settings come in force [`Definitions::set_settings`].
-pub struct Definitions {
+pub struct ServerDefinitions {
     file: PathBuf,
-    apply: Apply,
+    apply: ApplyServersFn,
     /// Held while they change, with what the settings say.
-    changing: tokio::sync::Mutex<SettingsServers>,
+    settings: tokio::sync::Mutex<SettingsServers>,
     /// What the file said when all in it was right.
     from_file: Mutex<ServersFile>,
     /// The file as it was when it was last read.
-    seen: Mutex<Mark>,
-    listed: ArcSwap<Vec<Placed>>,
-    problems: ArcSwap<Vec<FileProblem>>,
+    file_stamp: Mutex<FileStamp>,
+    servers: ArcSwap<Vec<DefinedServer>>,
+    problems: ArcSwap<Vec<DefinitionFileProblem>>,
 }
 
 /// What tells one state of a file from another.
-type Mark = Option<(Option<SystemTime>, u64)>;
+type FileStamp = Option<(Option<SystemTime>, u64)>;
 
-impl std::fmt::Debug for Definitions {
+impl std::fmt::Debug for ServerDefinitions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Definitions")
             .field("file", &self.file)
-            .field("listed", &self.listed)
+            .field("listed", &self.servers)
             .finish_non_exhaustive()
     }
 }
 
-impl Definitions {
+impl ServerDefinitions {
     /// Reads the file, and has all servers applied. What is wrong with the file is kept in
     /// [`Definitions::problems`]; then only those of the settings count.
-    pub async fn open(parts: DefinitionsParts) -> Arc<Self> {
+    pub async fn open(parts: ServerDefinitionsDeps) -> Arc<Self> {
         let definitions = Self {
             file: parts.file,
             apply: parts.apply,
-            changing: tokio::sync::Mutex::new(parts.settings),
+            settings: tokio::sync::Mutex::new(parts.settings),
             from_file: Mutex::default(),
-            seen: Mutex::default(),
-            listed: ArcSwap::default(),
+            file_stamp: Mutex::default(),
+            servers: ArcSwap::default(),
             problems: ArcSwap::default(),
         };
         // What is wrong is kept.
@@ -137,19 +137,19 @@ impl Definitions {
 
     /// All servers, by name.
     #[must_use]
-    pub fn list(&self) -> Arc<Vec<Placed>> {
-        self.listed.load_full()
+    pub fn list(&self) -> Arc<Vec<DefinedServer>> {
+        self.servers.load_full()
     }
 
     /// One of them.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<Placed> {
-        self.listed.load().iter().find(|placed| placed.slug.as_str() == name).cloned()
+    pub fn get(&self, name: &str) -> Option<DefinedServer> {
+        self.servers.load().iter().find(|placed| placed.slug.as_str() == name).cloned()
     }
 
     /// What is wrong in the file as it is now; then what it said before stands.
     #[must_use]
-    pub fn problems(&self) -> Arc<Vec<FileProblem>> {
+    pub fn problems(&self) -> Arc<Vec<DefinitionFileProblem>> {
         self.problems.load_full()
     }
 
@@ -163,14 +163,14 @@ impl Definitions {
     ///
     /// # Errors
     /// Everything that is wrong in it; also in [`Definitions::problems`] from then on.
-    pub async fn reload(&self) -> Result<(), Vec<FileProblem>> {
-        let settings = self.changing.lock().await;
+    pub async fn reload(&self) -> Result<(), Vec<DefinitionFileProblem>> {
+        let settings = self.settings.lock().await;
         self.read(&settings).await
     }
 
     /// Takes what other settings say.
     pub async fn set_settings(&self, settings: SettingsServers) {
-        let mut held = self.changing.lock().await;
+        let mut held = self.settings.lock().await;
         if *held != settings {
             *held = settings;
             let _ = self.read(&held).await;
@@ -181,10 +181,10 @@ impl Definitions {
     ///
     /// # Errors
     /// [`NotChanged`]; then nothing has changed.
-    pub async fn put(&self, slug: &Slug, definition: ServerDefinition) -> Result<(), NotChanged> {
-        let settings = self.changing.lock().await;
+    pub async fn put(&self, slug: &Slug, definition: ServerDefinition) -> Result<(), ServersFileError> {
+        let settings = self.settings.lock().await;
         let slug = slug.clone();
-        self.write(move |file| stored::put(file, &[(slug.as_str(), &definition)])).await?;
+        self.write(move |file| store::put_servers(file, &[(slug.as_str(), &definition)])).await?;
         let _ = self.read(&settings).await;
         Ok(())
     }
@@ -193,17 +193,17 @@ impl Definitions {
     ///
     /// # Errors
     /// [`NotChanged`]; then nothing has changed.
-    pub async fn remove(&self, slug: &Slug) -> Result<bool, NotChanged> {
-        let settings = self.changing.lock().await;
+    pub async fn remove(&self, slug: &Slug) -> Result<bool, ServersFileError> {
+        let settings = self.settings.lock().await;
         let slug = slug.clone();
-        let was_there = self.write(move |file| stored::remove(file, slug.as_str())).await?;
+        let was_there = self.write(move |file| store::remove_server(file, slug.as_str())).await?;
         let _ = self.read(&settings).await;
         Ok(was_there)
     }
 
     /// Reads the file again whenever it has changed, until told to stop.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+        while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
             if self.has_changed().await {
                 tracing::info!("the file of MCP servers has changed");
                 // What is wrong is kept, and logged there.
@@ -214,31 +214,31 @@ impl Definitions {
 
     async fn has_changed(&self) -> bool {
         let path = self.file.clone();
-        let now = tokio::task::spawn_blocking(move || mark(&path)).await;
-        now.is_ok_and(|now| *self.seen.lock() != now)
+        let now = tokio::task::spawn_blocking(move || read_stamp(&path)).await;
+        now.is_ok_and(|now| *self.file_stamp.lock() != now)
     }
 
     async fn write<T: Send + 'static>(
         &self,
-        write: impl FnOnce(&Path) -> Result<T, NotChanged> + Send + 'static,
-    ) -> Result<T, NotChanged> {
+        write: impl FnOnce(&Path) -> Result<T, ServersFileError> + Send + 'static,
+    ) -> Result<T, ServersFileError> {
         let file = self.file.clone();
         let written = tokio::task::spawn_blocking(move || write(&file)).await;
         written.unwrap_or_else(|error| {
-            Err(NotChanged::Io { path: self.file.clone(), error: std::io::Error::other(error) })
+            Err(ServersFileError::Io { path: self.file.clone(), error: std::io::Error::other(error) })
         })
     }
 
-    async fn read(&self, settings: &SettingsServers) -> Result<(), Vec<FileProblem>> {
+    async fn read(&self, settings: &SettingsServers) -> Result<(), Vec<DefinitionFileProblem>> {
         let path = self.file.clone();
         let read = tokio::task::spawn_blocking(move || {
             // Before it is read: what changes meanwhile is read again.
-            let seen = mark(&path);
-            (seen, stored::read(&path))
+            let seen = read_stamp(&path);
+            (seen, store::read_file(&path))
         });
         let Ok((seen, read)) = read.await else { return Ok(()) };
-        *self.seen.lock() = seen;
-        let read = read.and_then(|file| match self.in_both(&file, settings) {
+        *self.file_stamp.lock() = seen;
+        let read = read.and_then(|file| match self.duplicate_names(&file, settings) {
             problems if problems.is_empty() => Ok(file),
             problems => Err(problems),
         });
@@ -255,37 +255,44 @@ impl Definitions {
             }
         };
         self.problems.store(Arc::new(result.clone().err().unwrap_or_default()));
-        let all = self.together(settings);
+        let all = self.merged(settings);
         let wanted = all.iter().map(|placed| (placed.slug.clone(), placed.definition.clone())).collect();
-        self.listed.store(Arc::new(all));
+        self.servers.store(Arc::new(all));
         (self.apply)(wanted);
         result
     }
 
     /// Names that both the file and the settings have.
-    fn in_both(&self, file: &ServersFile, settings: &SettingsServers) -> Vec<FileProblem> {
+    fn duplicate_names(&self, file: &ServersFile, settings: &SettingsServers) -> Vec<DefinitionFileProblem> {
         let both = file.servers.iter().filter(|(slug, _)| settings.servers.contains_key(slug.as_str()));
         both.map(|(slug, entry)| {
             let message = format!("servers.{slug}: there is another server {slug} in the settings");
-            FileProblem::new(&self.file, entry.line, message).with_hint("remove one of them, or rename it")
+            DefinitionFileProblem::new(&self.file, entry.line, message)
+                .with_hint("remove one of them, or rename it")
         })
         .collect()
     }
 
-    fn together(&self, settings: &SettingsServers) -> Vec<Placed> {
+    fn merged(&self, settings: &SettingsServers) -> Vec<DefinedServer> {
         let of_settings = settings.servers.iter().filter_map(|(name, definition)| {
-            let place =
-                Place::Settings { path: settings.file.clone(), line: settings.lines.get(name).copied() };
-            Some(Placed { slug: check_name(name).ok()?, definition: definition.clone(), place })
+            let place = DefinitionLocation::Settings {
+                path: settings.file.clone(),
+                line: settings.lines.get(name).copied(),
+            };
+            Some(DefinedServer {
+                slug: check_name(name).ok()?,
+                definition: definition.clone(),
+                location: place,
+            })
         });
         let from_file = self.from_file.lock();
         // Where the file could not be read anew, the settings may have taken a name since.
         let of_file =
             from_file.servers.iter().filter(|(slug, _)| !settings.servers.contains_key(slug.as_str()));
-        let of_file = of_file.map(|(slug, entry)| Placed {
+        let of_file = of_file.map(|(slug, entry)| DefinedServer {
             slug: slug.clone(),
             definition: entry.definition.clone(),
-            place: Place::File { path: self.file.clone(), line: entry.line },
+            location: DefinitionLocation::File { path: self.file.clone(), line: entry.line },
         });
         let mut all: Vec<_> = of_settings.chain(of_file).collect();
         all.sort_by(|a, b| a.slug.cmp(&b.slug));
@@ -294,7 +301,7 @@ impl Definitions {
 }
 
 /// How a file is now.
-fn mark(path: &Path) -> Mark {
+fn read_stamp(path: &Path) -> FileStamp {
     let about = std::fs::metadata(path).ok()?;
     Some((about.modified().ok(), about.len()))
 }

@@ -2,44 +2,48 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value, value};
 
-use super::{OauthDefinition, ServerDefinition, Transport};
+use super::{OauthDefinition, ServerDefinition, TransportMode};
 
 /// What a new file begins with.
-const HEAD: &str = "# MCP servers whose tools this gateway offers.\n\n";
+const FILE_HEADER: &str = "# MCP servers whose tools this gateway offers.\n\n";
 
 /// Why a text can't be changed.
 #[derive(Debug, thiserror::Error)]
-pub enum CantEdit {
+pub enum DefinitionEditError {
     /// It is not TOML.
     #[error("it is not TOML: {0}")]
     NotToml(#[from] TomlError),
     /// `servers` is written in one line.
     #[error("`servers` is written as one value; each server needs a table [servers.NAME] of its own")]
-    NotTables,
+    ServersNotTables,
 }
 
 /// The text with a server more, or with it in the place of the one of its name.
 ///
 /// # Errors
 /// [`CantEdit`].
-pub fn with(text: &str, name: &str, definition: &ServerDefinition) -> Result<String, CantEdit> {
-    let mut document = document(text)?;
+pub fn upsert_server(
+    text: &str,
+    name: &str,
+    definition: &ServerDefinition,
+) -> Result<String, DefinitionEditError> {
+    let mut document = parse_document(text)?;
     // What stands in a file with nothing else in it is its head, and not its end.
     let head =
         document.is_empty().then(|| document.trailing().as_str().unwrap_or_default().trim_end().to_owned());
     if head.is_some() {
         document.set_trailing("");
     }
-    let servers = servers(&mut document)?;
-    let new = table(definition);
+    let servers = servers_table(&mut document)?;
+    let new = server_table(definition);
     if let Some(old) = servers.get_mut(name).and_then(Item::as_table_mut) {
-        update(old, new);
+        merge_table(old, new);
         return Ok(document.to_string());
     }
     let mut new = new;
     new.decor_mut().set_prefix(match head.as_deref() {
         None => "\n".to_owned(),
-        Some("") => HEAD.to_owned(),
+        Some("") => FILE_HEADER.to_owned(),
         Some(head) => format!("{head}\n\n"),
     });
     servers.insert(name, Item::Table(new));
@@ -50,15 +54,15 @@ pub fn with(text: &str, name: &str, definition: &ServerDefinition) -> Result<Str
 ///
 /// # Errors
 /// [`CantEdit`].
-pub fn without(text: &str, name: &str) -> Result<Option<String>, CantEdit> {
-    let mut document = document(text)?;
-    let servers = servers(&mut document)?;
+pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, DefinitionEditError> {
+    let mut document = parse_document(text)?;
+    let servers = servers_table(&mut document)?;
     let first =
         servers.iter().filter_map(|(key, item)| Some((item.as_table()?.position()?, key.to_owned()))).min();
     let is_first = first.is_some_and(|(_, first)| first == name);
     let Some(removed) = servers.remove(name) else { return Ok(None) };
     // What the file begins with is the file's, and not that of its first entry.
-    let head = removed.as_table().filter(|_| is_first).map(head_of).unwrap_or_default();
+    let head = removed.as_table().filter(|_| is_first).map(header_comment).unwrap_or_default();
     if !head.is_empty() {
         let next = servers
             .iter_mut()
@@ -72,17 +76,17 @@ pub fn without(text: &str, name: &str) -> Result<Option<String>, CantEdit> {
     Ok(Some(document.to_string()))
 }
 
-fn document(text: &str) -> Result<DocumentMut, CantEdit> {
+fn parse_document(text: &str) -> Result<DocumentMut, DefinitionEditError> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text).parse::<DocumentMut>()?)
 }
 
-fn servers(document: &mut DocumentMut) -> Result<&mut Table, CantEdit> {
+fn servers_table(document: &mut DocumentMut) -> Result<&mut Table, DefinitionEditError> {
     let found = document.entry("servers").or_insert_with(|| {
         let mut servers = Table::new();
         servers.set_implicit(true);
         Item::Table(servers)
     });
-    found.as_table_mut().ok_or(CantEdit::NotTables)
+    found.as_table_mut().ok_or(DefinitionEditError::ServersNotTables)
 }
 
 fn prefix_of(table: &Table) -> &str {
@@ -90,14 +94,14 @@ fn prefix_of(table: &Table) -> &str {
 }
 
 /// What stands before the first entry and belongs to the file: all up to an empty line.
-fn head_of(first: &Table) -> String {
+fn header_comment(first: &Table) -> String {
     let prefix = prefix_of(first);
     let at = prefix.rfind("\n\n").map_or(0, |at| at + 2);
     prefix.get(..at).unwrap_or_default().to_owned()
 }
 
 /// Makes an entry say what another says, and leaves alone what says it already.
-fn update(old: &mut Table, new: Table) {
+fn merge_table(old: &mut Table, new: Table) {
     let gone: Vec<String> =
         old.iter().map(|(key, _)| key.to_owned()).filter(|key| !new.contains_key(key)).collect();
     for key in gone {
@@ -108,7 +112,7 @@ fn update(old: &mut Table, new: Table) {
             old.insert(&key, item);
             continue;
         };
-        if meaning(there) == meaning(&item) {
+        if canonical_text(there) == canonical_text(&item) {
             continue;
         }
         if let (Some(before), Some(after)) = (there.as_value(), item.as_value_mut()) {
@@ -119,7 +123,7 @@ fn update(old: &mut Table, new: Table) {
 }
 
 /// What an item says, however it is written.
-fn meaning(item: &Item) -> String {
+fn canonical_text(item: &Item) -> String {
     fn of(value: &Value) -> String {
         match value {
             Value::String(text) => format!("{:?}", text.value()),
@@ -135,13 +139,13 @@ fn meaning(item: &Item) -> String {
     }
     match item {
         Item::Value(value) => of(value),
-        Item::Table(table) => pairs(table.iter().map(|(key, item)| (key, meaning(item))).collect()),
+        Item::Table(table) => pairs(table.iter().map(|(key, item)| (key, canonical_text(item))).collect()),
         _ => String::new(),
     }
 }
 
 /// A definition as an entry; only what is said stands in it.
-fn table(definition: &ServerDefinition) -> Table {
+fn server_table(definition: &ServerDefinition) -> Table {
     let ServerDefinition {
         command,
         args,
@@ -166,7 +170,7 @@ fn table(definition: &ServerDefinition) -> Table {
     put("env", map(env));
     put("cwd", cwd.as_ref().map(|cwd| Value::from(cwd.display().to_string())));
     put("url", url.as_deref().map(Value::from));
-    put("transport", transport_word(*transport).map(Value::from));
+    put("transport", transport_name(*transport).map(Value::from));
     put("headers", map(headers));
     for (field, is_on) in [("disabled", *disabled), ("sampling", *sampling), ("roots", *roots)] {
         put(field, is_on.then(|| Value::from(true)));
@@ -175,11 +179,11 @@ fn table(definition: &ServerDefinition) -> Table {
     table
 }
 
-fn transport_word(transport: Transport) -> Option<&'static str> {
+fn transport_name(transport: TransportMode) -> Option<&'static str> {
     match transport {
-        Transport::Auto => None,
-        Transport::StreamableHttp => Some("streamable-http"),
-        Transport::Sse => Some("sse"),
+        TransportMode::Auto => None,
+        TransportMode::StreamableHttp => Some("streamable-http"),
+        TransportMode::Sse => Some("sse"),
     }
 }
 

@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toolway_types::Slug;
 
 use super::ServerDefinition;
-use super::check::check_name;
-use super::problem::{FileProblem, line_of};
+use super::problem::{DefinitionFileProblem, line_of};
+use super::validation::check_name;
 
 /// Most servers.
 pub(super) const MAX_SERVERS: usize = 256;
@@ -22,12 +22,12 @@ pub(super) const MAX_FILE: u64 = 1 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServersFile {
     /// Its servers.
-    pub servers: BTreeMap<Slug, FileEntry>,
+    pub servers: BTreeMap<Slug, ServersFileEntry>,
 }
 
 /// One server of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileEntry {
+pub struct ServersFileEntry {
     /// What the file says of it.
     pub definition: ServerDefinition,
     /// The line in the file, from 1.
@@ -35,15 +35,15 @@ pub struct FileEntry {
 }
 
 /// What is wrong, and where in the text.
-struct Wrong {
-    at: usize,
+struct ProblemAtOffset {
+    offset: usize,
     message: String,
     hint: Option<String>,
 }
 
-impl Wrong {
+impl ProblemAtOffset {
     fn new(at: usize, message: impl Into<String>, hint: Option<&str>) -> Self {
-        Self { at, message: message.into(), hint: hint.map(str::to_owned) }
+        Self { offset: at, message: message.into(), hint: hint.map(str::to_owned) }
     }
 }
 
@@ -52,15 +52,19 @@ impl ServersFile {
     ///
     /// # Errors
     /// Everything that is wrong in it.
-    pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<FileProblem>> {
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<DefinitionFileProblem>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (mut file, mut wrong) = (Self::default(), Vec::new());
         match DeTable::parse(text) {
-            Ok(table) => file.read(text, table.into_inner(), &mut wrong),
+            Ok(table) => file.read_servers(text, table.into_inner(), &mut wrong),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
                 let message = format!("not TOML: {}", error.message().replace('\n', ", "));
-                wrong.push(Wrong::new(at, message, Some("strings stand in quotes: command = \"npx\"")));
+                wrong.push(ProblemAtOffset::new(
+                    at,
+                    message,
+                    Some("strings stand in quotes: command = \"npx\""),
+                ));
             }
         }
         if wrong.is_empty() {
@@ -68,61 +72,65 @@ impl ServersFile {
         }
         let mut problems: Vec<_> = wrong
             .into_iter()
-            .map(|wrong| FileProblem {
+            .map(|wrong| DefinitionFileProblem {
                 hint: wrong.hint,
-                ..FileProblem::new(path, line_of(text, wrong.at), wrong.message)
+                ..DefinitionFileProblem::new(path, line_of(text, wrong.offset), wrong.message)
             })
             .collect();
         problems.sort_by_key(|problem| problem.line);
         Err(problems)
     }
 
-    fn read(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<Wrong>) {
+    fn read_servers(&mut self, text: &str, table: DeTable<'_>, wrong: &mut Vec<ProblemAtOffset>) {
         for (key, value) in table {
             if key.get_ref() != "servers" {
                 let message = format!("there is no field {:?} here", key.get_ref());
                 let hint = "each server stands in a table of its own, [servers.NAME]";
-                wrong.push(Wrong::new(key.span().start, message, Some(hint)));
+                wrong.push(ProblemAtOffset::new(key.span().start, message, Some(hint)));
                 continue;
             }
             let at = key.span().start;
             let DeValue::Table(servers) = value.into_inner() else {
                 let hint = "write a table for each server, [servers.NAME]";
-                wrong.push(Wrong::new(at, "servers is no table", Some(hint)));
+                wrong.push(ProblemAtOffset::new(at, "servers is no table", Some(hint)));
                 continue;
             };
             if servers.len() > MAX_SERVERS {
                 let message = format!("there are {} servers; at most {MAX_SERVERS} are taken", servers.len());
-                wrong.push(Wrong::new(at, message, Some("remove some")));
+                wrong.push(ProblemAtOffset::new(at, message, Some("remove some")));
                 continue;
             }
             for (name, server) in servers {
-                self.take(text, &name, server, wrong);
+                self.add_server(text, &name, server, wrong);
             }
         }
     }
 
-    fn take(
+    fn add_server(
         &mut self,
         text: &str,
         name: &Spanned<impl AsRef<str>>,
         server: Spanned<DeValue<'_>>,
-        wrong: &mut Vec<Wrong>,
+        wrong: &mut Vec<ProblemAtOffset>,
     ) {
         let start = name.span().start;
         let name = name.get_ref().as_ref();
         let before = wrong.len();
         let slug = check_name(name).map_err(|flaw| {
-            wrong.push(Wrong::new(start, format!("servers.{name}: {}", flaw.message), Some(&flaw.hint)));
+            wrong.push(ProblemAtOffset::new(
+                start,
+                format!("servers.{name}: {}", flaw.message),
+                Some(&flaw.hint),
+            ));
         });
         let mut places = BTreeMap::new();
-        note_places(server.get_ref(), "", &mut places);
+        record_offsets(server.get_ref(), "", &mut places);
         let definition = match ServerDefinition::deserialize(ValueDeserializer::from(server)) {
             Ok(definition) => definition,
             Err(error) => {
                 let at = error.span().map_or(start, |span| span.start);
                 let message = format!("servers.{name}: {}", error.message().replace('\n', ", "));
-                wrong.push(Wrong::new(at, message, Some(FORM)));
+                wrong.push(ProblemAtOffset::new(at, message, Some(FORM)));
                 return;
             }
         };
@@ -130,10 +138,10 @@ impl ServersFile {
             let field = flaw.field.split_once('[').map_or(flaw.field.as_str(), |(list, _)| list);
             let at = places.get(field).copied().unwrap_or(start);
             let message = format!("servers.{name}: {flaw}");
-            wrong.push(Wrong::new(at, message, Some(&flaw.hint)));
+            wrong.push(ProblemAtOffset::new(at, message, Some(&flaw.hint)));
         }
         if let (Ok(slug), true) = (slug, wrong.len() == before) {
-            self.servers.insert(slug, FileEntry { definition, line: line_of(text, start) });
+            self.servers.insert(slug, ServersFileEntry { definition, line: line_of(text, start) });
         }
     }
 }
@@ -142,13 +150,13 @@ impl ServersFile {
 const FORM: &str = "docs/mcp-servers.md says what may stand here";
 
 /// Where each field stands, by its name as a flaw has it.
-fn note_places(value: &DeValue<'_>, prefix: &str, places: &mut BTreeMap<String, usize>) {
+fn record_offsets(value: &DeValue<'_>, prefix: &str, places: &mut BTreeMap<String, usize>) {
     let DeValue::Table(table) = value else { return };
     for (key, value) in table {
         let field = format!("{prefix}{}", key.get_ref());
         places.insert(field.clone(), key.span().start);
         if prefix.is_empty() {
-            note_places(value.get_ref(), &format!("{field}."), places);
+            record_offsets(value.get_ref(), &format!("{field}."), places);
         }
     }
 }

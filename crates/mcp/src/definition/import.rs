@@ -19,7 +19,7 @@ const MAX_ENTRIES: usize = 256;
 
 /// Why nothing can be read from a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAList {
+pub enum ImportFileError {
     /// It is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
@@ -33,25 +33,25 @@ pub enum NotAList {
 
 /// What was found in a file.
 #[derive(Debug)]
-pub struct Imports {
+pub struct ImportFile {
     /// Its entries, by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ImportFileEntry>,
     /// What else there is to know of the file.
     pub notes: Vec<String>,
 }
 
 /// One entry.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ImportFileEntry {
     /// Its name in the file.
     pub name: String,
     /// The definition, or why there is none.
-    pub outcome: Result<Import, String>,
+    pub outcome: Result<ImportedServer, String>,
 }
 
 /// A definition that was made of an entry. It has been checked.
 #[derive(Debug)]
-pub struct Import {
+pub struct ImportedServer {
     /// The name that it gets here.
     pub slug: Slug,
     /// What was said of it.
@@ -77,34 +77,34 @@ pub struct ImportedSecret {
 ///
 /// # Errors
 /// [`NotAList`].
-pub fn read(text: &str, taken: &BTreeSet<Slug>) -> Result<Imports, NotAList> {
-    let root: Value =
-        serde_json::from_str(&jsonc::plain(text)).map_err(|error| NotAList::NotJson(error.to_string()))?;
-    let servers = servers(&root).ok_or(NotAList::NoServers)?;
+pub fn parse_import_file(text: &str, taken: &BTreeSet<Slug>) -> Result<ImportFile, ImportFileError> {
+    let root: Value = serde_json::from_str(&jsonc::to_json(text))
+        .map_err(|error| ImportFileError::NotJson(error.to_string()))?;
+    let servers = find_servers(&root).ok_or(ImportFileError::NoServers)?;
     if servers.len() > MAX_ENTRIES {
-        return Err(NotAList::TooMany(servers.len()));
+        return Err(ImportFileError::TooMany(servers.len()));
     }
     let mut taken = taken.clone();
     let mut entries = Vec::new();
     for (name, value) in servers {
-        let slug = slug(name, &taken);
-        let outcome = entry::read(&slug, value);
+        let slug = free_slug(name, &taken);
+        let outcome = entry::read_entry(&slug, value);
         if outcome.is_ok() {
             taken.insert(slug);
         }
-        entries.push(Entry { name: name.clone(), outcome });
+        entries.push(ImportFileEntry { name: name.clone(), outcome });
     }
-    Ok(Imports { entries, notes: notes(&root) })
+    Ok(ImportFile { entries, notes: file_notes(&root) })
 }
 
 /// The servers of a file, wherever programs keep them.
-fn servers(root: &Value) -> Option<&Map<String, Value>> {
+fn find_servers(root: &Value) -> Option<&Map<String, Value>> {
     ["/mcpServers", "/servers", "/mcp/servers", "/mcp/mcpServers"]
         .into_iter()
         .find_map(|place| root.pointer(place)?.as_object())
 }
 
-fn notes(root: &Value) -> Vec<String> {
+fn file_notes(root: &Value) -> Vec<String> {
     let mut notes = Vec::new();
     let projects = root.get("projects").and_then(Value::as_object);
     let of_projects =
@@ -117,7 +117,7 @@ fn notes(root: &Value) -> Vec<String> {
 }
 
 /// A name that is free: the nearest to the one in the file.
-fn slug(name: &str, taken: &BTreeSet<Slug>) -> Slug {
+fn free_slug(name: &str, taken: &BTreeSet<Slug>) -> Slug {
     let has_letter = name.chars().any(|c| c.is_ascii_alphabetic());
     let first = Slug::from_label(if has_letter { name } else { "server" });
     let is_free = |slug: &Slug| !slug.is_reserved() && !taken.contains(slug);
@@ -125,7 +125,7 @@ fn slug(name: &str, taken: &BTreeSet<Slug>) -> Slug {
         return first;
     }
     // There are fewer taken names than numbers.
-    (2..).map(|number| first.numbered(number)).find(is_free).unwrap_or(first)
+    (2..).map(|number| first.with_number(number)).find(is_free).unwrap_or(first)
 }
 
 #[cfg(test)]

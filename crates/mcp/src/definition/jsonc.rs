@@ -3,7 +3,7 @@
 
 /// The text with spaces where comments and trailing commas were. What else is wrong stays wrong.
 #[must_use]
-pub fn plain(text: &str) -> String {
+pub fn to_json(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
     blank_comments(&mut out);
     blank_commas(&mut out);

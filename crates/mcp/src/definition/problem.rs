@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// What is wrong in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", path.display())]
-pub struct FileProblem {
+pub struct DefinitionFileProblem {
     /// The file.
     pub path: PathBuf,
     /// The line in it, from 1; 1 where it is the whole file.
@@ -16,7 +16,7 @@ pub struct FileProblem {
     pub hint: Option<String>,
 }
 
-impl FileProblem {
+impl DefinitionFileProblem {
     pub(super) fn new(path: &Path, line: usize, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, message: message.into(), hint: None }
     }
@@ -30,7 +30,7 @@ impl FileProblem {
 /// What is wrong with one definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
-pub struct Flaw {
+pub struct DefinitionError {
     /// The field, as `url` or `headers.X-Key`; `name` for the name.
     pub field: String,
     /// What is wrong with it.
@@ -39,7 +39,7 @@ pub struct Flaw {
     pub hint: String,
 }
 
-impl Flaw {
+impl DefinitionError {
     pub(super) fn new(field: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into(), hint: hint.into() }
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use super::error::{OauthError, theirs};
+use super::error::{OauthError, sanitize};
 
 /// Whether a host is this computer.
 #[must_use]
@@ -22,8 +22,8 @@ pub fn is_loopback(url: &Url) -> bool {
 ///
 /// # Errors
 /// [`OauthError::Address`].
-pub(super) fn usable(what: &'static str, address: &str, resource: &Url) -> Result<Url, OauthError> {
-    let wrong = |why| OauthError::Address { what, address: theirs(address), why };
+pub(super) fn usable_address(what: &'static str, address: &str, resource: &Url) -> Result<Url, OauthError> {
+    let wrong = |why| OauthError::Address { what, address: sanitize(address), why };
     let url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err(wrong("it names no host"));
@@ -47,8 +47,8 @@ pub(super) fn usable(what: &'static str, address: &str, resource: &Url) -> Resul
 ///
 /// # Errors
 /// [`OauthError::Address`].
-pub(super) fn server(address: &str) -> Result<Url, OauthError> {
-    let wrong = |why| OauthError::Address { what: "the server's address", address: theirs(address), why };
+pub(super) fn server_url(address: &str) -> Result<Url, OauthError> {
+    let wrong = |why| OauthError::Address { what: "the server's address", address: sanitize(address), why };
     let mut url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("it is neither http nor https"));
@@ -63,7 +63,7 @@ pub(super) fn server(address: &str) -> Result<Url, OauthError> {
 /// The canonical URI of an MCP server: lower-case scheme and host, no query, no fragment, and no slash alone at its
 /// end.
 #[must_use]
-pub fn canonical(server: &Url) -> String {
+pub fn canonical_resource_uri(server: &Url) -> String {
     let mut url = server.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -76,7 +76,7 @@ pub fn canonical(server: &Url) -> String {
 /// Whether a token for this resource may be shown to this server: the same origin, and the server's path the
 /// resource's or below it.
 #[must_use]
-pub fn covers(resource: &Url, server: &Url) -> bool {
+pub fn is_token_allowed(resource: &Url, server: &Url) -> bool {
     if resource.fragment().is_some() || resource.origin() != server.origin() || !resource.origin().is_tuple()
     {
         return false;

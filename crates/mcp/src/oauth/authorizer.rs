@@ -16,21 +16,21 @@ use tokio::time::Instant;
 use toolway_types::{Clock, Slug};
 
 use super::address;
-use super::challenge::Challenge;
-use super::client::{ClientSettings, Origin};
-use super::credentials::Credentials;
-use super::discovery::{Discovered, discover};
+use super::challenge::BearerChallenge;
+use super::client::{ClientRegistrationKind, OauthClientSettings};
+use super::credentials::OauthCredentials;
+use super::discovery::{DiscoveredMetadata, discover};
 use super::error::OauthError;
-use super::login::{Login, LoginRequest};
+use super::login::{OauthLoginRequest, PendingLogin};
 use super::store::TokenStore;
 use super::token;
-use super::transport::OauthHttp;
-use crate::upstream::authorize::{AuthorizeError, Authorizer, Retry};
+use super::transport::OauthHttpClient;
+use crate::upstream::authorizer::{AuthorizeError, Authorizer, ChallengeOutcome};
 
 /// How long it is believed that nothing is kept of a server.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const RELOAD_INTERVAL: Duration = Duration::from_secs(2);
 /// A token that is younger and is refused already is not made better by another of the kind.
-const YOUNG_MS: i64 = 10_000;
+const FRESH_TOKEN_MS: i64 = 10_000;
 /// How often a person is sent to sign in to one server within [`LOGIN_WINDOW`].
 const MAX_LOGINS: usize = 3;
 /// See [`MAX_LOGINS`].
@@ -39,11 +39,11 @@ const LOGIN_WINDOW: Duration = Duration::from_secs(60);
 /// Why a browser brought no answer, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BrowserFailure(pub String);
+pub struct BrowserError(pub String);
 
 /// A person's browser, and the address at which it comes back.
 #[async_trait]
-pub trait Browser: Send + Sync + 'static {
+pub trait LoginBrowser: Send + Sync + 'static {
     /// Where it is to be sent back to.
     fn redirect_uri(&self) -> String;
 
@@ -56,34 +56,34 @@ pub trait Browser: Send + Sync + 'static {
         &self,
         url: &Url,
         is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
-    ) -> Result<SecretString, BrowserFailure>;
+    ) -> Result<SecretString, BrowserError>;
 }
 
 /// What the owner set for a server's OAuth, read when it is needed. Says in words what is wrong with it.
-pub type SettingsOf = Arc<dyn Fn(&Slug) -> Result<ClientSettings, String> + Send + Sync>;
+pub type OauthSettingsLookup = Arc<dyn Fn(&Slug) -> Result<OauthClientSettings, String> + Send + Sync>;
 
 /// What [`Oauth`] works with.
 #[derive(Clone)]
-pub struct OauthParts {
+pub struct OauthDeps {
     /// Asks authorization servers.
-    pub http: OauthHttp,
+    pub http: OauthHttpClient,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// Keeps what came of logins.
     pub store: Arc<dyn TokenStore>,
     /// What the owner set. It may read a secret from a file: it is called where blocking is no harm.
-    pub settings: SettingsOf,
+    pub settings: OauthSettingsLookup,
     /// Where there is a person to sign in.
-    pub browser: Option<Arc<dyn Browser>>,
+    pub browser: Option<Arc<dyn LoginBrowser>>,
 }
 
 /// Tokens of all servers.
-pub struct Oauth {
-    parts: OauthParts,
-    servers: Mutex<HashMap<Slug, Arc<Server>>>,
+pub struct OauthAuthorizer {
+    parts: OauthDeps,
+    servers: Mutex<HashMap<Slug, Arc<ServerTokens>>>,
 }
 
-impl std::fmt::Debug for Oauth {
+impl std::fmt::Debug for OauthAuthorizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Oauth").finish_non_exhaustive()
     }
@@ -91,38 +91,38 @@ impl std::fmt::Debug for Oauth {
 
 /// What is known of one server.
 #[derive(Default)]
-struct Server {
-    kept: RwLock<Kept>,
+struct ServerTokens {
+    cached: RwLock<CachedCredentials>,
     /// Held by who renews or asks anew.
-    work: tokio::sync::Mutex<Vec<Instant>>,
+    renewal_lock: tokio::sync::Mutex<Vec<Instant>>,
 }
 
 #[derive(Default)]
-struct Kept {
-    credentials: Option<Arc<Credentials>>,
-    looked: Option<Instant>,
+struct CachedCredentials {
+    credentials: Option<Arc<OauthCredentials>>,
+    loaded_at: Option<Instant>,
     /// Counts how often `credentials` changed.
-    edition: u64,
+    version: u64,
 }
 
-impl Server {
-    fn now(&self) -> (Option<Arc<Credentials>>, u64) {
-        let kept = self.kept.read();
-        (kept.credentials.clone(), kept.edition)
+impl ServerTokens {
+    fn current(&self) -> (Option<Arc<OauthCredentials>>, u64) {
+        let kept = self.cached.read();
+        (kept.credentials.clone(), kept.version)
     }
 
-    fn put(&self, credentials: Option<Credentials>) {
-        let mut kept = self.kept.write();
+    fn set(&self, credentials: Option<OauthCredentials>) {
+        let mut kept = self.cached.write();
         kept.credentials = credentials.map(Arc::new);
-        kept.looked = Some(Instant::now());
-        kept.edition += 1;
+        kept.loaded_at = Some(Instant::now());
+        kept.version += 1;
     }
 }
 
-impl Oauth {
+impl OauthAuthorizer {
     /// With these parts.
     #[must_use]
-    pub fn new(parts: OauthParts) -> Self {
+    pub fn new(parts: OauthDeps) -> Self {
         Self { parts, servers: Mutex::default() }
     }
 
@@ -134,18 +134,18 @@ impl Oauth {
         &self,
         server: &Slug,
         url: &str,
-        challenge: &Challenge,
-        browser: &dyn Browser,
-    ) -> Result<Arc<Credentials>, OauthError> {
+        challenge: &BearerChallenge,
+        browser: &dyn LoginBrowser,
+    ) -> Result<Arc<OauthCredentials>, OauthError> {
         let entry = self.entry(server);
-        let _work = entry.work.lock().await;
+        let _work = entry.renewal_lock.lock().await;
         let before = match self.load(server).await {
             Ok(before) => before,
             // What can't be read is replaced.
             Err(OauthError::Store(super::TokenStoreError::Sealed { .. })) => None,
             Err(error) => return Err(error),
         };
-        let at = address::server(url)?;
+        let at = address::server_url(url)?;
         let issuer = before.as_ref().map(|it| it.issuer.clone());
         let found = discover(&self.parts.http, &at, challenge, issuer.as_deref()).await?;
         self.sign_in(server, &entry, url, challenge, found, before.as_ref(), browser).await
@@ -155,8 +155,8 @@ impl Oauth {
     ///
     /// # Errors
     /// [`OauthError`] where it can't be asked.
-    pub async fn probe(&self, url: &str) -> Result<Option<Challenge>, OauthError> {
-        let url = address::server(url)?;
+    pub async fn probe(&self, url: &str) -> Result<Option<BearerChallenge>, OauthError> {
+        let url = address::server_url(url)?;
         let mut headers = http::HeaderMap::new();
         headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
         headers.insert(
@@ -170,19 +170,19 @@ impl Oauth {
                 "clientInfo": { "name": "toolway", "version": env!("CARGO_PKG_VERSION") },
             },
         });
-        let (status, headers) = self.parts.http.start(&url, headers, hello.to_string()).await?;
+        let (status, headers) = self.parts.http.post_head(&url, headers, hello.to_string()).await?;
         if status != StatusCode::UNAUTHORIZED {
             return Ok(None);
         }
         let said = headers.get_all(http::header::WWW_AUTHENTICATE).iter().filter_map(|it| it.to_str().ok());
-        Ok(Some(Challenge::parse(&said.collect::<Vec<_>>().join(", "))))
+        Ok(Some(BearerChallenge::parse(&said.collect::<Vec<_>>().join(", "))))
     }
 
     /// What is kept of a server.
     ///
     /// # Errors
     /// [`OauthError::Store`].
-    pub async fn credentials(&self, server: &Slug) -> Result<Option<Credentials>, OauthError> {
+    pub async fn credentials(&self, server: &Slug) -> Result<Option<OauthCredentials>, OauthError> {
         self.load(server).await
     }
 
@@ -190,48 +190,53 @@ impl Oauth {
     ///
     /// # Errors
     /// [`OauthError::Store`].
-    pub async fn forget(&self, server: &Slug) -> Result<bool, OauthError> {
+    pub async fn remove(&self, server: &Slug) -> Result<bool, OauthError> {
         let entry = self.entry(server);
-        let _work = entry.work.lock().await;
-        self.drop_kept(server, &entry).await
+        let _work = entry.renewal_lock.lock().await;
+        self.remove_cached(server, &entry).await
     }
 
-    fn entry(&self, server: &Slug) -> Arc<Server> {
+    fn entry(&self, server: &Slug) -> Arc<ServerTokens> {
         Arc::clone(self.servers.lock().entry(server.clone()).or_default())
     }
 
-    async fn load(&self, server: &Slug) -> Result<Option<Credentials>, OauthError> {
+    async fn load(&self, server: &Slug) -> Result<Option<OauthCredentials>, OauthError> {
         let (store, server) = (Arc::clone(&self.parts.store), server.clone());
         let loaded = blocking(move || store.load(&server)).await?;
-        Ok(loaded.as_ref().and_then(Credentials::read))
+        Ok(loaded.as_ref().and_then(OauthCredentials::parse))
     }
 
-    async fn keep(&self, server: &Slug, entry: &Server, new: Credentials) -> Result<(), OauthError> {
-        let (store, slug, text) = (Arc::clone(&self.parts.store), server.clone(), new.written());
+    async fn save(
+        &self,
+        server: &Slug,
+        entry: &ServerTokens,
+        new: OauthCredentials,
+    ) -> Result<(), OauthError> {
+        let (store, slug, text) = (Arc::clone(&self.parts.store), server.clone(), new.to_secret_text());
         // What was got counts even where it can't be kept: a rotated refresh token is worth nothing by now.
-        entry.put(Some(new));
+        entry.set(Some(new));
         blocking(move || store.save(&slug, &text)).await
     }
 
-    async fn drop_kept(&self, server: &Slug, entry: &Server) -> Result<bool, OauthError> {
-        entry.put(None);
+    async fn remove_cached(&self, server: &Slug, entry: &ServerTokens) -> Result<bool, OauthError> {
+        entry.set(None);
         let (store, server) = (Arc::clone(&self.parts.store), server.clone());
         blocking(move || store.remove(&server)).await
     }
 
-    async fn settings(&self, server: &Slug) -> Result<ClientSettings, OauthError> {
+    async fn settings(&self, server: &Slug) -> Result<OauthClientSettings, OauthError> {
         let (of, server) = (Arc::clone(&self.parts.settings), server.clone());
         let read = tokio::task::spawn_blocking(move || of(&server)).await;
         read.unwrap_or_else(|error| Err(error.to_string())).map_err(OauthError::Settings)
     }
 
     /// Takes what another program kept meanwhile, as a login in a terminal. Gives whether it was something else.
-    async fn look(&self, server: &Slug, entry: &Server) -> Result<bool, OauthError> {
+    async fn reload(&self, server: &Slug, entry: &ServerTokens) -> Result<bool, OauthError> {
         let stored = self.load(server).await?;
-        let (held, _) = entry.now();
-        let token = |it: &Credentials| it.access_token.expose_secret().to_owned();
+        let (held, _) = entry.current();
+        let token = |it: &OauthCredentials| it.access_token.expose_secret().to_owned();
         if stored.as_ref().map(token) == held.as_deref().map(token) {
-            entry.kept.write().looked = Some(Instant::now());
+            entry.cached.write().loaded_at = Some(Instant::now());
             return Ok(false);
         }
         // Where saving failed, what is held is newer than what is stored.
@@ -240,7 +245,7 @@ impl Oauth {
             return Ok(false);
         }
         let anything = stored.is_some();
-        entry.put(stored);
+        entry.set(stored);
         Ok(anything)
     }
 
@@ -248,25 +253,31 @@ impl Oauth {
     async fn sign_in(
         &self,
         server: &Slug,
-        entry: &Server,
+        entry: &ServerTokens,
         url: &str,
-        challenge: &Challenge,
-        found: Discovered,
-        before: Option<&Credentials>,
-        browser: &dyn Browser,
-    ) -> Result<Arc<Credentials>, OauthError> {
+        challenge: &BearerChallenge,
+        found: DiscoveredMetadata,
+        before: Option<&OauthCredentials>,
+        browser: &dyn LoginBrowser,
+    ) -> Result<Arc<OauthCredentials>, OauthError> {
         let settings = self.settings(server).await?;
         let redirect_uri = browser.redirect_uri();
-        let request =
-            LoginRequest { server: url, challenge, settings: &settings, before, redirect_uri: &redirect_uri };
+        let request = OauthLoginRequest {
+            server: url,
+            challenge,
+            settings: &settings,
+            previous: before,
+            redirect_uri: &redirect_uri,
+        };
         let login =
-            Login::with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request).await?;
+            PendingLogin::begin_with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request)
+                .await?;
         let target = login.url().clone();
         let visited = browser.visit(&target, &|query| login.is_answered_by(query)).await;
-        let query = visited.map_err(|BrowserFailure(why)| OauthError::Browser(why))?;
+        let query = visited.map_err(|BrowserError(why)| OauthError::Browser(why))?;
         let new = login.finish(query.expose_secret()).await?;
         let kept = Arc::new(new.clone());
-        self.keep(server, entry, new).await?;
+        self.save(server, entry, new).await?;
         Ok(kept)
     }
 
@@ -275,18 +286,18 @@ impl Oauth {
     async fn rediscover(
         &self,
         server: &Slug,
-        entry: &Server,
+        entry: &ServerTokens,
         url: &Url,
-        challenge: &Challenge,
-        held: &Credentials,
-    ) -> Result<(Discovered, bool), OauthError> {
+        challenge: &BearerChallenge,
+        held: &OauthCredentials,
+    ) -> Result<(DiscoveredMetadata, bool), OauthError> {
         let mut challenge = challenge.clone();
         challenge.resource_metadata = challenge.resource_metadata.or_else(|| held.metadata.clone());
         let found = discover(&self.parts.http, url, &challenge, Some(&held.issuer)).await?;
         let same = found.server.issuer == held.issuer;
-        if !same && found.named {
+        if !same && found.is_advertised {
             tracing::info!(%server, "the server has another authorization server; what the one before gave is dropped");
-            self.drop_kept(server, entry).await?;
+            self.remove_cached(server, entry).await?;
         }
         Ok((found, same))
     }
@@ -295,15 +306,15 @@ impl Oauth {
     async fn refresh(
         &self,
         server: &Slug,
-        entry: &Server,
-        found: &Discovered,
-        held: &Credentials,
+        entry: &ServerTokens,
+        found: &DiscoveredMetadata,
+        held: &OauthCredentials,
     ) -> Result<(), OauthError> {
         let Some(refresh_token) = &held.refresh_token else {
             return Err(OauthError::Refused { code: "invalid_grant".to_owned(), description: None });
         };
         let mut client = held.client.clone();
-        if client.origin == Origin::Given {
+        if client.origin == ClientRegistrationKind::Given {
             let settings = self.settings(server).await?;
             if settings.client_id.as_deref() != Some(&client.id) {
                 return Err(OauthError::Settings("oauth.client_id is another since the login".to_owned()));
@@ -317,15 +328,15 @@ impl Oauth {
             Ok(issued) => {
                 let mut new = held.clone();
                 new.renew(issued, self.parts.clock.now_ms());
-                self.keep(server, entry, new).await
+                self.save(server, entry, new).await
             }
             // Another program may have used the refresh token first, and kept what it got.
-            Err(error) if error.is_stale_grant() && self.look(server, entry).await? => Ok(()),
+            Err(error) if error.is_grant_rejected() && self.reload(server, entry).await? => Ok(()),
             Err(error) => {
-                if error.is_stale_grant() {
+                if error.is_grant_rejected() {
                     let mut new = held.clone();
                     new.refresh_token = None;
-                    self.keep(server, entry, new).await?;
+                    self.save(server, entry, new).await?;
                 }
                 Err(error)
             }
@@ -333,17 +344,23 @@ impl Oauth {
     }
 
     /// Renews what is kept before it ends, unless somebody else just did.
-    async fn renew(&self, server: &Slug, entry: &Server, url: &Url, edition: u64) -> Result<(), OauthError> {
-        let _work = entry.work.lock().await;
-        let (held, now) = entry.now();
+    async fn renew(
+        &self,
+        server: &Slug,
+        entry: &ServerTokens,
+        url: &Url,
+        edition: u64,
+    ) -> Result<(), OauthError> {
+        let _work = entry.renewal_lock.lock().await;
+        let (held, now) = entry.current();
         let Some(held) = held.filter(|_| now == edition) else { return Ok(()) };
-        if self.look(server, entry).await? {
-            let (held, _) = entry.now();
-            if held.is_some_and(|it| !it.are_stale(self.parts.clock.now_ms())) {
+        if self.reload(server, entry).await? {
+            let (held, _) = entry.current();
+            if held.is_some_and(|it| !it.is_stale(self.parts.clock.now_ms())) {
                 return Ok(());
             }
         }
-        let (found, same) = self.rediscover(server, entry, url, &Challenge::default(), &held).await?;
+        let (found, same) = self.rediscover(server, entry, url, &BearerChallenge::default(), &held).await?;
         if !same {
             return Err(OauthError::IssuerMismatch {
                 expected: held.issuer.clone(),
@@ -356,75 +373,76 @@ impl Oauth {
     async fn token_for(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, OauthError> {
         let entry = self.entry(server);
         let unknown = {
-            let kept = entry.kept.read();
-            kept.credentials.is_none() && kept.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN)
+            let kept = entry.cached.read();
+            kept.credentials.is_none() && kept.loaded_at.is_none_or(|at| at.elapsed() >= RELOAD_INTERVAL)
         };
         if unknown {
-            self.look(server, &entry).await?;
+            self.reload(server, &entry).await?;
         }
-        let (Some(held), edition) = entry.now() else { return Ok(None) };
-        let url = address::server(url)?;
-        if !held.are_for(&url) {
+        let (Some(held), edition) = entry.current() else { return Ok(None) };
+        let url = address::server_url(url)?;
+        if !held.is_for(&url) {
             return Ok(None);
         }
         let now_ms = self.parts.clock.now_ms();
-        if !held.are_stale(now_ms) || (held.refresh_token.is_none() && !held.have_ended(now_ms)) {
+        if !held.is_stale(now_ms) || (held.refresh_token.is_none() && !held.is_expired(now_ms)) {
             return Ok(Some(held.access_token.clone()));
         }
         let renewed = self.renew(server, &entry, &url, edition).await;
         if let Err(error) = renewed {
-            if !held.have_ended(now_ms) && entry.now().0.is_some() {
+            if !held.is_expired(now_ms) && entry.current().0.is_some() {
                 tracing::debug!(%server, %error, "the token could not be renewed yet");
                 return Ok(Some(held.access_token.clone()));
             }
             return Err(error);
         }
-        let (held, _) = entry.now();
-        Ok(held.filter(|it| it.are_for(&url)).map(|it| it.access_token.clone()))
+        let (held, _) = entry.current();
+        Ok(held.filter(|it| it.is_for(&url)).map(|it| it.access_token.clone()))
     }
 
-    async fn refused(
+    async fn handle_challenge(
         &self,
         server: &Slug,
         url: &str,
-        challenge: &Challenge,
+        challenge: &BearerChallenge,
         status: StatusCode,
-    ) -> Result<Retry, Answered> {
+    ) -> Result<ChallengeOutcome, ChallengeError> {
         let entry = self.entry(server);
-        let (_, before) = entry.now();
-        let mut logins = entry.work.lock().await;
-        if entry.now().1 != before || self.look(server, &entry).await? {
-            return Ok(Retry::Again);
+        let (_, before) = entry.current();
+        let mut logins = entry.renewal_lock.lock().await;
+        if entry.current().1 != before || self.reload(server, &entry).await? {
+            return Ok(ChallengeOutcome::RetryRequest);
         }
-        let at = address::server(url)?;
-        let (held, _) = entry.now();
-        let held = held.filter(|it| it.are_for(&at));
+        let at = address::server_url(url)?;
+        let (held, _) = entry.current();
+        let held = held.filter(|it| it.is_for(&at));
         if status == StatusCode::FORBIDDEN {
             return self.step_up(server, &entry, url, challenge, held, &mut logins).await;
         }
         let Some(held) = held else {
             return match &self.parts.browser {
-                None => Ok(Retry::NeedsLogin),
+                None => Ok(ChallengeOutcome::NeedsLogin),
                 Some(browser) => {
                     let found = discover(&self.parts.http, &at, challenge, None).await?;
-                    self.again(server, &entry, url, challenge, found, None, (browser, &mut logins)).await
+                    self.login_again(server, &entry, url, challenge, found, None, (browser, &mut logins))
+                        .await
                 }
             };
         };
         let (found, same) = self.rediscover(server, &entry, &at, challenge, &held).await?;
-        let young = self.parts.clock.now_ms().saturating_sub(held.received_ms) < YOUNG_MS;
+        let young = self.parts.clock.now_ms().saturating_sub(held.received_ms) < FRESH_TOKEN_MS;
         if same && held.refresh_token.is_some() && !young {
             match self.refresh(server, &entry, &found, &held).await {
-                Ok(()) => return Ok(Retry::Again),
-                Err(error) if error.is_stale_grant() => {}
+                Ok(()) => return Ok(ChallengeOutcome::RetryRequest),
+                Err(error) if error.is_grant_rejected() => {}
                 Err(error) => return Err(error.into()),
             }
         }
         match &self.parts.browser {
-            None => Ok(Retry::NeedsLogin),
+            None => Ok(ChallengeOutcome::NeedsLogin),
             Some(browser) => {
                 let before = Some(&*held).filter(|_| same);
-                self.again(server, &entry, url, challenge, found, before, (browser, &mut logins)).await
+                self.login_again(server, &entry, url, challenge, found, before, (browser, &mut logins)).await
             }
         }
     }
@@ -433,73 +451,73 @@ impl Oauth {
     async fn step_up(
         &self,
         server: &Slug,
-        entry: &Server,
+        entry: &ServerTokens,
         url: &str,
-        challenge: &Challenge,
-        held: Option<Arc<Credentials>>,
+        challenge: &BearerChallenge,
+        held: Option<Arc<OauthCredentials>>,
         logins: &mut Vec<Instant>,
-    ) -> Result<Retry, Answered> {
+    ) -> Result<ChallengeOutcome, ChallengeError> {
         let wanted = challenge.scopes();
         let Some(held) = held.filter(|_| challenge.is_insufficient_scope()) else {
-            return Err(Answered::Forbidden { wanted });
+            return Err(ChallengeError::Forbidden { wanted });
         };
         if wanted.iter().all(|scope| held.scopes.contains(scope)) {
-            return Err(Answered::Forbidden { wanted });
+            return Err(ChallengeError::Forbidden { wanted });
         }
         let mut noted = (*held).clone();
         noted.missing = wanted.clone();
         let Some(browser) = &self.parts.browser else {
             if held.missing != wanted {
-                self.keep(server, entry, noted).await?;
+                self.save(server, entry, noted).await?;
             }
-            return Err(Answered::NotEnough { wanted });
+            return Err(ChallengeError::InsufficientScope { wanted });
         };
-        let at = address::server(url)?;
+        let at = address::server_url(url)?;
         let (found, same) = self.rediscover(server, entry, &at, challenge, &held).await?;
         let before = Some(&noted).filter(|_| same);
-        self.again(server, entry, url, challenge, found, before, (browser, logins)).await
+        self.login_again(server, entry, url, challenge, found, before, (browser, logins)).await
     }
 
     /// Has the person sign in, unless they were sent there too often.
     #[allow(clippy::too_many_arguments, reason = "what a login is made of")]
-    async fn again(
+    async fn login_again(
         &self,
         server: &Slug,
-        entry: &Server,
+        entry: &ServerTokens,
         url: &str,
-        challenge: &Challenge,
-        found: Discovered,
-        before: Option<&Credentials>,
-        (browser, logins): (&Arc<dyn Browser>, &mut Vec<Instant>),
-    ) -> Result<Retry, Answered> {
+        challenge: &BearerChallenge,
+        found: DiscoveredMetadata,
+        before: Option<&OauthCredentials>,
+        (browser, logins): (&Arc<dyn LoginBrowser>, &mut Vec<Instant>),
+    ) -> Result<ChallengeOutcome, ChallengeError> {
         logins.retain(|at| at.elapsed() < LOGIN_WINDOW);
         if logins.len() >= MAX_LOGINS {
-            return Err(Answered::TooOften);
+            return Err(ChallengeError::TooManyLogins);
         }
         logins.push(Instant::now());
         self.sign_in(server, entry, url, challenge, found, before, &**browser).await?;
-        Ok(Retry::Again)
+        Ok(ChallengeOutcome::RetryRequest)
     }
 }
 
 /// Why a refused request stays refused.
 #[derive(Debug, thiserror::Error)]
-enum Answered {
+enum ChallengeError {
     #[error(transparent)]
     Oauth(#[from] OauthError),
-    #[error("the server refuses this{}", listed(.wanted, ", though the scopes that it names were granted: "))]
+    #[error("the server refuses this{}", join_scopes(.wanted, ", though the scopes that it names were granted: "))]
     Forbidden { wanted: Vec<String> },
-    #[error("the server wants scopes that were not granted{}", listed(.wanted, ": "))]
-    NotEnough { wanted: Vec<String> },
+    #[error("the server wants scopes that were not granted{}", join_scopes(.wanted, ": "))]
+    InsufficientScope { wanted: Vec<String> },
     #[error("the server wants a login again and again ({MAX_LOGINS} times within a minute)")]
-    TooOften,
+    TooManyLogins,
 }
 
-fn listed(scopes: &[String], after: &str) -> String {
+fn join_scopes(scopes: &[String], after: &str) -> String {
     if scopes.is_empty() {
         return String::new();
     }
-    format!("{after}{}", super::error::theirs(&scopes.join(" ")))
+    format!("{after}{}", super::error::sanitize(&scopes.join(" ")))
 }
 
 async fn blocking<T: Send + 'static>(
@@ -515,28 +533,28 @@ fn login_hint(server: &Slug) -> String {
     format!("run `toolway mcp login {server}`")
 }
 
-fn told(server: &Slug, error: &OauthError) -> AuthorizeError {
+fn to_authorize_error(server: &Slug, error: &OauthError) -> AuthorizeError {
     let words = AuthorizeError::new(format!("no token for {server}: {error}"));
-    if error.is_passing() { words } else { words.with_hint(login_hint(server)) }
+    if error.is_transient() { words } else { words.with_hint(login_hint(server)) }
 }
 
 #[async_trait]
-impl Authorizer for Oauth {
+impl Authorizer for OauthAuthorizer {
     async fn token(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, AuthorizeError> {
-        self.token_for(server, url).await.map_err(|error| told(server, &error))
+        self.token_for(server, url).await.map_err(|error| to_authorize_error(server, &error))
     }
 
-    async fn challenged(
+    async fn handle_challenge(
         &self,
         server: &Slug,
         url: &str,
         www_authenticate: &str,
         status: StatusCode,
-    ) -> Result<Retry, AuthorizeError> {
-        let challenge = Challenge::parse(www_authenticate);
-        self.refused(server, url, &challenge, status).await.map_err(|answered| match answered {
-            Answered::Oauth(error) => told(server, &error),
-            Answered::NotEnough { .. } => {
+    ) -> Result<ChallengeOutcome, AuthorizeError> {
+        let challenge = BearerChallenge::parse(www_authenticate);
+        self.handle_challenge(server, url, &challenge, status).await.map_err(|answered| match answered {
+            ChallengeError::Oauth(error) => to_authorize_error(server, &error),
+            ChallengeError::InsufficientScope { .. } => {
                 AuthorizeError::new(answered.to_string()).with_hint(login_hint(server))
             }
             answered => AuthorizeError::new(answered.to_string()),

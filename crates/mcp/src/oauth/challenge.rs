@@ -7,7 +7,7 @@ const MAX_HEADER: usize = 8 << 10;
 
 /// What a server says when it wants a token, or another one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Challenge {
+pub struct BearerChallenge {
     /// Where the metadata of the server stands.
     pub resource_metadata: Option<String>,
     /// The scopes that are needed, separated by spaces.
@@ -16,20 +16,20 @@ pub struct Challenge {
     pub error: Option<String>,
 }
 
-impl Challenge {
+impl BearerChallenge {
     /// Reads the header; nothing of it where it holds no challenge of the scheme `Bearer`.
     #[must_use]
     pub fn parse(header: &str) -> Self {
         let header = if header.len() > MAX_HEADER { "" } else { header };
         let mut bearer = false;
         let mut found = BTreeMap::new();
-        for item in (Items { rest: header }) {
+        for item in (ChallengeItems { remaining: header }) {
             match item {
-                Item::Scheme(scheme) => bearer = scheme.eq_ignore_ascii_case("bearer"),
-                Item::Parameter(name, value) if bearer => {
+                ChallengeItem::Scheme(scheme) => bearer = scheme.eq_ignore_ascii_case("bearer"),
+                ChallengeItem::Parameter(name, value) if bearer => {
                     found.entry(name.to_ascii_lowercase()).or_insert(value);
                 }
-                Item::Parameter(..) => {}
+                ChallengeItem::Parameter(..) => {}
             }
         }
         let mut take = |name| found.remove(name).filter(|value: &String| !value.trim().is_empty());
@@ -56,31 +56,31 @@ impl Challenge {
 }
 
 #[derive(Debug, PartialEq)]
-enum Item<'h> {
+enum ChallengeItem<'h> {
     Scheme(&'h str),
     Parameter(&'h str, String),
 }
 
 /// The schemes and parameters of a header, one after the other. What is neither ends it.
-struct Items<'h> {
-    rest: &'h str,
+struct ChallengeItems<'h> {
+    remaining: &'h str,
 }
 
-impl<'h> Iterator for Items<'h> {
-    type Item = Item<'h>;
+impl<'h> Iterator for ChallengeItems<'h> {
+    type Item = ChallengeItem<'h>;
 
-    fn next(&mut self) -> Option<Item<'h>> {
-        self.rest = self.rest.trim_start_matches([' ', '\t', ',']);
-        let end = self.rest.find(|c: char| !is_token_char(c)).unwrap_or(self.rest.len());
-        let (name, rest) = self.rest.split_at_checked(end)?;
+    fn next(&mut self) -> Option<ChallengeItem<'h>> {
+        self.remaining = self.remaining.trim_start_matches([' ', '\t', ',']);
+        let end = self.remaining.find(|c: char| !is_token_char(c)).unwrap_or(self.remaining.len());
+        let (name, rest) = self.remaining.split_at_checked(end)?;
         if name.is_empty() {
             return None;
         }
         let after = rest.trim_start_matches([' ', '\t']);
         // What follows `=` tells a parameter from the one value that a scheme may have in their place (token68).
         let Some(value) = after.strip_prefix('=').filter(|it| !it.trim_start().is_empty()) else {
-            self.rest = rest.trim_start_matches('=');
-            return Some(Item::Scheme(name));
+            self.remaining = rest.trim_start_matches('=');
+            return Some(ChallengeItem::Scheme(name));
         };
         let value = value.trim_start_matches([' ', '\t']);
         let (value, rest) = match value.strip_prefix('"') {
@@ -91,8 +91,8 @@ impl<'h> Iterator for Items<'h> {
                 (value.to_owned(), rest)
             }
         };
-        self.rest = rest;
-        Some(Item::Parameter(name, value))
+        self.remaining = rest;
+        Some(ChallengeItem::Parameter(name, value))
     }
 }
 

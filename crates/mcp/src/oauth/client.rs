@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::credentials::serde_secret;
-use super::error::{OauthError, theirs};
+use super::error::{OauthError, sanitize};
 use super::metadata::AuthorizationServer;
-use super::token::refusal;
-use super::transport::{OauthHttp, bad};
+use super::token::to_oauth_error;
+use super::transport::{OauthHttpClient, bad_answer};
 use crate::definition::OauthDefinition;
-use crate::upstream::secrets::SecretSource;
+use crate::upstream::secrets::SecretResolver;
 
 /// What authorization servers are told, and show to people.
 const CLIENT_NAME: &str = "Toolway";
 
 /// What the owner says of one server's OAuth, with its secrets read.
 #[derive(Debug, Clone, Default)]
-pub struct ClientSettings {
+pub struct OauthClientSettings {
     /// A client that was registered by hand.
     pub client_id: Option<String>,
     /// Its secret.
@@ -32,15 +32,18 @@ pub struct ClientSettings {
     pub scopes: Vec<String>,
 }
 
-impl ClientSettings {
+impl OauthClientSettings {
     /// Of a definition, with `secret:NAME` resolved. It may block for as long as that takes.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn of(definition: Option<&OauthDefinition>, secrets: &dyn SecretSource) -> Result<Self, String> {
+    pub fn from_definition(
+        definition: Option<&OauthDefinition>,
+        secrets: &dyn SecretResolver,
+    ) -> Result<Self, String> {
         let Some(definition) = definition else { return Ok(Self::default()) };
         let secret = definition.client_secret.as_ref().map(|value| match value.strip_prefix("secret:") {
-            Some(name) => secrets.secret(name).map_err(|why| format!("the secret {name:?} {why}")),
+            Some(name) => secrets.resolve(name).map_err(|why| format!("the secret {name:?} {why}")),
             None => Ok(SecretString::from(value.clone())),
         });
         Ok(Self {
@@ -55,7 +58,7 @@ impl ClientSettings {
 
 /// How a client shows who it is at the token endpoint (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum AuthMethod {
+pub(super) enum TokenEndpointAuthMethod {
     /// By its name alone: PKCE protects the code.
     #[serde(rename = "none")]
     None,
@@ -67,7 +70,7 @@ pub(super) enum AuthMethod {
     Post,
 }
 
-impl AuthMethod {
+impl TokenEndpointAuthMethod {
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -76,7 +79,7 @@ impl AuthMethod {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Basic, Self::Post].into_iter().find(|it| it.name() == name)
     }
 }
@@ -84,7 +87,7 @@ impl AuthMethod {
 /// How a client came to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Origin {
+pub(super) enum ClientRegistrationKind {
     /// The owner registered it.
     Given,
     /// It is an address.
@@ -95,12 +98,12 @@ pub(super) enum Origin {
 
 /// A client, as one authorization server knows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Client {
+pub(super) struct OauthClient {
     pub(super) id: String,
     #[serde(with = "serde_secret::option", default, skip_serializing_if = "Option::is_none")]
     pub(super) secret: Option<SecretString>,
-    pub(super) auth: AuthMethod,
-    pub(super) origin: Origin,
+    pub(super) auth: TokenEndpointAuthMethod,
+    pub(super) origin: ClientRegistrationKind,
     /// Where it may be redirected to.
     pub(super) redirect_uri: String,
     /// When its secret ends, in milliseconds since the Unix epoch.
@@ -109,25 +112,25 @@ pub(super) struct Client {
 }
 
 /// The client for this login.
-pub(super) async fn client(
-    http: &OauthHttp,
+pub(super) async fn obtain_client(
+    http: &OauthHttpClient,
     server: &AuthorizationServer,
-    settings: &ClientSettings,
-    known: Option<&Client>,
-    asking: Registration<'_>,
-) -> Result<Client, OauthError> {
+    settings: &OauthClientSettings,
+    known: Option<&OauthClient>,
+    asking: ClientRegistrationRequest<'_>,
+) -> Result<OauthClient, OauthError> {
     let redirect_uri = asking.redirect_uri.to_owned();
     if let Some(only) = settings.issuer.as_ref().filter(|it| **it != server.issuer) {
-        return Err(OauthError::IssuerMismatch { expected: theirs(only), found: theirs(&server.issuer) });
+        return Err(OauthError::IssuerMismatch { expected: sanitize(only), found: sanitize(&server.issuer) });
     }
     if let Some(id) = &settings.client_id {
         let secret = settings.client_secret.clone();
-        let auth = method(server, secret.is_some())?;
-        return Ok(Client {
+        let auth = choose_auth_method(server, secret.is_some())?;
+        return Ok(OauthClient {
             id: id.clone(),
-            secret: secret.filter(|_| auth != AuthMethod::None),
+            secret: secret.filter(|_| auth != TokenEndpointAuthMethod::None),
             auth,
-            origin: Origin::Given,
+            origin: ClientRegistrationKind::Given,
             redirect_uri,
             secret_expires_ms: None,
         });
@@ -136,17 +139,17 @@ pub(super) async fn client(
         return Err(OauthError::Settings("oauth.client_secret is set without oauth.client_id".to_owned()));
     }
     if let Some(address) = settings.client_metadata_url.as_ref().filter(|_| server.takes_metadata_documents) {
-        return Ok(Client {
-            id: document_address(address)?,
+        return Ok(OauthClient {
+            id: metadata_document_url(address)?,
             secret: None,
-            auth: AuthMethod::None,
-            origin: Origin::Document,
+            auth: TokenEndpointAuthMethod::None,
+            origin: ClientRegistrationKind::Document,
             redirect_uri,
             secret_expires_ms: None,
         });
     }
-    let usable = |it: &&Client| {
-        it.origin == Origin::Registered
+    let usable = |it: &&OauthClient| {
+        it.origin == ClientRegistrationKind::Registered
             && it.redirect_uri == redirect_uri
             && it.secret_expires_ms.is_none_or(|at| at > asking.now_ms)
     };
@@ -157,7 +160,7 @@ pub(super) async fn client(
 }
 
 /// An address that may be a client id: https, with a path, and nothing that could be read in two ways.
-fn document_address(address: &str) -> Result<String, OauthError> {
+fn metadata_document_url(address: &str) -> Result<String, OauthError> {
     let fine = reqwest::Url::parse(address).is_ok_and(|url| {
         url.scheme() == "https"
             && url.path() != "/"
@@ -171,22 +174,25 @@ fn document_address(address: &str) -> Result<String, OauthError> {
     }
     Err(OauthError::Settings(format!(
         "oauth.client_metadata_url = {:?} must be an https address with a path, written as browsers write it",
-        theirs(address)
+        sanitize(address)
     )))
 }
 
 /// The best way to show who we are that the server takes. One that doesn't say takes the header (RFC 8414, section 2).
-fn method(server: &AuthorizationServer, with_secret: bool) -> Result<AuthMethod, OauthError> {
-    let order: &[AuthMethod] = if with_secret {
-        &[AuthMethod::Basic, AuthMethod::Post, AuthMethod::None]
+fn choose_auth_method(
+    server: &AuthorizationServer,
+    with_secret: bool,
+) -> Result<TokenEndpointAuthMethod, OauthError> {
+    let order: &[TokenEndpointAuthMethod] = if with_secret {
+        &[TokenEndpointAuthMethod::Basic, TokenEndpointAuthMethod::Post, TokenEndpointAuthMethod::None]
     } else {
-        &[AuthMethod::None]
+        &[TokenEndpointAuthMethod::None]
     };
-    let first = order.first().copied().unwrap_or(AuthMethod::None);
+    let first = order.first().copied().unwrap_or(TokenEndpointAuthMethod::None);
     let Some(taken) = &server.auth_methods else { return Ok(first) };
     let found = order.iter().copied().find(|it| taken.iter().any(|name| name == it.name()));
     found.ok_or_else(|| OauthError::Unsuitable {
-        issuer: theirs(&server.issuer),
+        issuer: sanitize(&server.issuer),
         lacks: if with_secret {
             "takes a client's secret neither in the header nor in the body"
         } else {
@@ -197,14 +203,14 @@ fn method(server: &AuthorizationServer, with_secret: bool) -> Result<AuthMethod,
 
 /// What a registration says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Registration<'a> {
+pub(super) struct ClientRegistrationRequest<'a> {
     pub(super) redirect_uri: &'a str,
     pub(super) scopes: &'a [String],
     pub(super) now_ms: i64,
 }
 
 #[derive(Deserialize)]
-struct Registered {
+struct ClientRegistrationResponse {
     client_id: String,
     #[serde(default)]
     client_secret: Option<String>,
@@ -217,14 +223,14 @@ struct Registered {
 /// Registers a client (RFC 7591): without a secret where the server takes such, since a program on somebody's computer
 /// keeps none from them.
 async fn register(
-    http: &OauthHttp,
+    http: &OauthHttpClient,
     server: &AuthorizationServer,
-    asking: Registration<'_>,
-) -> Result<Client, OauthError> {
-    let Some(url) = &server.registration else { return Err(OauthError::NoClient(theirs(&server.issuer))) };
-    let wanted = match method(server, false) {
+    asking: ClientRegistrationRequest<'_>,
+) -> Result<OauthClient, OauthError> {
+    let Some(url) = &server.registration else { return Err(OauthError::NoClient(sanitize(&server.issuer))) };
+    let wanted = match choose_auth_method(server, false) {
         Ok(method) => method,
-        Err(_) => method(server, true)?,
+        Err(_) => choose_auth_method(server, true)?,
     };
     let mut body = json!({
         "client_name": CLIENT_NAME,
@@ -241,31 +247,32 @@ async fn register(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let answer = http.post(url, headers, body.to_string()).await?;
     if !answer.status.is_success() {
-        return Err(refusal(url, &answer));
+        return Err(to_oauth_error(url, &answer));
     }
-    let made: Registered = serde_json::from_slice(&answer.body)
-        .map_err(|error| bad(url, &format!("it registered no client: {}", theirs(&error.to_string()))))?;
+    let made: ClientRegistrationResponse = serde_json::from_slice(&answer.body).map_err(|error| {
+        bad_answer(url, &format!("it registered no client: {}", sanitize(&error.to_string())))
+    })?;
     let auth = match made.token_endpoint_auth_method.as_deref() {
         None => wanted,
-        Some(name) => AuthMethod::named(name).ok_or_else(|| {
-            bad(
+        Some(name) => TokenEndpointAuthMethod::from_name(name).ok_or_else(|| {
+            bad_answer(
                 url,
                 &format!(
                     "it registered a client that shows who it is by {:?}, which is not done here",
-                    theirs(name)
+                    sanitize(name)
                 ),
             )
         })?,
     };
-    let secret = made.client_secret.filter(|it| !it.is_empty() && auth != AuthMethod::None);
-    if auth != AuthMethod::None && secret.is_none() {
-        return Err(bad(url, "it registered a client that needs a secret and gave none"));
+    let secret = made.client_secret.filter(|it| !it.is_empty() && auth != TokenEndpointAuthMethod::None);
+    if auth != TokenEndpointAuthMethod::None && secret.is_none() {
+        return Err(bad_answer(url, "it registered a client that needs a secret and gave none"));
     }
-    Ok(Client {
+    Ok(OauthClient {
         id: made.client_id,
         secret: secret.map(SecretString::from),
         auth,
-        origin: Origin::Registered,
+        origin: ClientRegistrationKind::Registered,
         redirect_uri: asking.redirect_uri.to_owned(),
         secret_expires_ms: made
             .client_secret_expires_at
@@ -274,17 +281,17 @@ async fn register(
     })
 }
 
-impl Client {
+impl OauthClient {
     /// Puts who this is into a request to the token endpoint (RFC 6749, section 2.3.1).
-    pub(super) fn sign(&self, headers: &mut HeaderMap, form: &mut Vec<(&'static str, String)>) {
+    pub(super) fn authenticate(&self, headers: &mut HeaderMap, form: &mut Vec<(&'static str, String)>) {
         let secret = self.secret.as_ref().map(|it| it.expose_secret().to_owned());
         match (self.auth, secret) {
-            (AuthMethod::Basic, Some(secret)) => {
-                if let Some(value) = basic(&self.id, &secret) {
+            (TokenEndpointAuthMethod::Basic, Some(secret)) => {
+                if let Some(value) = basic_authorization(&self.id, &secret) {
                     headers.insert(http::header::AUTHORIZATION, value);
                 }
             }
-            (AuthMethod::Post, Some(secret)) => {
+            (TokenEndpointAuthMethod::Post, Some(secret)) => {
                 form.push(("client_id", self.id.clone()));
                 form.push(("client_secret", secret));
             }
@@ -294,7 +301,7 @@ impl Client {
 }
 
 /// Name and secret as a form would write them, joined and in base64.
-fn basic(id: &str, secret: &str) -> Option<HeaderValue> {
+fn basic_authorization(id: &str, secret: &str) -> Option<HeaderValue> {
     use base64::Engine as _;
     let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let both = format!("{}:{}", encoded(id), encoded(secret));

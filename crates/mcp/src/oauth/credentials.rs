@@ -5,21 +5,21 @@ use std::fmt;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
-use super::address::covers;
-use super::client::Client;
-use super::token::Issued;
+use super::address::is_token_allowed;
+use super::client::OauthClient;
+use super::token::IssuedToken;
 
 /// A token is renewed this long before it ends, or at half its life where that is shorter.
-const EARLY_MS: i64 = 60_000;
+const RENEW_BEFORE_MS: i64 = 60_000;
 
 /// What is kept of one server.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Credentials {
+pub struct OauthCredentials {
     /// What the token is for (RFC 8707).
     pub(super) resource: String,
     /// Who gave it.
     pub(super) issuer: String,
-    pub(super) client: Client,
+    pub(super) client: OauthClient,
     /// Where the server said that its metadata stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) metadata: Option<String>,
@@ -40,7 +40,7 @@ pub struct Credentials {
     pub(super) missing: Vec<String>,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for OauthCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
             .field("resource", &self.resource)
@@ -50,38 +50,38 @@ impl fmt::Debug for Credentials {
     }
 }
 
-impl Credentials {
+impl OauthCredentials {
     /// What is kept, read; nothing where it can't be read, which a new login mends.
-    pub(super) fn read(text: &SecretString) -> Option<Self> {
+    pub(super) fn parse(text: &SecretString) -> Option<Self> {
         serde_json::from_str(text.expose_secret()).ok()
     }
 
     /// As it is kept.
-    pub(super) fn written(&self) -> SecretString {
+    pub(super) fn to_secret_text(&self) -> SecretString {
         serde_json::to_string(self).unwrap_or_default().into()
     }
 
     /// Whether the token may be shown to the server at this address.
-    pub(super) fn are_for(&self, server: &reqwest::Url) -> bool {
-        reqwest::Url::parse(&self.resource).is_ok_and(|resource| covers(&resource, server))
+    pub(super) fn is_for(&self, server: &reqwest::Url) -> bool {
+        reqwest::Url::parse(&self.resource).is_ok_and(|resource| is_token_allowed(&resource, server))
     }
 
     /// Whether it should be renewed before it is used.
-    pub(super) fn are_stale(&self, now_ms: i64) -> bool {
+    pub(super) fn is_stale(&self, now_ms: i64) -> bool {
         self.expires_ms.is_some_and(|at| {
-            let early = EARLY_MS.min(at.saturating_sub(self.received_ms) / 2).max(0);
+            let early = RENEW_BEFORE_MS.min(at.saturating_sub(self.received_ms) / 2).max(0);
             at.saturating_sub(early) <= now_ms
         })
     }
 
     /// Whether it has ended.
-    pub(super) fn have_ended(&self, now_ms: i64) -> bool {
+    pub(super) fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_ms.is_some_and(|at| at <= now_ms)
     }
 
     /// Takes what a refresh gave. A refresh token that is not replaced stays good, and so do the scopes
     /// (RFC 6749, section 6).
-    pub(super) fn renew(&mut self, issued: Issued, now_ms: i64) {
+    pub(super) fn renew(&mut self, issued: IssuedToken, now_ms: i64) {
         self.access_token = issued.access_token;
         if issued.refresh_token.is_some() {
             self.refresh_token = issued.refresh_token;

@@ -5,18 +5,18 @@
 use reqwest::Url;
 use serde::de::DeserializeOwned;
 
-use super::address::{canonical, origin, usable};
-use super::challenge::Challenge;
-use super::error::{OauthError, theirs};
-use super::metadata::{AuthorizationServer, ProtectedResource, ServerDocument};
-use super::transport::{Answer, OauthHttp, bad};
+use super::address::{canonical_resource_uri, origin, usable_address};
+use super::challenge::BearerChallenge;
+use super::error::{OauthError, sanitize};
+use super::metadata::{AuthorizationServer, AuthorizationServerMetadata, ProtectedResourceMetadata};
+use super::transport::{BufferedResponse, OauthHttpClient, bad_answer};
 
 /// No more authorization servers of one resource are tried.
 const MAX_TRIED: usize = 4;
 
 /// What a server and its authorization server say of themselves.
 #[derive(Debug, Clone)]
-pub(super) struct Discovered {
+pub(super) struct DiscoveredMetadata {
     /// What a token is asked for (RFC 8707).
     pub(super) resource: String,
     /// The scopes that the server's metadata lists.
@@ -24,79 +24,90 @@ pub(super) struct Discovered {
     /// Where to sign in.
     pub(super) server: AuthorizationServer,
     /// Whether the server's metadata names that place, or it is only assumed.
-    pub(super) named: bool,
+    pub(super) is_advertised: bool,
 }
 
 /// Finds out where to sign in for this server: at the issuer `before`, where the server still names that one, or else
 /// at the first that can be used.
 pub(super) async fn discover(
-    http: &OauthHttp,
+    http: &OauthHttpClient,
     server: &Url,
-    challenge: &Challenge,
+    challenge: &BearerChallenge,
     before: Option<&str>,
-) -> Result<Discovered, OauthError> {
-    let Some(found) = protected_resource(http, server, challenge).await? else {
-        let at = at_own_origin(http, server).await?;
-        return Ok(Discovered { resource: canonical(server), scopes: None, server: at, named: false });
+) -> Result<DiscoveredMetadata, OauthError> {
+    let Some(found) = fetch_resource_metadata(http, server, challenge).await? else {
+        let at = assume_own_origin(http, server).await?;
+        return Ok(DiscoveredMetadata {
+            resource: canonical_resource_uri(server),
+            scopes: None,
+            server: at,
+            is_advertised: false,
+        });
     };
-    let ProtectedResource { resource, authorization_servers: issuers, scopes_supported: scopes } = found;
+    let ProtectedResourceMetadata { resource, authorization_servers: issuers, scopes_supported: scopes } =
+        found;
     if issuers.is_empty() {
-        let server = at_own_origin(http, server).await?;
-        return Ok(Discovered { resource, scopes, server, named: false });
+        let server = assume_own_origin(http, server).await?;
+        return Ok(DiscoveredMetadata { resource, scopes, server, is_advertised: false });
     }
     let (first, others): (Vec<_>, Vec<_>) = issuers.iter().partition(|it| Some(it.as_str()) == before);
     let mut passing = None;
     for issuer in first.into_iter().chain(others).take(MAX_TRIED) {
-        match authorization_server(http, issuer, server).await {
-            Ok(Some(server)) => return Ok(Discovered { resource, scopes, server, named: true }),
+        match fetch_authorization_server(http, issuer, server).await {
+            Ok(Some(server)) => {
+                return Ok(DiscoveredMetadata { resource, scopes, server, is_advertised: true });
+            }
             Ok(None) => {}
-            Err(error) if error.is_passing() => passing = Some(error),
+            Err(error) if error.is_transient() => passing = Some(error),
             Err(error) => return Err(error),
         }
     }
-    let tried = issuers.iter().take(MAX_TRIED).map(|it| theirs(it)).collect::<Vec<_>>();
+    let tried = issuers.iter().take(MAX_TRIED).map(|it| sanitize(it)).collect::<Vec<_>>();
     Err(passing.unwrap_or(OauthError::NoAuthorizationServer(tried.join(", "))))
 }
 
 /// The metadata of the server, where its challenge says or at the two well-known places.
-async fn protected_resource(
-    http: &OauthHttp,
+async fn fetch_resource_metadata(
+    http: &OauthHttpClient,
     server: &Url,
-    challenge: &Challenge,
-) -> Result<Option<ProtectedResource>, OauthError> {
+    challenge: &BearerChallenge,
+) -> Result<Option<ProtectedResourceMetadata>, OauthError> {
     if let Some(place) = &challenge.resource_metadata {
         let place = server.join(place).map_or_else(|_| place.clone(), String::from);
         let url = if Url::parse(&place).is_ok_and(|url| url.origin() == server.origin()) {
             Url::parse(&place).map_err(|_| OauthError::Address {
                 what: "the resource metadata",
-                address: theirs(&place),
+                address: sanitize(&place),
                 why: "it is no address",
             })?
         } else {
-            usable("the resource metadata", &place, server)?
+            usable_address("the resource metadata", &place, server)?
         };
         let answer = http.get(&url).await?;
-        if let Some(found) = document::<ProtectedResource>(&url, &answer)? {
-            return found.of(server).map(Some);
+        if let Some(found) = parse_document::<ProtectedResourceMetadata>(&url, &answer)? {
+            return found.validate(server).map(Some);
         }
     }
-    for url in resource_places(server) {
+    for url in resource_metadata_urls(server) {
         let answer = http.get(&url).await?;
-        if let Some(found) = guessed::<ProtectedResource>(&url, &answer)? {
-            return found.of(server).map(Some);
+        if let Some(found) = parse_if_json::<ProtectedResourceMetadata>(&url, &answer)? {
+            return found.validate(server).map(Some);
         }
     }
     Ok(None)
 }
 
 /// Where the metadata of a resource stands: with the path put after the well-known one, and at the root.
-fn resource_places(server: &Url) -> Vec<Url> {
-    places(server, &["/.well-known/oauth-protected-resource{path}", "/.well-known/oauth-protected-resource"])
+fn resource_metadata_urls(server: &Url) -> Vec<Url> {
+    well_known_urls(
+        server,
+        &["/.well-known/oauth-protected-resource{path}", "/.well-known/oauth-protected-resource"],
+    )
 }
 
 /// Where the metadata of an issuer stands, in the order of MCP's "Authorization Server Metadata Discovery".
-pub(super) fn issuer_places(issuer: &Url) -> Vec<Url> {
-    places(
+pub(super) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
+    well_known_urls(
         issuer,
         &[
             "/.well-known/oauth-authorization-server{path}",
@@ -106,7 +117,7 @@ pub(super) fn issuer_places(issuer: &Url) -> Vec<Url> {
     )
 }
 
-fn places(of: &Url, forms: &[&str]) -> Vec<Url> {
+fn well_known_urls(of: &Url, forms: &[&str]) -> Vec<Url> {
     let path = of.path().trim_end_matches('/');
     let mut places = Vec::new();
     for form in forms {
@@ -122,55 +133,58 @@ fn places(of: &Url, forms: &[&str]) -> Vec<Url> {
 }
 
 /// The authorization server with this issuer; none where it has no metadata.
-async fn authorization_server(
-    http: &OauthHttp,
+async fn fetch_authorization_server(
+    http: &OauthHttpClient,
     issuer: &str,
     resource: &Url,
 ) -> Result<Option<AuthorizationServer>, OauthError> {
-    let url = usable("the authorization server", issuer, resource)?;
-    server_document(http, &url, &[issuer], resource).await
+    let url = usable_address("the authorization server", issuer, resource)?;
+    fetch_server_metadata(http, &url, &[issuer], resource).await
 }
 
-async fn server_document(
-    http: &OauthHttp,
+async fn fetch_server_metadata(
+    http: &OauthHttpClient,
     at: &Url,
     expected: &[&str],
     resource: &Url,
 ) -> Result<Option<AuthorizationServer>, OauthError> {
-    for url in issuer_places(at) {
+    for url in issuer_metadata_urls(at) {
         let answer = http.get(&url).await?;
-        if let Some(found) = guessed::<ServerDocument>(&url, &answer)? {
-            return found.of(expected, resource).map(Some);
+        if let Some(found) = parse_if_json::<AuthorizationServerMetadata>(&url, &answer)? {
+            return found.validate(expected, resource).map(Some);
         }
     }
     Ok(None)
 }
 
 /// What 2025-03-26 says of servers that name no authorization server: they are their own.
-async fn at_own_origin(http: &OauthHttp, server: &Url) -> Result<AuthorizationServer, OauthError> {
+async fn assume_own_origin(http: &OauthHttpClient, server: &Url) -> Result<AuthorizationServer, OauthError> {
     let issuer = origin(server);
-    let url = usable("the authorization server", &issuer, server)?;
+    let url = usable_address("the authorization server", &issuer, server)?;
     // Here the issuer is derived and not quoted, so the form with the empty path spelled out is the same.
     let spelled = format!("{issuer}/");
-    match server_document(http, &url, &[&issuer, &spelled], server).await? {
+    match fetch_server_metadata(http, &url, &[&issuer, &spelled], server).await? {
         Some(found) => Ok(found),
         None => AuthorizationServer::assumed(server),
     }
 }
 
 /// Reads a document at a place where it may stand. A page in its stead is what servers answer that know no such path.
-fn guessed<T: DeserializeOwned>(url: &Url, answer: &Answer) -> Result<Option<T>, OauthError> {
-    match document(url, answer) {
+fn parse_if_json<T: DeserializeOwned>(url: &Url, answer: &BufferedResponse) -> Result<Option<T>, OauthError> {
+    match parse_document(url, answer) {
         Err(OauthError::BadAnswer { .. }) => Ok(None),
         found => found,
     }
 }
 
 /// Reads a document; none where there is nothing at its place.
-fn document<T: DeserializeOwned>(url: &Url, answer: &Answer) -> Result<Option<T>, OauthError> {
+fn parse_document<T: DeserializeOwned>(
+    url: &Url,
+    answer: &BufferedResponse,
+) -> Result<Option<T>, OauthError> {
     if answer.status.is_server_error() {
         return Err(OauthError::Unreachable {
-            url: super::transport::shown(url),
+            url: super::transport::without_query(url),
             problem: format!("it answers with {}", answer.status.as_u16()),
         });
     }
@@ -178,7 +192,10 @@ fn document<T: DeserializeOwned>(url: &Url, answer: &Answer) -> Result<Option<T>
         return Ok(None);
     }
     serde_json::from_slice(&answer.body).map(Some).map_err(|error| {
-        bad(url, &format!("it is not the document that it should be: {}", theirs(&error.to_string())))
+        bad_answer(
+            url,
+            &format!("it is not the document that it should be: {}", sanitize(&error.to_string())),
+        )
     })
 }
 

@@ -4,7 +4,7 @@
 use super::store::TokenStoreError;
 
 /// No text of a server is shown longer than this, in characters.
-const MAX_THEIRS: usize = 300;
+const MAX_SERVER_TEXT: usize = 300;
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
@@ -101,18 +101,18 @@ pub enum OauthError {
 impl OauthError {
     /// Whether it may go away by itself.
     #[must_use]
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
     /// Whether the authorization server said that what it was shown is no longer good (RFC 6749, section 5.2).
     #[must_use]
-    pub(super) fn is_stale_grant(&self) -> bool {
+    pub(super) fn is_grant_rejected(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if matches!(code.as_str(), "invalid_grant" | "invalid_client" | "unauthorized_client"))
     }
 }
 
 /// What a server wrote, fit to be shown.
-pub(super) fn theirs(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_THEIRS).collect()
+pub(super) fn sanitize(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SERVER_TEXT).collect()
 }

@@ -8,94 +8,98 @@ use secrecy::SecretString;
 use toolway_types::Clock;
 
 use super::address;
-use super::challenge::Challenge;
-use super::client::{self, Client, ClientSettings, Registration};
-use super::credentials::Credentials;
-use super::discovery::{Discovered, discover};
-use super::error::{OauthError, theirs};
-use super::pkce::{Proof, random_text};
-use super::scopes::{self, Known};
+use super::challenge::BearerChallenge;
+use super::client::{self, ClientRegistrationRequest, OauthClient, OauthClientSettings};
+use super::credentials::OauthCredentials;
+use super::discovery::{DiscoveredMetadata, discover};
+use super::error::{OauthError, sanitize};
+use super::pkce::{PkceVerifier, random_text};
+use super::scopes::{self, ScopeCandidates};
 use super::token;
-use super::transport::OauthHttp;
+use super::transport::OauthHttpClient;
 
 /// What comes back with a browser is never longer, in bytes.
 const MAX_CALLBACK: usize = 16 << 10;
 
 /// What a login is for.
 #[derive(Debug)]
-pub struct LoginRequest<'a> {
+pub struct OauthLoginRequest<'a> {
     /// The address of the MCP server.
     pub server: &'a str,
     /// What the server said when it wanted a token. Empty where it has not been asked yet.
-    pub challenge: &'a Challenge,
+    pub challenge: &'a BearerChallenge,
     /// What the owner set.
-    pub settings: &'a ClientSettings,
+    pub settings: &'a OauthClientSettings,
     /// What was kept of an earlier login.
-    pub before: Option<&'a Credentials>,
+    pub previous: Option<&'a OauthCredentials>,
     /// Where the browser is to be sent back to.
     pub redirect_uri: &'a str,
 }
 
 /// A login that waits for its browser.
-pub struct Login {
-    http: OauthHttp,
+pub struct PendingLogin {
+    http: OauthHttpClient,
     clock: Arc<dyn Clock>,
-    discovered: Discovered,
-    client: Client,
+    discovered: DiscoveredMetadata,
+    client: OauthClient,
     metadata: Option<String>,
     scopes: Vec<String>,
-    proof: Proof,
+    verifier: PkceVerifier,
     state: String,
     url: Url,
 }
 
-impl std::fmt::Debug for Login {
+impl std::fmt::Debug for PendingLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login").field("issuer", &self.discovered.server.issuer).finish_non_exhaustive()
     }
 }
 
-impl Login {
+impl PendingLogin {
     /// Finds out where to sign in, becomes a client there, and writes the address for the browser.
     ///
     /// # Errors
     /// [`OauthError`].
     pub async fn begin(
-        http: OauthHttp,
+        http: OauthHttpClient,
         clock: Arc<dyn Clock>,
-        request: LoginRequest<'_>,
+        request: OauthLoginRequest<'_>,
     ) -> Result<Self, OauthError> {
-        let server = address::server(request.server)?;
-        let before = request.before.map(|it| it.issuer.as_str());
+        let server = address::server_url(request.server)?;
+        let before = request.previous.map(|it| it.issuer.as_str());
         let discovered = discover(&http, &server, request.challenge, before).await?;
-        Self::with(http, clock, discovered, request).await
+        Self::begin_with(http, clock, discovered, request).await
     }
 
-    pub(super) async fn with(
-        http: OauthHttp,
+    pub(super) async fn begin_with(
+        http: OauthHttpClient,
         clock: Arc<dyn Clock>,
-        discovered: Discovered,
-        request: LoginRequest<'_>,
+        discovered: DiscoveredMetadata,
+        request: OauthLoginRequest<'_>,
     ) -> Result<Self, OauthError> {
         let at = &discovered.server;
         // What another issuer gave is worth nothing here, and must not be shown to this one.
-        let before = request.before.filter(|it| it.issuer == at.issuer && it.resource == discovered.resource);
+        let before =
+            request.previous.filter(|it| it.issuer == at.issuer && it.resource == discovered.resource);
         let adds_to: Vec<String> = match before {
             Some(it) if !it.missing.is_empty() => it.scopes.iter().chain(&it.missing).cloned().collect(),
             _ => Vec::new(),
         };
-        let scopes = scopes::select(Known {
-            set: &request.settings.scopes,
+        let scopes = scopes::select(ScopeCandidates {
+            configured: &request.settings.scopes,
             challenged: &request.challenge.scopes(),
-            before: &adds_to,
+            previous: &adds_to,
             resource: discovered.scopes.as_deref(),
             server: at.scopes.as_deref(),
         });
-        let asking =
-            Registration { redirect_uri: request.redirect_uri, scopes: &scopes, now_ms: clock.now_ms() };
+        let asking = ClientRegistrationRequest {
+            redirect_uri: request.redirect_uri,
+            scopes: &scopes,
+            now_ms: clock.now_ms(),
+        };
         let known = before.map(|it| &it.client);
-        let client = client::client(&http, at, request.settings, known, asking).await?;
-        let proof = Proof::new()?;
+        let client = client::obtain_client(&http, at, request.settings, known, asking).await?;
+        let proof = PkceVerifier::new()?;
         let state = random_text()?;
         let mut url = at.authorization.clone();
         {
@@ -117,7 +121,7 @@ impl Login {
             }
         }
         let metadata = request.challenge.resource_metadata.clone();
-        Ok(Self { http, clock, discovered, client, metadata, scopes, proof, state, url })
+        Ok(Self { http, clock, discovered, client, metadata, scopes, verifier: proof, state, url })
     }
 
     /// Where the browser must go.
@@ -144,7 +148,7 @@ impl Login {
     /// # Errors
     /// [`OauthError::WrongCallback`] where it is not an answer to this login, [`OauthError::Refused`] where the person
     /// or the server said no, and whatever may happen on the way to the token endpoint.
-    pub async fn finish(self, query: &str) -> Result<Credentials, OauthError> {
+    pub async fn finish(self, query: &str) -> Result<OauthCredentials, OauthError> {
         let query = query.trim_start_matches('?');
         if query.len() > MAX_CALLBACK {
             return Err(OauthError::WrongCallback("it is too long"));
@@ -156,18 +160,24 @@ impl Login {
         if let Some(code) = parameter(query, "error")? {
             let description = parameter(query, "error_description")?;
             return Err(OauthError::Refused {
-                code: theirs(&code),
-                description: description.as_deref().map(theirs),
+                code: sanitize(&code),
+                description: description.as_deref().map(sanitize),
             });
         }
         let code = parameter(query, "code")?.filter(|it| !it.is_empty());
         let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it holds no code"))?);
-        let Discovered { resource, server, .. } = self.discovered;
-        let issued =
-            token::exchange(&self.http, &server.token, &self.client, &code, &self.proof.verifier, &resource)
-                .await?;
+        let DiscoveredMetadata { resource, server, .. } = self.discovered;
+        let issued = token::exchange(
+            &self.http,
+            &server.token,
+            &self.client,
+            &code,
+            &self.verifier.verifier,
+            &resource,
+        )
+        .await?;
         let now_ms = self.clock.now_ms();
-        Ok(Credentials {
+        Ok(OauthCredentials {
             resource,
             issuer: server.issuer,
             client: self.client,
@@ -188,7 +198,7 @@ impl Login {
         match named {
             Some(named) if named == self.discovered.server.issuer => Ok(()),
             Some(_) => Err(OauthError::WrongCallback("another authorization server gave it (iss)")),
-            None if self.discovered.server.names_itself => {
+            None if self.discovered.server.sends_issuer => {
                 Err(OauthError::WrongCallback("it does not say which authorization server gave it (iss)"))
             }
             None => Ok(()),

@@ -4,15 +4,15 @@
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::address::{covers, usable};
-use super::error::{OauthError, theirs};
+use super::address::{is_token_allowed, usable_address};
+use super::error::{OauthError, sanitize};
 
 /// No list in a document is read further than this.
 const MAX_LISTED: usize = 64;
 
 /// What an MCP server says of itself as a protected resource.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct ProtectedResource {
+pub(super) struct ProtectedResourceMetadata {
     pub(super) resource: String,
     #[serde(default)]
     pub(super) authorization_servers: Vec<String>,
@@ -20,17 +20,17 @@ pub(super) struct ProtectedResource {
     pub(super) scopes_supported: Option<Vec<String>>,
 }
 
-impl ProtectedResource {
+impl ProtectedResourceMetadata {
     /// Holds the document against the server that it should be of.
     ///
     /// # Errors
     /// [`OauthError::ResourceMismatch`].
-    pub(super) fn of(mut self, server: &Url) -> Result<Self, OauthError> {
+    pub(super) fn validate(mut self, server: &Url) -> Result<Self, OauthError> {
         let named = Url::parse(&self.resource).ok();
-        if !named.is_some_and(|named| covers(&named, server)) {
+        if !named.is_some_and(|named| is_token_allowed(&named, server)) {
             return Err(OauthError::ResourceMismatch {
-                server: super::transport::shown(server),
-                named: theirs(&self.resource),
+                server: super::transport::without_query(server),
+                named: sanitize(&self.resource),
             });
         }
         self.authorization_servers.truncate(MAX_LISTED);
@@ -40,7 +40,7 @@ impl ProtectedResource {
 
 /// What an authorization server says of itself.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct ServerDocument {
+pub(super) struct AuthorizationServerMetadata {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -76,23 +76,27 @@ pub(super) struct AuthorizationServer {
     /// Whether a client may be an address (OAuth Client ID Metadata Documents).
     pub(super) takes_metadata_documents: bool,
     /// Whether its answers name it (RFC 9207).
-    pub(super) names_itself: bool,
+    pub(super) sends_issuer: bool,
 }
 
-impl ServerDocument {
+impl AuthorizationServerMetadata {
     /// Holds the document against the issuer that was asked, character by character (RFC 8414, section 3.3), and
     /// against what a client must insist on.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn of(self, expected: &[&str], resource: &Url) -> Result<AuthorizationServer, OauthError> {
+    pub(super) fn validate(
+        self,
+        expected: &[&str],
+        resource: &Url,
+    ) -> Result<AuthorizationServer, OauthError> {
         if !expected.contains(&self.issuer.as_str()) {
             return Err(OauthError::IssuerMismatch {
-                expected: theirs(expected.first().copied().unwrap_or_default()),
-                found: theirs(&self.issuer),
+                expected: sanitize(expected.first().copied().unwrap_or_default()),
+                found: sanitize(&self.issuer),
             });
         }
-        let issuer = theirs(&self.issuer);
+        let issuer = sanitize(&self.issuer);
         let has = |list: &Option<Vec<String>>, value: &str| {
             list.as_ref().is_some_and(|list| list.iter().any(|it| it == value))
         };
@@ -108,15 +112,19 @@ impl ServerDocument {
         }
         let registration = self.registration_endpoint.as_deref();
         Ok(AuthorizationServer {
-            authorization: usable("the authorization endpoint", &self.authorization_endpoint, resource)?,
-            token: usable("the token endpoint", &self.token_endpoint, resource)?,
+            authorization: usable_address(
+                "the authorization endpoint",
+                &self.authorization_endpoint,
+                resource,
+            )?,
+            token: usable_address("the token endpoint", &self.token_endpoint, resource)?,
             registration: registration
-                .map(|it| usable("the registration endpoint", it, resource))
+                .map(|it| usable_address("the registration endpoint", it, resource))
                 .transpose()?,
             scopes: self.scopes_supported,
             auth_methods: self.token_endpoint_auth_methods_supported,
             takes_metadata_documents: self.client_id_metadata_document_supported,
-            names_itself: self.authorization_response_iss_parameter_supported,
+            sends_issuer: self.authorization_response_iss_parameter_supported,
             issuer: self.issuer,
         })
     }
@@ -129,7 +137,11 @@ impl AuthorizationServer {
     /// Where that origin can't be used.
     pub(super) fn assumed(server: &Url) -> Result<Self, OauthError> {
         let at = |path: &str| {
-            usable("the authorization server", &format!("{}{path}", super::address::origin(server)), server)
+            usable_address(
+                "the authorization server",
+                &format!("{}{path}", super::address::origin(server)),
+                server,
+            )
         };
         Ok(Self {
             issuer: super::address::origin(server),
@@ -139,7 +151,7 @@ impl AuthorizationServer {
             scopes: None,
             auth_methods: None,
             takes_metadata_documents: false,
-            names_itself: false,
+            sends_issuer: false,
         })
     }
 }

@@ -17,12 +17,12 @@ pub(super) fn random_text() -> Result<String, OauthError> {
 
 /// What proves that whoever exchanges a code is who asked for it.
 #[derive(Debug)]
-pub(super) struct Proof {
+pub(super) struct PkceVerifier {
     /// What is kept until the exchange.
     pub(super) verifier: SecretString,
 }
 
-impl Proof {
+impl PkceVerifier {
     pub(super) fn new() -> Result<Self, OauthError> {
         Ok(Self { verifier: random_text()?.into() })
     }

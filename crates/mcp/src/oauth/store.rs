@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use toolway_types::Slug;
 
 pub use file::FileTokenStore;
-pub use key::{KeyFile, KeySource, StoreKey};
+pub use key::{StoreKey, StoreKeyFile, StoreKeySource};
 
 /// Why tokens can't be kept or read.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Whole logins, renewals and refusals, against servers on loopback ports.
 
-mod fake;
+mod fake_servers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use serde_json::{Value, json};
 use toolway_types::{Clock, Slug};
 
 use super::*;
-use crate::upstream::authorize::{Authorizer as _, Retry};
-use fake::{AuthServer, Fields, Resource};
+use crate::upstream::authorizer::{Authorizer as _, ChallengeOutcome};
+use fake_servers::{FakeAuthServer, FakeResourceServer, FormFields};
 
 #[derive(Debug, Default, Clone)]
-struct HandClock(Arc<AtomicI64>);
+struct ManualClock(Arc<AtomicI64>);
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-impl HandClock {
-    fn pass(&self, seconds: i64) {
+impl ManualClock {
+    fn advance(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
     }
 }
 
 /// Keeps in memory.
 #[derive(Default)]
-struct Memory(Mutex<HashMap<Slug, SecretString>>);
+struct MemoryTokenStore(Mutex<HashMap<Slug, SecretString>>);
 
-impl TokenStore for Memory {
+impl TokenStore for MemoryTokenStore {
     fn load(&self, server: &Slug) -> Result<Option<SecretString>, TokenStoreError> {
         Ok(self.0.lock().get(server).cloned())
     }
@@ -54,12 +54,12 @@ impl TokenStore for Memory {
 
 /// A person who says yes at once.
 #[derive(Default)]
-struct Yes {
+struct ApprovingBrowser {
     visits: AtomicUsize,
 }
 
 #[async_trait]
-impl Browser for Yes {
+impl LoginBrowser for ApprovingBrowser {
     fn redirect_uri(&self) -> String {
         "http://127.0.0.1:1/callback".to_owned()
     }
@@ -68,9 +68,9 @@ impl Browser for Yes {
         &self,
         url: &Url,
         is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
-    ) -> Result<SecretString, BrowserFailure> {
+    ) -> Result<SecretString, BrowserError> {
         self.visits.fetch_add(1, Ordering::SeqCst);
-        let query = follow(url).await;
+        let query = follow_redirect(url).await;
         assert!(is_answer(&query));
         assert!(!is_answer("code=x&state=another"));
         Ok(query.into())
@@ -78,7 +78,7 @@ impl Browser for Yes {
 }
 
 /// Where the authorization server sends the browser back: the query of it.
-async fn follow(url: &Url) -> String {
+async fn follow_redirect(url: &Url) -> String {
     let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -91,26 +91,26 @@ async fn follow(url: &Url) -> String {
     Url::parse(&to).unwrap().query().unwrap().to_owned()
 }
 
-struct Case {
-    clock: HandClock,
-    store: Arc<Memory>,
-    settings: Arc<Mutex<ClientSettings>>,
-    browser: Arc<Yes>,
+struct OauthHarness {
+    clock: ManualClock,
+    store: Arc<MemoryTokenStore>,
+    settings: Arc<Mutex<OauthClientSettings>>,
+    browser: Arc<ApprovingBrowser>,
     /// A gateway: nobody can be asked.
-    gateway: Oauth,
+    gateway: OauthAuthorizer,
     /// A program with a person before it.
-    terminal: Oauth,
+    terminal: OauthAuthorizer,
 }
 
-impl Case {
+impl OauthHarness {
     fn new() -> Self {
-        let clock = HandClock(Arc::new(AtomicI64::new(1_800_000_000_000)));
-        let (store, settings): (Arc<Memory>, Arc<Mutex<ClientSettings>>) = Default::default();
-        let browser = Arc::new(Yes::default());
-        let oauth = |browser: Option<Arc<dyn Browser>>| {
+        let clock = ManualClock(Arc::new(AtomicI64::new(1_800_000_000_000)));
+        let (store, settings): (Arc<MemoryTokenStore>, Arc<Mutex<OauthClientSettings>>) = Default::default();
+        let browser = Arc::new(ApprovingBrowser::default());
+        let oauth = |browser: Option<Arc<dyn LoginBrowser>>| {
             let settings = Arc::clone(&settings);
-            Oauth::new(OauthParts {
-                http: OauthHttp::new(|| Err("nobody is trusted".to_owned())),
+            OauthAuthorizer::new(OauthDeps {
+                http: OauthHttpClient::new(|| Err("nobody is trusted".to_owned())),
                 clock: Arc::new(clock.clone()),
                 store: Arc::clone(&store) as _,
                 settings: Arc::new(move |_| Ok(settings.lock().clone())),
@@ -121,18 +121,18 @@ impl Case {
         Self { clock, store, settings, browser, gateway, terminal }
     }
 
-    async fn login(&self, resource: &Resource) -> Result<Arc<Credentials>, OauthError> {
-        self.terminal.login(&slug(), &resource.url, &Challenge::default(), &*self.browser).await
+    async fn login(&self, resource: &FakeResourceServer) -> Result<Arc<OauthCredentials>, OauthError> {
+        self.terminal.login(&slug(), &resource.url, &BearerChallenge::default(), &*self.browser).await
     }
 
-    async fn token(&self, resource: &Resource) -> Option<String> {
+    async fn token(&self, resource: &FakeResourceServer) -> Option<String> {
         let token = self.gateway.token(&slug(), &resource.url).await.unwrap();
         token.map(|it| it.expose_secret().to_owned())
     }
 
-    async fn refused(&self, resource: &Resource) -> Retry {
+    async fn challenge(&self, resource: &FakeResourceServer) -> ChallengeOutcome {
         let said = "Bearer error=\"invalid_token\"";
-        self.gateway.challenged(&slug(), &resource.url, said, StatusCode::UNAUTHORIZED).await.unwrap()
+        self.gateway.handle_challenge(&slug(), &resource.url, said, StatusCode::UNAUTHORIZED).await.unwrap()
     }
 }
 
@@ -140,20 +140,20 @@ fn slug() -> Slug {
     "server".parse().unwrap()
 }
 
-fn grants(server: &AuthServer) -> Vec<String> {
+fn grants(server: &FakeAuthServer) -> Vec<String> {
     server.state.lock().token_requests.iter().map(|(form, _)| form["grant_type"].clone()).collect()
 }
 
-fn last_form(server: &AuthServer) -> (Fields, Option<String>) {
+fn last_form(server: &FakeAuthServer) -> (FormFields, Option<String>) {
     server.state.lock().token_requests.last().unwrap().clone()
 }
 
 #[tokio::test]
 async fn a_login_registers_asks_for_the_resource_and_is_found_by_the_gateway() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
     resource.state.lock().metadata = json!({ "scopes_supported": ["read", "write"] });
-    let case = Case::new();
+    let case = OauthHarness::new();
     assert_eq!(case.token(&resource).await, None);
     let kept = case.login(&resource).await.unwrap();
     assert_eq!(
@@ -178,15 +178,15 @@ async fn a_login_registers_asks_for_the_resource_and_is_found_by_the_gateway() {
         assert_eq!(*authorization, None);
     }
     // Another program's gateway sees it once it is refused, without waiting until it looks again.
-    assert_eq!(case.refused(&resource).await, Retry::Again);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::RetryRequest);
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-1"));
 }
 
 #[tokio::test]
 async fn a_second_login_uses_the_client_that_was_registered() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.login(&resource).await.unwrap();
     assert_eq!(server.state.lock().registrations.len(), 1);
@@ -195,27 +195,28 @@ async fn a_second_login_uses_the_client_that_was_registered() {
 
 #[tokio::test]
 async fn a_token_is_renewed_before_it_ends_by_one_request_for_all_and_the_refresh_token_rotates() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-1"));
-    case.clock.pass(3539);
+    case.clock.advance(3539);
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-1"));
-    case.clock.pass(1);
+    case.clock.advance(1);
     let all = futures_util::future::join_all((0..16).map(|_| case.token(&resource))).await;
     assert!(all.iter().all(|it| it.as_deref() == Some("access-2")), "{all:?}");
     assert_eq!(grants(&server), ["authorization_code", "refresh_token"]);
     assert_eq!(last_form(&server).0["refresh_token"], "refresh-1");
     assert_eq!(last_form(&server).0["resource"], resource.url);
     // What was rotated is kept: the next renewal shows the new one, and so does a gateway that starts anew.
-    case.clock.pass(3540);
-    let kept = Case { store: Arc::clone(&case.store), clock: case.clock.clone(), ..Case::new() };
-    let anew = Oauth::new(OauthParts {
-        http: OauthHttp::new(|| Err("nobody is trusted".to_owned())),
+    case.clock.advance(3540);
+    let kept =
+        OauthHarness { store: Arc::clone(&case.store), clock: case.clock.clone(), ..OauthHarness::new() };
+    let anew = OauthAuthorizer::new(OauthDeps {
+        http: OauthHttpClient::new(|| Err("nobody is trusted".to_owned())),
         clock: Arc::new(kept.clock.clone()),
         store: Arc::clone(&kept.store) as _,
-        settings: Arc::new(|_| Ok(ClientSettings::default())),
+        settings: Arc::new(|_| Ok(OauthClientSettings::default())),
         browser: None,
     });
     let token = anew.token(&slug(), &resource.url).await.unwrap().unwrap();
@@ -228,91 +229,95 @@ async fn a_token_is_renewed_before_it_ends_by_one_request_for_all_and_the_refres
 
 #[tokio::test]
 async fn a_token_that_is_refused_is_renewed_once_and_then_a_login_is_needed() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
-    case.clock.pass(60);
-    assert_eq!(case.refused(&resource).await, Retry::Again);
+    case.clock.advance(60);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::RetryRequest);
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
     // It is fresh, so another of the kind would be refused as well.
-    assert_eq!(case.refused(&resource).await, Retry::NeedsLogin);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::NeedsLogin);
     assert_eq!(grants(&server).len(), 2);
 }
 
 #[tokio::test]
 async fn a_refresh_token_that_is_no_longer_good_is_dropped_and_the_login_is_asked_for() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
-    server.state.lock().refuse =
+    server.state.lock().token_error =
         Some((400, json!({ "error": "invalid_grant", "error_description": "gone\u{1b}[31m" })));
-    case.clock.pass(3550);
+    case.clock.advance(3550);
     // Still good for a few seconds, so it is used.
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-1"));
-    case.clock.pass(60);
+    case.clock.advance(60);
     let before = grants(&server).len();
     assert_eq!(
         case.gateway.token(&slug(), &resource.url).await.unwrap_err().hint.as_deref(),
         Some("run `toolway mcp login server`")
     );
     assert_eq!(grants(&server).len(), before, "what was refused is not sent again");
-    assert_eq!(case.refused(&resource).await, Retry::NeedsLogin);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::NeedsLogin);
     // The login mends it.
-    server.state.lock().refuse = None;
+    server.state.lock().token_error = None;
     case.login(&resource).await.unwrap();
-    assert_eq!(case.refused(&resource).await, Retry::Again);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::RetryRequest);
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
 }
 
 #[tokio::test]
 async fn a_server_that_is_down_costs_nothing_that_is_kept() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
-    server.state.lock().refuse = Some((503, json!({})));
-    case.clock.pass(3700);
+    server.state.lock().token_error = Some((503, json!({})));
+    case.clock.advance(3700);
     let error = case.gateway.token(&slug(), &resource.url).await.unwrap_err();
     assert_eq!(error.hint, None, "{error}");
-    server.state.lock().refuse = None;
+    server.state.lock().token_error = None;
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
 }
 
 /// What is no metadata is no reason to take the server for its own authorization server where it is only away.
 #[tokio::test]
 async fn a_server_that_is_down_is_not_taken_for_one_without_metadata() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
-    case.clock.pass(3700);
+    case.clock.advance(3700);
     for (status, text, passing) in [(503, "", true), (404, "", false), (200, "<html>", false)] {
-        resource.state.lock().instead = Some((status, text));
+        resource.state.lock().override_response = Some((status, text));
         let error = case.gateway.token(&slug(), &resource.url).await.unwrap_err();
         assert_eq!(error.hint.is_none(), passing, "{status} {error}");
         assert_eq!(case.store.0.lock().len(), 1, "what there is is kept");
-        assert_eq!(Case::new().login(&resource).await.unwrap_err().is_passing(), passing, "{status}");
+        assert_eq!(
+            OauthHarness::new().login(&resource).await.unwrap_err().is_transient(),
+            passing,
+            "{status}"
+        );
     }
-    resource.state.lock().instead = None;
+    resource.state.lock().override_response = None;
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
 }
 
 #[tokio::test]
 async fn what_one_issuer_gave_is_dropped_when_the_server_names_another() {
-    let (old, new) = (AuthServer::start().await, AuthServer::start().await);
-    let resource = Resource::start(&[&old]).await;
-    let case = Case::new();
+    let (old, new) = (FakeAuthServer::start().await, FakeAuthServer::start().await);
+    let resource = FakeResourceServer::start(&[&old]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
     resource.state.lock().issuers = vec![new.url.clone()];
-    case.clock.pass(60);
-    assert_eq!(case.refused(&resource).await, Retry::NeedsLogin);
+    case.clock.advance(60);
+    assert_eq!(case.challenge(&resource).await, ChallengeOutcome::NeedsLogin);
     assert_eq!(case.token(&resource).await, None);
     assert!(case.store.0.lock().is_empty());
     assert!(grants(&new).is_empty(), "nothing of the old issuer reached the new one");
@@ -323,22 +328,22 @@ async fn what_one_issuer_gave_is_dropped_when_the_server_names_another() {
 
 #[tokio::test]
 async fn a_renewal_goes_to_the_issuer_of_the_login_also_where_the_server_names_another_first() {
-    let (old, new) = (AuthServer::start().await, AuthServer::start().await);
-    let resource = Resource::start(&[&old]).await;
-    let case = Case::new();
+    let (old, new) = (FakeAuthServer::start().await, FakeAuthServer::start().await);
+    let resource = FakeResourceServer::start(&[&old]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
     resource.state.lock().issuers = vec![new.url.clone(), old.url.clone()];
-    case.clock.pass(3600);
+    case.clock.advance(3600);
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
     assert_eq!((grants(&old).len(), grants(&new).len()), (2, 0));
 }
 
 #[tokio::test]
 async fn a_token_is_not_shown_to_a_server_at_another_address() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     assert!(case.token(&resource).await.is_some());
     for other in [
@@ -353,10 +358,10 @@ async fn a_token_is_not_shown_to_a_server_at_another_address() {
 
 #[tokio::test]
 async fn a_token_endpoint_that_redirects_gets_no_second_request() {
-    let (server, thief) = (AuthServer::start().await, AuthServer::start().await);
-    let resource = Resource::start(&[&server]).await;
+    let (server, thief) = (FakeAuthServer::start().await, FakeAuthServer::start().await);
+    let resource = FakeResourceServer::start(&[&server]).await;
     server.state.lock().redirect = Some(format!("{}/token", thief.url));
-    let error = Case::new().login(&resource).await.unwrap_err();
+    let error = OauthHarness::new().login(&resource).await.unwrap_err();
     assert!(error.to_string().contains("redirects"), "{error}");
     assert!(grants(&thief).is_empty());
 }
@@ -372,14 +377,14 @@ async fn an_answer_must_be_of_the_issuer_that_was_asked() {
         (true, Some("https://evil.example"), false),
         (false, Some("https://evil.example"), false),
     ] {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         {
             let mut state = server.state.lock();
             state.metadata = json!({ "authorization_response_iss_parameter_supported": promised });
             state.iss = iss.map(str::to_owned);
         }
-        let came = Case::new().login(&resource).await;
+        let came = OauthHarness::new().login(&resource).await;
         assert_eq!(came.is_ok(), taken, "{promised} {iss:?} {came:?}");
         assert_eq!(grants(&server).len(), usize::from(taken));
     }
@@ -387,22 +392,23 @@ async fn an_answer_must_be_of_the_issuer_that_was_asked() {
 
 #[tokio::test]
 async fn an_answer_to_another_login_or_none_at_all_is_refused() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
     server.state.lock().metadata = json!({ "authorization_response_iss_parameter_supported": false });
     let begin = async || {
-        let request = LoginRequest {
+        let request = OauthLoginRequest {
             server: &resource.url,
-            challenge: &Challenge::default(),
-            settings: &ClientSettings::default(),
-            before: None,
+            challenge: &BearerChallenge::default(),
+            settings: &OauthClientSettings::default(),
+            previous: None,
             redirect_uri: "http://127.0.0.1:1/callback",
         };
-        let http = OauthHttp::new(|| Err("nobody is trusted".to_owned()));
-        Login::begin(http, Arc::new(HandClock::default()), request).await.unwrap()
+        let http = OauthHttpClient::new(|| Err("nobody is trusted".to_owned()));
+        PendingLogin::begin(http, Arc::new(ManualClock::default()), request).await.unwrap()
     };
-    let state =
-        |login: &Login| login.url().query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    let state = |login: &PendingLogin| {
+        login.url().query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
+    };
     for (form, refused) in [
         ("code=x", true),
         ("code=x&state=another", true),
@@ -437,15 +443,15 @@ async fn a_client_that_the_owner_registered_is_used_and_shows_its_secret_as_the_
         (json!(["private_key_jwt", "client_secret_post", "client_secret_basic"]), true, false),
         (Value::Null, true, false),
     ] {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         server.state.lock().metadata =
             json!({ "token_endpoint_auth_methods_supported": methods, "registration_endpoint": null });
-        let case = Case::new();
-        *case.settings.lock() = ClientSettings {
+        let case = OauthHarness::new();
+        *case.settings.lock() = OauthClientSettings {
             client_id: Some("an id:with/signs".to_owned()),
             client_secret: Some("s3cret&+".to_owned().into()),
-            ..ClientSettings::default()
+            ..OauthClientSettings::default()
         };
         case.login(&resource).await.unwrap();
         let (form, authorization) = last_form(&server);
@@ -456,7 +462,7 @@ async fn a_client_that_the_owner_registered_is_used_and_shows_its_secret_as_the_
         // A renewal takes the secret that is set now.
         case.settings.lock().client_secret = Some("changed".to_owned().into());
         case.token(&resource).await;
-        case.clock.pass(3600);
+        case.clock.advance(3600);
         assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
         let (form, authorization) = last_form(&server);
         assert_eq!(form.get("client_secret").map(String::as_str), in_body.then_some("changed"));
@@ -466,14 +472,14 @@ async fn a_client_that_the_owner_registered_is_used_and_shows_its_secret_as_the_
 
 #[tokio::test]
 async fn a_clients_secret_goes_to_the_issuer_that_it_is_set_for_alone() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
-    *case.settings.lock() = ClientSettings {
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
+    *case.settings.lock() = OauthClientSettings {
         client_id: Some("mine".to_owned()),
         client_secret: Some("secret".to_owned().into()),
         issuer: Some("https://login.example.org".to_owned()),
-        ..ClientSettings::default()
+        ..OauthClientSettings::default()
     };
     let error = case.login(&resource).await.unwrap_err();
     assert!(matches!(error, OauthError::IssuerMismatch { .. }), "{error}");
@@ -488,10 +494,10 @@ async fn a_clients_secret_goes_to_the_issuer_that_it_is_set_for_alone() {
 async fn a_client_id_may_be_an_address_where_the_server_takes_one() {
     let document = "https://toolway.example/client.json";
     for (takes, id, registrations) in [(true, document, 0), (false, "client-1", 1)] {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         server.state.lock().metadata = json!({ "client_id_metadata_document_supported": takes });
-        let case = Case::new();
+        let case = OauthHarness::new();
         case.settings.lock().client_metadata_url = Some(document.to_owned());
         case.login(&resource).await.unwrap();
         let state = server.state.lock();
@@ -501,10 +507,10 @@ async fn a_client_id_may_be_an_address_where_the_server_takes_one() {
     for bad in
         ["http://toolway.example/client.json", "https://toolway.example/", "https://toolway.example/x#y", "x"]
     {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         server.state.lock().metadata = json!({ "client_id_metadata_document_supported": true });
-        let case = Case::new();
+        let case = OauthHarness::new();
         case.settings.lock().client_metadata_url = Some(bad.to_owned());
         let error = case.login(&resource).await.unwrap_err();
         assert!(matches!(error, OauthError::Settings(_)), "{bad}: {error}");
@@ -513,19 +519,19 @@ async fn a_client_id_may_be_an_address_where_the_server_takes_one() {
 
 #[tokio::test]
 async fn a_server_that_registers_nobody_says_what_to_do() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
     server.state.lock().metadata = json!({ "registration_endpoint": null });
-    let error = Case::new().login(&resource).await.unwrap_err();
+    let error = OauthHarness::new().login(&resource).await.unwrap_err();
     assert!(matches!(error, OauthError::NoClient(_)), "{error}");
     assert!(error.to_string().contains("oauth.client_id"));
 }
 
 #[tokio::test]
 async fn a_registration_with_a_secret_that_ended_is_made_anew() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     {
         let mut state = server.state.lock();
         state.metadata = json!({ "token_endpoint_auth_methods_supported": ["client_secret_post"] });
@@ -534,25 +540,25 @@ async fn a_registration_with_a_secret_that_ended_is_made_anew() {
     }
     case.login(&resource).await.unwrap();
     assert_eq!(last_form(&server).0["client_secret"], "given");
-    case.clock.pass(50);
+    case.clock.advance(50);
     case.login(&resource).await.unwrap();
     assert_eq!(server.state.lock().registrations.len(), 1);
-    case.clock.pass(50);
+    case.clock.advance(50);
     case.login(&resource).await.unwrap();
     assert_eq!(server.state.lock().registrations.len(), 2);
 }
 
 #[tokio::test]
 async fn missing_scopes_are_noted_and_the_next_login_adds_them() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
     resource.state.lock().metadata = json!({ "scopes_supported": ["read"] });
-    let case = Case::new();
+    let case = OauthHarness::new();
     case.login(&resource).await.unwrap();
     case.token(&resource).await;
-    let wants = async |oauth: &Oauth, scope: &str| {
+    let wants = async |oauth: &OauthAuthorizer, scope: &str| {
         let said = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
-        oauth.challenged(&slug(), &resource.url, &said, StatusCode::FORBIDDEN).await
+        oauth.handle_challenge(&slug(), &resource.url, &said, StatusCode::FORBIDDEN).await
     };
     let error = wants(&case.gateway, "write").await.unwrap_err();
     assert!(error.message.contains("write"), "{error}");
@@ -563,25 +569,26 @@ async fn missing_scopes_are_noted_and_the_next_login_adds_them() {
     assert_eq!(server.state.lock().authorizations[1]["scope"], "read write");
     // The refusal of a scope that was granted is not answered with a login.
     assert_eq!(
-        case.gateway.challenged(&slug(), &resource.url, "Bearer", StatusCode::UNAUTHORIZED).await,
-        Ok(Retry::Again)
+        case.gateway.handle_challenge(&slug(), &resource.url, "Bearer", StatusCode::UNAUTHORIZED).await,
+        Ok(ChallengeOutcome::RetryRequest)
     );
     let error = wants(&case.gateway, "write").await.unwrap_err();
     assert_eq!(error.hint, None, "{error}");
     // With a person there it is asked for at once.
     case.terminal.token(&slug(), &resource.url).await.unwrap();
-    assert_eq!(wants(&case.terminal, "admin").await, Ok(Retry::Again));
+    assert_eq!(wants(&case.terminal, "admin").await, Ok(ChallengeOutcome::RetryRequest));
     assert_eq!(server.state.lock().authorizations[2]["scope"], "read write admin");
 }
 
 #[tokio::test]
 async fn a_person_is_not_sent_to_sign_in_without_end() {
-    let server = AuthServer::start().await;
-    let resource = Resource::start(&[&server]).await;
-    let case = Case::new();
+    let server = FakeAuthServer::start().await;
+    let resource = FakeResourceServer::start(&[&server]).await;
+    let case = OauthHarness::new();
     let mut ends = Vec::new();
     for _ in 0..5 {
-        let said = case.terminal.challenged(&slug(), &resource.url, "Bearer", StatusCode::UNAUTHORIZED).await;
+        let said =
+            case.terminal.handle_challenge(&slug(), &resource.url, "Bearer", StatusCode::UNAUTHORIZED).await;
         ends.push(said.is_ok());
     }
     assert_eq!(ends, [true, true, true, false, false]);
@@ -590,17 +597,18 @@ async fn a_person_is_not_sent_to_sign_in_without_end() {
 
 #[tokio::test]
 async fn a_server_of_the_oldest_kind_is_its_own_authorization_server() {
-    let server = AuthServer::start().await;
-    let resource = Resource { url: format!("{}/mcp", server.url), ..Resource::start(&[]).await };
-    let kept = Case::new().login(&resource).await.unwrap();
+    let server = FakeAuthServer::start().await;
+    let resource =
+        FakeResourceServer { url: format!("{}/mcp", server.url), ..FakeResourceServer::start(&[]).await };
+    let kept = OauthHarness::new().login(&resource).await.unwrap();
     assert_eq!(kept.issuer(), server.url);
     assert_eq!(server.state.lock().authorizations[0]["resource"], resource.url);
 }
 
 #[tokio::test]
 async fn a_probe_reads_what_the_server_wants() {
-    let resource = Resource::start(&[]).await;
-    let said = Case::new().terminal.probe(&resource.url).await.unwrap().unwrap();
+    let resource = FakeResourceServer::start(&[]).await;
+    let said = OauthHarness::new().terminal.probe(&resource.url).await.unwrap().unwrap();
     assert_eq!(said.scopes(), ["from-the-challenge"]);
 }
 
@@ -614,10 +622,10 @@ async fn tokens_that_cannot_be_sent_and_answers_that_are_none_are_refused() {
         json!({ "token_type": "DPoP" }),
         json!({ "access_token": "x".repeat(300_000) }),
     ] {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         server.state.lock().token = token.clone();
-        let error = Case::new().login(&resource).await.unwrap_err();
+        let error = OauthHarness::new().login(&resource).await.unwrap_err();
         assert!(matches!(error, OauthError::BadAnswer { .. }), "{error}");
         assert!(!error.to_string().contains("access-1") && !error.to_string().contains("xxx"), "{error}");
     }
@@ -635,10 +643,10 @@ async fn lives_are_read_as_servers_write_them() {
         (json!(1e300), Some(31_536_000_000)),
         (Value::Null, None),
     ] {
-        let server = AuthServer::start().await;
-        let resource = Resource::start(&[&server]).await;
+        let server = FakeAuthServer::start().await;
+        let resource = FakeResourceServer::start(&[&server]).await;
         server.state.lock().token = json!({ "expires_in": written });
-        let case = Case::new();
+        let case = OauthHarness::new();
         let kept = case.login(&resource).await.unwrap();
         assert_eq!(kept.expires_ms().map(|at| at - case.clock.now_ms()), life, "{written}");
     }
@@ -648,6 +656,6 @@ async fn lives_are_read_as_servers_write_them() {
 async fn a_server_that_never_answers_is_given_up() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let error = Case::new().terminal.probe(&url).await.unwrap_err();
-    assert!(error.is_passing(), "{error}");
+    let error = OauthHarness::new().terminal.probe(&url).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
 }

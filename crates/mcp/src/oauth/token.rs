@@ -5,9 +5,9 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::client::Client;
-use super::error::{OauthError, theirs};
-use super::transport::{Answer, OauthHttp, bad, shown};
+use super::client::OauthClient;
+use super::error::{OauthError, sanitize};
+use super::transport::{BufferedResponse, OauthHttpClient, bad_answer, without_query};
 
 /// No token is longer, in bytes: it has to fit into a header.
 const MAX_TOKEN: usize = 16 << 10;
@@ -16,7 +16,7 @@ const MAX_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// A token, fresh from the server.
 #[derive(Debug)]
-pub(super) struct Issued {
+pub(super) struct IssuedToken {
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
     /// How long it is good, in milliseconds; none where the server did not say.
@@ -27,13 +27,13 @@ pub(super) struct Issued {
 
 /// Exchanges an authorisation code.
 pub(super) async fn exchange(
-    http: &OauthHttp,
+    http: &OauthHttpClient,
     endpoint: &Url,
-    client: &Client,
+    client: &OauthClient,
     code: &SecretString,
     verifier: &SecretString,
     resource: &str,
-) -> Result<Issued, OauthError> {
+) -> Result<IssuedToken, OauthError> {
     let form = vec![
         ("grant_type", "authorization_code".to_owned()),
         ("code", code.expose_secret().to_owned()),
@@ -41,49 +41,49 @@ pub(super) async fn exchange(
         ("redirect_uri", client.redirect_uri.clone()),
         ("resource", resource.to_owned()),
     ];
-    ask(http, endpoint, client, form).await
+    request_token(http, endpoint, client, form).await
 }
 
 /// Exchanges a refresh token. Scopes are left out, which asks for those that were granted.
 pub(super) async fn refresh(
-    http: &OauthHttp,
+    http: &OauthHttpClient,
     endpoint: &Url,
-    client: &Client,
+    client: &OauthClient,
     refresh_token: &SecretString,
     resource: &str,
-) -> Result<Issued, OauthError> {
+) -> Result<IssuedToken, OauthError> {
     let form = vec![
         ("grant_type", "refresh_token".to_owned()),
         ("refresh_token", refresh_token.expose_secret().to_owned()),
         ("resource", resource.to_owned()),
     ];
-    ask(http, endpoint, client, form).await
+    request_token(http, endpoint, client, form).await
 }
 
-async fn ask(
-    http: &OauthHttp,
+async fn request_token(
+    http: &OauthHttpClient,
     endpoint: &Url,
-    client: &Client,
+    client: &OauthClient,
     mut form: Vec<(&'static str, String)>,
-) -> Result<Issued, OauthError> {
+) -> Result<IssuedToken, OauthError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    client.sign(&mut headers, &mut form);
+    client.authenticate(&mut headers, &mut form);
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let answer = http.post(endpoint, headers, body).await?;
     if !answer.status.is_success() {
-        return Err(refusal(endpoint, &answer));
+        return Err(to_oauth_error(endpoint, &answer));
     }
-    issued(endpoint, &answer)
+    parse_token_response(endpoint, &answer)
 }
 
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: String,
     #[serde(default)]
     token_type: Option<String>,
     #[serde(default)]
-    expires_in: Option<Seconds>,
+    expires_in: Option<LenientSeconds>,
     #[serde(default)]
     refresh_token: Option<String>,
     #[serde(default)]
@@ -93,12 +93,12 @@ struct TokenAnswer {
 /// Some servers write numbers as texts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Seconds {
+enum LenientSeconds {
     Number(f64),
     Text(String),
 }
 
-impl Seconds {
+impl LenientSeconds {
     /// In milliseconds; none where it says nothing sensible.
     fn ms(self) -> Option<i64> {
         let seconds = match self {
@@ -110,32 +110,32 @@ impl Seconds {
     }
 }
 
-fn issued(endpoint: &Url, answer: &Answer) -> Result<Issued, OauthError> {
+fn parse_token_response(endpoint: &Url, answer: &BufferedResponse) -> Result<IssuedToken, OauthError> {
     // What the parser says could quote the answer, and with it a token.
-    let answer: TokenAnswer =
-        serde_json::from_slice(&answer.body).map_err(|_| bad(endpoint, "its answer holds no token"))?;
+    let answer: TokenResponse = serde_json::from_slice(&answer.body)
+        .map_err(|_| bad_answer(endpoint, "its answer holds no token"))?;
     if answer.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-        return Err(bad(endpoint, "it gave a token that is no bearer token"));
+        return Err(bad_answer(endpoint, "it gave a token that is no bearer token"));
     }
     let fine = |text: &str| {
         !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic())
     };
     if !fine(&answer.access_token) {
-        return Err(bad(endpoint, "it gave a token that can't be sent in a header"));
+        return Err(bad_answer(endpoint, "it gave a token that can't be sent in a header"));
     }
     let scopes = answer.scope.filter(|it| !it.trim().is_empty());
-    Ok(Issued {
+    Ok(IssuedToken {
         access_token: answer.access_token.into(),
         refresh_token: answer.refresh_token.filter(|it| !it.is_empty()).map(SecretString::from),
-        life_ms: answer.expires_in.and_then(Seconds::ms),
+        life_ms: answer.expires_in.and_then(LenientSeconds::ms),
         scopes: scopes.map(|it| it.split_ascii_whitespace().map(str::to_owned).collect()),
     })
 }
 
 /// An answer that says no (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
-pub(super) fn refusal(url: &Url, answer: &Answer) -> OauthError {
+pub(super) fn to_oauth_error(url: &Url, answer: &BufferedResponse) -> OauthError {
     #[derive(Deserialize)]
-    struct No {
+    struct TokenErrorResponse {
         error: String,
         #[serde(default)]
         error_description: Option<String>,
@@ -143,15 +143,15 @@ pub(super) fn refusal(url: &Url, answer: &Answer) -> OauthError {
     let status = answer.status;
     if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
         return OauthError::Unreachable {
-            url: shown(url),
+            url: without_query(url),
             problem: format!("it answers with {}", status.as_u16()),
         };
     }
-    match serde_json::from_slice::<No>(&answer.body) {
+    match serde_json::from_slice::<TokenErrorResponse>(&answer.body) {
         Ok(no) => OauthError::Refused {
-            code: theirs(&no.error),
-            description: no.error_description.as_deref().map(theirs),
+            code: sanitize(&no.error),
+            description: no.error_description.as_deref().map(sanitize),
         },
-        Err(_) => bad(url, &format!("it answers with {}", status.as_u16())),
+        Err(_) => bad_answer(url, &format!("it answers with {}", status.as_u16())),
     }
 }

@@ -7,76 +7,84 @@ use rmcp::ErrorData;
 use rmcp::model::{InputRequiredResult, InputResponses, Task};
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::QuestionEvent;
-use toolway_core::{Attachment, Call, Progress, RawArguments};
+use toolway_core::{CallExtension, CallRequest, ProgressReport, RawArguments};
 use toolway_types::{RawJson, ToolId};
 
-use super::answer::{self, Form, is_modern};
-use super::client::{Asking, Known, ToClient};
-use super::exchange::{Answer, Done, Exchange, Reach, Which, Work};
-use super::handler::{Handler, wrong_end};
+use super::client::{ClientMessage, ClientProfile, QueuedClient};
+use super::exchange::{
+    ClientExchange, ClientHandle, ExchangeFuture, ExchangeReply, ExchangeResult, RequestIdentity,
+};
+use super::handler::{McpHandler, unexpected_result};
 use super::tasks;
-use crate::link::{Client, Link};
-use crate::refused;
+use super::tool_result::{self, ToolResultFormat, is_modern};
+use crate::client_link::{ClientLink, RequestingClient};
+use crate::embedded_error;
 
 /// A call of a tool as a client asks for it.
-pub(super) struct ToolCall {
+pub(super) struct ClientToolCall {
     /// As the client says it.
     pub(super) name: String,
     pub(super) tool: ToolId,
     /// A JSON object, where there is one.
     pub(super) arguments: Option<RawJson>,
-    pub(super) again: Again,
+    pub(super) resume: ResumeParams,
 }
 
 /// What a request has that was sent before (2026-07-28, "Multi round-trip requests").
 #[derive(Default)]
-pub(super) struct Again {
-    pub(super) state: Option<String>,
+pub(super) struct ResumeParams {
+    pub(super) resume_token: Option<String>,
     pub(super) answers: Option<InputResponses>,
 }
 
 /// How a call of a tool is answered.
-pub(super) enum Called {
+pub(super) enum ToolCallReply {
     /// With its result: a JSON object.
     Result(String),
     /// With questions.
-    Input(InputRequiredResult),
+    InputRequired(InputRequiredResult),
     /// With a task, for it takes long.
     Task(Task),
 }
 
-impl Handler {
+impl McpHandler {
     /// Calls a tool.
     ///
     /// # Errors
     /// What the client is to be told in the place of a result.
-    pub(super) async fn called(
+    pub(super) async fn answer_tool_call(
         &self,
-        asked: ToolCall,
-        known: Known,
-        reach: &Reach<'_>,
-    ) -> Result<Called, ErrorData> {
-        let ToolCall { name, tool, arguments, again } = asked;
+        asked: ClientToolCall,
+        known: ClientProfile,
+        reach: &ClientHandle<'_>,
+    ) -> Result<ToolCallReply, ErrorData> {
+        let ClientToolCall { name, tool, arguments, resume: again } = asked;
         let raw = arguments.clone().map_or(RawArguments::None, RawArguments::Json);
-        let which = Which { method: "tools/call", of: name, arguments };
+        let which = RequestIdentity { method: "tools/call", target: name, arguments };
         let has_tasks = known.capabilities.supports_tasks();
-        let mut exchange = self.exchange(which, again, known, |asking, cancel| {
-            Ok(self.call(&tool, raw, reach.wants_reports(), asking, cancel))
+        let mut exchange = self.begin_or_resume(which, again, known, |asking, cancel| {
+            Ok(self.start_call(&tool, raw, reach.wants_progress(), asking, cancel))
         })?;
-        let mut patience = has_tasks.then_some(tasks::AFTER);
+        let mut timeout = has_tasks.then_some(tasks::TASK_AFTER);
         loop {
-            match exchange.run(reach, &self.shared.parking, patience).await? {
-                Answer::Done(Done::Tool(result)) => return Ok(Called::Result(result)),
-                Answer::Input(questions) => return Ok(Called::Input(questions)),
-                Answer::Late(late) => match self.shared.tasks.begin(*late, self.limit(&tool)) {
-                    Ok(task) => return Ok(Called::Task(task)),
-                    // Too many: the request waits as it would without tasks.
-                    Err(back) => {
-                        exchange = *back;
-                        patience = None;
+            match exchange.run(reach, &self.shared.pending_requests, timeout).await? {
+                ExchangeReply::Done(ExchangeResult::Tool(result)) => {
+                    return Ok(ToolCallReply::Result(result));
+                }
+                ExchangeReply::InputRequired(questions) => {
+                    return Ok(ToolCallReply::InputRequired(questions));
+                }
+                ExchangeReply::StillRunning(late) => {
+                    match self.shared.tasks.begin(*late, self.call_timeout(&tool)) {
+                        Ok(task) => return Ok(ToolCallReply::Task(task)),
+                        // Too many: the request waits as it would without tasks.
+                        Err(back) => {
+                            exchange = *back;
+                            timeout = None;
+                        }
                     }
-                },
-                Answer::Done(_) => return Err(wrong_end()),
+                }
+                ExchangeReply::Done(_) => return Err(unexpected_result()),
             }
         }
     }
@@ -85,81 +93,87 @@ impl Handler {
     ///
     /// # Errors
     /// Where the client's word is for nothing that waits.
-    pub(super) fn exchange(
+    pub(super) fn begin_or_resume(
         &self,
-        which: Which,
-        again: Again,
-        known: Known,
-        begin: impl FnOnce(Arc<Asking>, &CancellationToken) -> Result<Work, ErrorData>,
-    ) -> Result<Exchange, ErrorData> {
-        let Again { state, answers } = again;
+        which: RequestIdentity,
+        again: ResumeParams,
+        known: ClientProfile,
+        begin: impl FnOnce(Arc<QueuedClient>, &CancellationToken) -> Result<ExchangeFuture, ErrorData>,
+    ) -> Result<ClientExchange, ErrorData> {
+        let ResumeParams { resume_token: state, answers } = again;
         if let Some(state) = state {
-            let (exchange, pending) =
-                self.shared.parking.take(&state, &which, &self.visitor).ok_or_else(unknown_state)?;
-            pending.answered(&self.visitor, Ok(answers.unwrap_or_default()));
+            let (exchange, pending) = self
+                .shared
+                .pending_requests
+                .resume(&state, &which, &self.scope)
+                .ok_or_else(unknown_resume_token)?;
+            pending.submit(&self.scope, Ok(answers.unwrap_or_default()));
             return Ok(exchange);
         }
-        let (asking, waiting) = Asking::new(known, answers);
+        let (asking, waiting) = QueuedClient::new(known, answers);
         let cancel = CancellationToken::new();
         let work = begin(Arc::clone(&asking), &cancel)?;
-        Ok(Exchange {
-            which,
-            visitor: self.visitor.clone(),
+        Ok(ClientExchange {
+            identity: which,
+            scope: self.scope.clone(),
             engine: Arc::clone(&self.shared.engine),
-            asking,
-            waiting,
+            client: asking,
+            messages: waiting,
             work,
             cancel,
-            reported: f64::NEG_INFINITY,
-            unsaid: None,
+            last_progress: f64::NEG_INFINITY,
+            next_message: None,
         })
     }
 
     /// A call as work: through the engine, with reports and questions on the way.
-    fn call(
+    fn start_call(
         &self,
         tool: &ToolId,
         arguments: RawArguments,
         wants_reports: bool,
-        asking: Arc<Asking>,
+        asking: Arc<QueuedClient>,
         cancel: &CancellationToken,
-    ) -> Work {
-        let mut call = Call::new(tool.exposed().to_string(), arguments, self.visitor.caller.clone());
+    ) -> ExchangeFuture {
+        let mut call = CallRequest::new(tool.full_name().to_string(), arguments, self.scope.caller.clone());
         call.cancel = Some(cancel.clone());
         if wants_reports {
             let queue = asking.queue().clone();
-            call.progress = Some(Arc::new(move |progress: Progress| {
+            call.progress = Some(Arc::new(move |progress: ProgressReport| {
                 // A client that does not read misses some.
-                let _ = queue.try_send(ToClient::Progress(Box::new(progress)));
+                let _ = queue.try_send(ClientMessage::Progress(Box::new(progress)));
             }));
         }
-        if asking.known().has_forms() {
+        if asking.profile().supports_form_elicitation() {
             let queue = asking.queue().clone();
             call.questions = Some(Arc::new(move |event: &QuestionEvent| {
                 if let QuestionEvent::Asked(question) = event {
                     // Where there is no room the question waits for the owner.
-                    let _ = queue.try_send(ToClient::Consent(Arc::clone(question)));
+                    let _ = queue.try_send(ClientMessage::Consent(Arc::clone(question)));
                 }
             }));
         }
-        let is_modern = is_modern(&asking.known().version);
-        let link: Attachment = Arc::new(Link(asking as Arc<dyn Client>));
-        call.attachment = Some(link);
+        let is_modern = is_modern(&asking.profile().version);
+        let link: CallExtension = Arc::new(ClientLink(asking as Arc<dyn RequestingClient>));
+        call.extension = Some(link);
         let shared = Arc::clone(&self.shared);
         // One upstream alone gives its results under the name under which it introduces itself.
-        let upstream = if is_modern { self.through().introduced() } else { None };
+        let upstream = if is_modern { self.offerings().server_info_json() } else { None };
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
-            if let Some(refused) = finished.original.as_ref().and_then(refused::read) {
+            if let Some(refused) = finished.original.as_ref().and_then(embedded_error::decode) {
                 return Err(refused);
             }
-            let form = Form { is_modern, server: upstream.as_deref().unwrap_or(&shared.server_json) };
-            Ok(Done::Tool(answer::of(&finished, form)))
+            let form = ToolResultFormat {
+                is_modern,
+                server_info_json: upstream.as_deref().unwrap_or(&shared.server_info_json),
+            };
+            Ok(ExchangeResult::Tool(tool_result::render_outcome(&finished, form)))
         })
     }
 
     /// How long a run of a tool may take.
-    fn limit(&self, tool: &ToolId) -> Duration {
+    fn call_timeout(&self, tool: &ToolId) -> Duration {
         let registry = self.shared.engine.registry().snapshot();
         let found = registry.source(&tool.source).and_then(|source| {
             source.tools().iter().find(|it| it.spec().name() == &tool.tool).map(|it| Arc::clone(it.spec()))
@@ -168,7 +182,7 @@ impl Handler {
     }
 }
 
-fn unknown_state() -> ErrorData {
+fn unknown_resume_token() -> ErrorData {
     let words = "requestState is not one that can be used: it has been used, its time is over, or it belongs to another \
                  request; send the request again without it";
     ErrorData::invalid_params(words, None)

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputResponses};
 use serde_json::{Value, json};
 use toolway_core::Engine;
-use toolway_core::consent::{Choice, Question, Scope};
+use toolway_core::consent::{ConsentDecision, ConsentScope, Question};
 
-use super::visitor::Visitor;
+use super::client_scope::ClientScope;
 
 /// A question that was asked, and where its answer goes.
-pub(crate) struct Consenting {
+pub(crate) struct ConsentRequest {
     pub(crate) engine: Arc<Engine>,
     pub(crate) question: Arc<Question>,
 }
 
-impl Consenting {
+impl ConsentRequest {
     /// Takes what the person at this visitor's client chose.
-    pub(crate) fn answer(&self, visitor: &Visitor, answers: &InputResponses) {
-        let (choice, scope) = choice(answers);
+    pub(crate) fn submit_answer(&self, visitor: &ClientScope, answers: &InputResponses) {
+        let (choice, scope) = choice_of(answers);
         let principal = &visitor.caller.principal;
         if let Err(refused) = self.engine.questions().answer(self.question.id, principal, choice, scope) {
             // Somebody else may have answered meanwhile.
@@ -33,8 +33,8 @@ impl Consenting {
 const KEY: &str = "consent";
 
 /// The question as a form.
-pub(crate) fn form(question: &Question) -> Option<InputRequests> {
-    let tool = question.tool.exposed();
+pub(crate) fn elicitation_form(question: &Question) -> Option<InputRequests> {
+    let tool = question.tool.full_name();
     let ask = match question.kind.permission() {
         Some(permission) => format!("May {tool} use the permission {permission}?"),
         None => format!("May {tool} run?"),
@@ -61,13 +61,13 @@ pub(crate) fn form(question: &Question) -> Option<InputRequests> {
 }
 
 /// What the person chose. Whoever closes the form, declines, or answers something else has not allowed it.
-fn choice(answers: &InputResponses) -> (Choice, Scope) {
+fn choice_of(answers: &InputResponses) -> (ConsentDecision, ConsentScope) {
     let answer = answers.get(KEY);
     let accepted = answer.and_then(|answer| answer.get("action")).and_then(Value::as_str) == Some("accept");
     let decision = answer.and_then(|answer| answer.pointer("/content/decision")).and_then(Value::as_str);
     match decision.filter(|_| accepted) {
-        Some("allow") => (Choice::Granted, Scope::Once),
-        Some("allow_session") => (Choice::Granted, Scope::Session),
-        _ => (Choice::Denied, Scope::Once),
+        Some("allow") => (ConsentDecision::Granted, ConsentScope::Once),
+        Some("allow_session") => (ConsentDecision::Granted, ConsentScope::Session),
+        _ => (ConsentDecision::Denied, ConsentScope::Once),
     }
 }

@@ -17,22 +17,22 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::Question;
-use toolway_core::{Engine, Progress};
+use toolway_core::{Engine, ProgressReport};
 use toolway_types::RawJson;
 
-use super::answer::is_modern;
-use super::client::{Asked, Asking, ToClient};
-use super::consent::{self, Consenting};
-use super::parking::{Parking, Pending};
-use super::visitor::Visitor;
-use crate::link::NoAnswer;
+use super::client::{ClientMessage, QueuedClient, QueuedInputRequests};
+use super::client_scope::ClientScope;
+use super::consent::{self, ConsentRequest};
+use super::pending_requests::{PendingAnswer, PendingRequests};
+use super::tool_result::is_modern;
+use crate::client_link::InputRequestError;
 
 /// How long what is still to be told may take once the work is done.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a request ends in.
 #[derive(Debug)]
-pub(crate) enum Done {
+pub(crate) enum ExchangeResult {
     /// A result of `tools/call`: a JSON object.
     Tool(String),
     Prompt(GetPromptResult),
@@ -40,56 +40,56 @@ pub(crate) enum Done {
 }
 
 /// The work of a request.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Result<Done, ErrorData>> + Send>>;
+pub(crate) type ExchangeFuture = Pin<Box<dyn Future<Output = Result<ExchangeResult, ErrorData>> + Send>>;
 
 /// How a request is answered.
-pub(crate) enum Answer {
+pub(crate) enum ExchangeReply {
     /// With what it ends in.
-    Done(Done),
+    Done(ExchangeResult),
     /// With questions.
-    Input(InputRequiredResult),
+    InputRequired(InputRequiredResult),
     /// Not in time: the work goes on.
-    Late(Box<Exchange>),
+    StillRunning(Box<ClientExchange>),
 }
 
 /// Which request it is: only the same one takes up work that waits.
 #[derive(Debug, Clone)]
-pub(crate) struct Which {
+pub(crate) struct RequestIdentity {
     pub(crate) method: &'static str,
     /// The tool's or prompt's name, or the resource's URI.
-    pub(crate) of: String,
+    pub(crate) target: String,
     pub(crate) arguments: Option<RawJson>,
 }
 
-impl PartialEq for Which {
+impl PartialEq for RequestIdentity {
     /// The same arguments may be written in other ways.
     fn eq(&self, other: &Self) -> bool {
         let value = |which: &Self| which.arguments.as_ref().map(RawJson::to_value);
-        self.method == other.method && self.of == other.of && value(self) == value(other)
+        self.method == other.method && self.target == other.target && value(self) == value(other)
     }
 }
 
 /// How the client of a request is reached meanwhile, and what says that it waits no longer. Nothing, where it wants to
 /// hear nothing before the answer and its request is dropped with it.
 #[derive(Default)]
-pub(crate) struct Reach<'a> {
+pub(crate) struct ClientHandle<'a> {
     peer: Option<&'a Peer<RoleServer>>,
-    token: Option<ProgressToken>,
+    progress_token: Option<ProgressToken>,
     cancelled: Option<&'a CancellationToken>,
 }
 
-impl<'a> Reach<'a> {
-    pub(crate) fn of(context: &'a RequestContext<RoleServer>) -> Self {
+impl<'a> ClientHandle<'a> {
+    pub(crate) fn from_context(context: &'a RequestContext<RoleServer>) -> Self {
         Self {
             peer: Some(&context.peer),
-            token: context.meta.get_progress_token(),
+            progress_token: context.meta.get_progress_token(),
             cancelled: Some(&context.ct),
         }
     }
 
     /// Whether it wants to hear how far its request is.
-    pub(crate) fn wants_reports(&self) -> bool {
-        self.token.is_some()
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress_token.is_some()
     }
 
     /// Resolves once its client does not wait any more, where that is said.
@@ -102,44 +102,44 @@ impl<'a> Reach<'a> {
 }
 
 /// A request under way.
-pub(crate) struct Exchange {
-    pub(crate) which: Which,
-    pub(crate) visitor: Visitor,
+pub(crate) struct ClientExchange {
+    pub(crate) identity: RequestIdentity,
+    pub(crate) scope: ClientScope,
     pub(crate) engine: Arc<Engine>,
-    pub(crate) asking: Arc<Asking>,
-    pub(crate) waiting: mpsc::Receiver<ToClient>,
-    pub(crate) work: Work,
+    pub(crate) client: Arc<QueuedClient>,
+    pub(crate) messages: mpsc::Receiver<ClientMessage>,
+    pub(crate) work: ExchangeFuture,
     /// Cancels the work.
     pub(crate) cancel: CancellationToken,
     /// What was last reported.
-    pub(crate) reported: f64,
+    pub(crate) last_progress: f64,
     /// What is to be said to the client next: a question that made a task of the request.
-    pub(crate) unsaid: Option<ToClient>,
+    pub(crate) next_message: Option<ClientMessage>,
 }
 
 /// Saying something to a client; takes as long as the client takes.
-type Talk = Pin<Box<dyn Future<Output = ()> + Send>>;
+type ClientSendFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-impl Exchange {
+impl ClientExchange {
     /// Until it is done, or its client has to be asked. Once the client cancels the request or may not come in any
-    /// more, the work is cancelled, and what that ends in is the answer. After `patience`, where there is one, and where
+    /// more, the work is cancelled, and what that ends in is the answer. After `timeout`, where there is one, and where
     /// its client has to be asked before that, the work is given back.
     pub(crate) async fn run(
         mut self,
-        reach: &Reach<'_>,
-        parking: &Arc<Parking>,
-        patience: Option<Duration>,
-    ) -> Result<Answer, ErrorData> {
-        let late = patience.map(|patience| Instant::now() + patience);
-        let mut talk: Option<Talk> = None;
+        reach: &ClientHandle<'_>,
+        parking: &Arc<PendingRequests>,
+        timeout: Option<Duration>,
+    ) -> Result<ExchangeReply, ErrorData> {
+        let late = timeout.map(|timeout| Instant::now() + timeout);
+        let mut talk: Option<ClientSendFuture> = None;
         loop {
             let is_cancelled = self.cancel.is_cancelled();
-            let unsaid = if late.is_none() && talk.is_none() { self.unsaid.take() } else { None };
+            let unsaid = if late.is_none() && talk.is_none() { self.next_message.take() } else { None };
             let said = tokio::select! {
                 biased;
                 done = &mut self.work => {
-                    self.say_the_rest(talk, reach).await;
-                    return Ok(Answer::Done(done?));
+                    self.flush_messages(talk, reach).await;
+                    return Ok(ExchangeReply::Done(done?));
                 }
                 () = async { if let Some(talk) = &mut talk { talk.await } }, if talk.is_some() => {
                     talk = None;
@@ -149,53 +149,56 @@ impl Exchange {
                     self.cancel.cancel();
                     continue;
                 }
-                () = self.visitor.gone.cancelled(), if !is_cancelled => {
+                () = self.scope.revoked.cancelled(), if !is_cancelled => {
                     self.cancel.cancel();
                     continue;
                 }
                 () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() && !is_cancelled => {
-                    return Ok(Answer::Late(Box::new(self)));
+                    return Ok(ExchangeReply::StillRunning(Box::new(self)));
                 }
                 Some(said) = async {
                     match unsaid {
                         Some(said) => Some(said),
-                        None => self.waiting.recv().await,
+                        None => self.messages.recv().await,
                     }
                 }, if talk.is_none() => said,
             };
-            if late.is_some() && matches!(said, ToClient::Ask(_) | ToClient::Consent(_)) {
-                self.unsaid = Some(said);
-                return Ok(Answer::Late(Box::new(self)));
+            if late.is_some() && matches!(said, ClientMessage::InputRequests(_) | ClientMessage::Consent(_)) {
+                self.next_message = Some(said);
+                return Ok(ExchangeReply::StillRunning(Box::new(self)));
             }
             let (requests, pending) = match said {
-                ToClient::Progress(progress) => {
-                    talk = self.report(*progress, reach);
+                ClientMessage::Progress(progress) => {
+                    talk = self.send_progress(*progress, reach);
                     continue;
                 }
-                ToClient::Log(message) => {
-                    talk = reach.peer.map(|peer| pass_on(peer.clone(), *message));
+                ClientMessage::Log(message) => {
+                    talk = reach.peer.map(|peer| forward_log(peer.clone(), *message));
                     continue;
                 }
-                ToClient::Ask(asked) => {
-                    let Asked { requests, answers } = *asked;
-                    (requests, Pending::Answers(answers))
+                ClientMessage::InputRequests(asked) => {
+                    let QueuedInputRequests { requests, answers } = *asked;
+                    (requests, PendingAnswer::Answers(answers))
                 }
-                ToClient::Consent(question) => match consent::form(&question) {
-                    Some(requests) => (requests, Pending::Consent(self.consenting(question))),
+                ClientMessage::Consent(question) => match consent::elicitation_form(&question) {
+                    Some(requests) => (requests, PendingAnswer::Consent(self.consent_request(question))),
                     None => continue,
                 },
             };
-            if !is_modern(&self.asking.known().version) {
-                talk = reach.peer.map(|peer| ask(peer.clone(), requests, pending, self.visitor.clone()));
+            if !is_modern(&self.client.profile().version) {
+                talk = reach.peer.map(|peer| ask_client(peer.clone(), requests, pending, self.scope.clone()));
                 continue;
             }
-            match parking.park(self, pending) {
+            match parking.suspend(self, pending) {
                 Ok(state) => {
-                    return Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(state))));
+                    return Ok(ExchangeReply::InputRequired(InputRequiredResult::new(
+                        Some(requests),
+                        Some(state),
+                    )));
                 }
                 Err(back) => {
                     let (exchange, pending) = *back;
-                    pending.answered(&exchange.visitor, Err(NoAnswer::TooMany));
+                    pending.submit(&exchange.scope, Err(InputRequestError::TooMany));
                     self = exchange;
                 }
             }
@@ -203,12 +206,16 @@ impl Exchange {
     }
 
     /// A question of the gateway to this request's client.
-    pub(crate) fn consenting(&self, question: Arc<Question>) -> Consenting {
-        Consenting { engine: Arc::clone(&self.engine), question }
+    pub(crate) fn consent_request(&self, question: Arc<Question>) -> ConsentRequest {
+        ConsentRequest { engine: Arc::clone(&self.engine), question }
     }
 
-    fn report(&mut self, progress: Progress, reach: &Reach<'_>) -> Option<Talk> {
-        let said = self.progress_param(progress, reach.token.clone()?);
+    fn send_progress(
+        &mut self,
+        progress: ProgressReport,
+        reach: &ClientHandle<'_>,
+    ) -> Option<ClientSendFuture> {
+        let said = self.progress_param(progress, reach.progress_token.clone()?);
         let peer = reach.peer?.clone();
         Some(Box::pin(async move {
             // A client that has gone has its call cancelled.
@@ -216,53 +223,57 @@ impl Exchange {
         }))
     }
 
-    fn progress_param(&mut self, progress: Progress, token: ProgressToken) -> ProgressNotificationParam {
-        // The specification has it rise with each report; what a device says of a person that is asked does not.
+    fn progress_param(
+        &mut self,
+        progress: ProgressReport,
+        token: ProgressToken,
+    ) -> ProgressNotificationParam {
+        // MCP requires a rising value in each report (Utilities, "Progress"); what a device says of a person that is asked does not.
         let far = progress.progress;
-        self.reported = if far > self.reported { far } else { self.reported.next_up() };
-        let mut said = ProgressNotificationParam::new(token, self.reported);
+        self.last_progress = if far > self.last_progress { far } else { self.last_progress.next_up() };
+        let mut said = ProgressNotificationParam::new(token, self.last_progress);
         said.total = progress.total;
         said.message = progress.message;
         said
     }
 
     /// What was reported before the end reaches the client before the answer, as far as it reads.
-    async fn say_the_rest(&mut self, talk: Option<Talk>, reach: &Reach<'_>) {
+    async fn flush_messages(&mut self, talk: Option<ClientSendFuture>, reach: &ClientHandle<'_>) {
         let Some(peer) = reach.peer else { return };
         let rest = async {
             if let Some(talk) = talk {
                 talk.await;
             }
             loop {
-                let said = match self.waiting.try_recv() {
+                let said = match self.messages.try_recv() {
                     Ok(said) => said,
-                    Err(_) if self.waiting.is_closed() => return,
+                    Err(_) if self.messages.is_closed() => return,
                     Err(_) => {
                         // What comes from here on is not lost: it comes after the answer.
-                        self.waiting.close();
+                        self.messages.close();
                         continue;
                     }
                 };
                 match said {
-                    ToClient::Progress(progress) => {
-                        if let Some(talk) = self.report(*progress, reach) {
+                    ClientMessage::Progress(progress) => {
+                        if let Some(talk) = self.send_progress(*progress, reach) {
                             talk.await;
                         }
                     }
-                    ToClient::Log(message) => {
+                    ClientMessage::Log(message) => {
                         let _ = peer.notify_logging_message(*message).await;
                     }
                     // Their work has ended.
-                    ToClient::Ask(_) | ToClient::Consent(_) => {}
+                    ClientMessage::InputRequests(_) | ClientMessage::Consent(_) => {}
                 }
             }
         };
-        let _ = tokio::time::timeout(LAST_WORDS, rest).await;
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, rest).await;
     }
 }
 
 /// Passes a log message on.
-fn pass_on(peer: Peer<RoleServer>, message: LoggingMessageNotificationParam) -> Talk {
+fn forward_log(peer: Peer<RoleServer>, message: LoggingMessageNotificationParam) -> ClientSendFuture {
     Box::pin(async move {
         // A client that has gone has its call cancelled.
         let _ = peer.notify_logging_message(message).await;
@@ -270,7 +281,12 @@ fn pass_on(peer: Peer<RoleServer>, message: LoggingMessageNotificationParam) -> 
 }
 
 /// Asks an older client, one question after the other.
-fn ask(peer: Peer<RoleServer>, requests: InputRequests, mut pending: Pending, visitor: Visitor) -> Talk {
+fn ask_client(
+    peer: Peer<RoleServer>,
+    requests: InputRequests,
+    mut pending: PendingAnswer,
+    visitor: ClientScope,
+) -> ClientSendFuture {
     Box::pin(async move {
         let asking = async {
             let mut given = InputResponses::new();
@@ -279,8 +295,8 @@ fn ask(peer: Peer<RoleServer>, requests: InputRequests, mut pending: Pending, vi
                     Ok(result) => {
                         given.insert(key, as_value(&result));
                     }
-                    Err(rmcp::ServiceError::McpError(_)) => return Err(NoAnswer::CannotBeAsked),
-                    Err(_) => return Err(NoAnswer::Gone),
+                    Err(rmcp::ServiceError::McpError(_)) => return Err(InputRequestError::NotSupported),
+                    Err(_) => return Err(InputRequestError::Disconnected),
                 }
             }
             Ok(given)
@@ -290,7 +306,7 @@ fn ask(peer: Peer<RoleServer>, requests: InputRequests, mut pending: Pending, vi
             // Nobody waits any more.
             () = pending.closed() => return,
         };
-        pending.answered(&visitor, given);
+        pending.submit(&visitor, given);
     })
 }
 

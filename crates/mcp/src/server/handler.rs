@@ -16,69 +16,72 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_types::{RawJson, ToolError, ToolId};
 
-use super::Shared;
-use super::answer::{self, is_modern};
-use super::call::{Again, Called, ToolCall};
-use super::client::Known;
+use super::McpServerState;
+use super::call::{ClientToolCall, ResumeParams, ToolCallReply};
+use super::client::ClientProfile;
+use super::client_scope::{ClientScope, RESOURCES_FEATURE, ResolvedTool};
 use super::era;
-use super::exchange::{Answer, Done, Reach, Which};
-use super::following::{Reader, Wishes, follow};
-use super::said::Said;
-use super::through::{self, Through, no_such_resource};
-use super::visitor::{Meant, RESOURCES, Visitor};
-use crate::offering::Subscription;
+use super::exchange::{ClientHandle, ExchangeReply, ExchangeResult, RequestIdentity};
+use super::notifications::{NotificationSink, SessionSubscriptions, forward_notifications};
+use super::raw_message::RawMessage;
+use super::scoped_offerings::{self, ScopedOfferings, resource_not_found};
+use super::tool_result::{self, is_modern};
+use crate::offering::SubscriptionGuard;
 
 /// How long a client of 2026-07-28 may take a list for what it was. Changes are told as well, to who listens.
-const FRESH_MS: u64 = 5_000;
+const CACHE_TTL_MS: u64 = 5_000;
 /// What a session's client is told of until it says otherwise.
-const FIRST_LEVEL: LoggingLevel = LoggingLevel::Info;
+const DEFAULT_LOG_LEVEL: LoggingLevel = LoggingLevel::Info;
 /// Most resources that one client may subscribe to.
-const SUBSCRIPTIONS: usize = 256;
+const MAX_SUBSCRIPTIONS: usize = 256;
 
 /// Shows tools to one visitor, and calls them. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Handler {
-    pub(super) shared: Arc<Shared>,
-    pub(super) visitor: Visitor,
-    wishes: Arc<Mutex<Wishes>>,
+pub struct McpHandler {
+    pub(super) shared: Arc<McpServerState>,
+    pub(super) scope: ClientScope,
+    subscriptions: Arc<Mutex<SessionSubscriptions>>,
     /// Ends what follows changes for a session's client, when the session and with it the last handler is dropped.
-    following: Arc<OnceLock<DropGuard>>,
+    notification_guard: Arc<OnceLock<DropGuard>>,
 }
 
-impl Handler {
-    pub(crate) fn new(shared: Arc<Shared>, visitor: Visitor) -> Self {
-        Self { shared, visitor, wishes: Arc::default(), following: Arc::default() }
+impl McpHandler {
+    pub(crate) fn new(shared: Arc<McpServerState>, visitor: ClientScope) -> Self {
+        Self { shared, scope: visitor, subscriptions: Arc::default(), notification_guard: Arc::default() }
     }
 
-    pub(super) fn through(&self) -> Through<'_> {
-        Through {
+    pub(super) fn offerings(&self) -> ScopedOfferings<'_> {
+        ScopedOfferings {
             engine: &self.shared.engine,
             offerings: self.shared.offerings.as_ref(),
-            visitor: &self.visitor,
+            scope: &self.scope,
         }
     }
 
-    fn known(&self, context: &RequestContext<RoleServer>) -> Known {
+    fn client_profile(&self, context: &RequestContext<RoleServer>) -> ClientProfile {
         let version = version(context);
         let (level, later) = match is_modern(&version) {
             true => (context.meta.log_level(), None),
-            false => (Some(self.wishes.lock().level.unwrap_or(FIRST_LEVEL)), Some(context.peer.clone())),
+            false => (
+                Some(self.subscriptions.lock().log_level.unwrap_or(DEFAULT_LOG_LEVEL)),
+                Some(context.peer.clone()),
+            ),
         };
-        Known {
-            principal: self.visitor.caller.principal.id.clone(),
+        ClientProfile {
+            principal: self.scope.caller.principal.id.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             version,
             meta: context.meta.clone(),
-            level,
-            patience: self.shared.patience,
-            later,
+            log_level: level,
+            answer_timeout: self.shared.answer_timeout,
+            session_peer: later,
         }
     }
 
-    async fn subscribed(&self, uri: &str) -> Result<Subscription, ErrorData> {
-        let (named, own) = match self.through().resource(uri) {
+    async fn subscribe_resource(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
+        let (named, own) = match self.offerings().resolve_resource(uri) {
             Some((named, own)) => (named, own.to_owned()),
-            None => return Err(no_such_resource(uri)),
+            None => return Err(resource_not_found(uri)),
         };
         named.offering.subscribe(&own).await
     }
@@ -88,20 +91,20 @@ fn version(context: &RequestContext<RoleServer>) -> ProtocolVersion {
     context.protocol_version().unwrap_or(ProtocolVersion::V_2025_03_26)
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let through = self.through();
+        let through = self.offerings();
         let mut capabilities: ServerCapabilities = through.capabilities();
         capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
         let extensions = capabilities.extensions.get_or_insert_with(Default::default);
         extensions.insert(TASKS_EXTENSION_ID.to_owned(), Default::default());
         let mut config = ServerConfig::new(capabilities);
-        match through.itself() {
+        match through.server_identity() {
             Some((info, instructions)) => {
                 config.server_info = info;
                 config.instructions = instructions;
             }
-            None => config.server_info = self.shared.server.clone(),
+            None => config.server_info = self.shared.server_info.clone(),
         }
         config
     }
@@ -109,7 +112,7 @@ impl ServerHandler for Handler {
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
-        result.ttl_ms = FRESH_MS;
+        result.ttl_ms = CACHE_TTL_MS;
         result.cache_scope = CacheScope::Private;
         Ok(result)
     }
@@ -126,13 +129,13 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
         }
         let is_modern = is_modern(&version(&context));
-        let Shared { engine, verbatim, pages, .. } = self.shared.as_ref();
-        let page = pages.page(engine, &self.visitor, cursor.as_deref(), is_modern, verbatim);
+        let McpServerState { engine, verbatim, page_cache: pages, .. } = self.shared.as_ref();
+        let page = pages.page(engine, &self.scope, cursor.as_deref(), is_modern, verbatim);
         let carrier = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
         let mut result = ListToolsResult::with_all_items(carrier.into_iter().collect());
         result.next_cursor.clone_from(&page.next);
         if is_modern {
-            result.ttl_ms = Some(FRESH_MS);
+            result.ttl_ms = Some(CACHE_TTL_MS);
             result.cache_scope = Some(CacheScope::Private);
         }
         Ok(result)
@@ -140,7 +143,9 @@ impl ServerHandler for Handler {
 
     /// For the headers that a tool's arguments have to agree with.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let Some(Meant::Here(seen)) = self.visitor.tool(&self.shared.engine, name) else { return None };
+        let Some(ResolvedTool::Connected(seen)) = self.scope.resolve_tool(&self.shared.engine, name) else {
+            return None;
+        };
         let document = seen.tool.spec().document();
         let schema = document.parameters.as_ref().filter(|schema| schema.get().contains("x-mcp-header"))?;
         let serde_json::Value::Object(schema) = schema.to_value() else { return None };
@@ -153,19 +158,24 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let Some(tool) = self.visitor.tool(&self.shared.engine, &name).map(Meant::id) else {
-            return Err(ErrorData::invalid_params(ToolError::not_available(&name).message, None));
+        let Some(tool) = self.scope.resolve_tool(&self.shared.engine, &name).map(ResolvedTool::into_id)
+        else {
+            return Err(ErrorData::invalid_params(ToolError::tool_not_available(&name).message, None));
         };
         let arguments = arguments.map(|parsed| {
-            Said::arguments(&context.extensions).unwrap_or_else(|| RawJson::from(&parsed.into()))
+            RawMessage::arguments(&context.extensions).unwrap_or_else(|| RawJson::from(&parsed.into()))
         });
-        let again = Again { state: request_state, answers: input_responses };
-        let asked = ToolCall { name: name.into_owned(), tool, arguments, again };
-        let called = self.called(asked, self.known(&context), &Reach::of(&context)).await?;
+        let again = ResumeParams { resume_token: request_state, answers: input_responses };
+        let asked = ClientToolCall { name: name.into_owned(), tool, arguments, resume: again };
+        let called = self
+            .answer_tool_call(asked, self.client_profile(&context), &ClientHandle::from_context(&context))
+            .await?;
         Ok(match called {
-            Called::Result(json) => answer::carry(&json, &self.shared.verbatim).into(),
-            Called::Input(questions) => questions.into(),
-            Called::Task(task) => CreateTaskResult::new(task).into(),
+            ToolCallReply::Result(json) => {
+                tool_result::to_call_tool_result(&json, &self.shared.verbatim).into()
+            }
+            ToolCallReply::InputRequired(questions) => questions.into(),
+            ToolCallReply::Task(task) => CreateTaskResult::new(task).into(),
         })
     }
 
@@ -174,7 +184,7 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.shared.tasks.get(&request.task_id, &self.visitor).map(GetTaskResult::new)
+        self.shared.tasks.get(&request.task_id, &self.scope).map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -182,7 +192,7 @@ impl ServerHandler for Handler {
         request: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.update(&request.task_id, &self.visitor, request.input_responses)
+        self.shared.tasks.update(&request.task_id, &self.scope, request.input_responses)
     }
 
     async fn cancel_task(
@@ -190,7 +200,7 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.cancel(&request.task_id, &self.visitor)
+        self.shared.tasks.cancel(&request.task_id, &self.scope)
     }
 
     async fn list_resources(
@@ -199,9 +209,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.through().list_resources(request).await?;
-        era::say_kind(&mut result.result_type, is_modern);
-        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        let mut result = self.offerings().list_resources(request).await?;
+        era::set_result_type(&mut result.result_type, is_modern);
+        era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
     }
 
@@ -211,9 +221,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.through().list_resource_templates(request).await?;
-        era::say_kind(&mut result.result_type, is_modern);
-        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        let mut result = self.offerings().list_resource_templates(request).await?;
+        era::set_result_type(&mut result.result_type, is_modern);
+        era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
     }
 
@@ -223,9 +233,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.through().list_prompts(request).await?;
-        era::say_kind(&mut result.result_type, is_modern);
-        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        let mut result = self.offerings().list_prompts(request).await?;
+        era::set_result_type(&mut result.result_type, is_modern);
+        era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
     }
 
@@ -234,8 +244,8 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let mut result = self.through().complete(request).await?;
-        era::say_kind(&mut result.result_type, is_modern(&version(&context)));
+        let mut result = self.offerings().complete(request).await?;
+        era::set_result_type(&mut result.result_type, is_modern(&version(&context)));
         Ok(result)
     }
 
@@ -244,28 +254,33 @@ impl ServerHandler for Handler {
         mut request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let which = Which { method: "resources/read", of: request.uri.clone(), arguments: None };
-        let again = Again { state: request.request_state.take(), answers: request.input_responses.take() };
+        let which =
+            RequestIdentity { method: "resources/read", target: request.uri.clone(), arguments: None };
+        let again = ResumeParams {
+            resume_token: request.request_state.take(),
+            answers: request.input_responses.take(),
+        };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.exchange(which, again, self.known(&context), |asking, _| {
-            let (named, request) = self.through().asked_resource(request)?;
+        let exchange = self.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
+            let (named, request) = self.offerings().route_resource(request)?;
             Ok(Box::pin(async move {
                 let uri = request.uri.clone();
-                let read = through::read(named, request, asking).await;
-                match read.map_err(|error| era::of_resource(error, &uri, is_modern))? {
+                let read = scoped_offerings::read_resource(named, request, asking).await;
+                match read.map_err(|error| era::convert_resource_error(error, &uri, is_modern))? {
                     ReadResourceResponse::Complete(mut result) => {
-                        era::say_kind(&mut result.result_type, is_modern);
-                        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
-                        Ok(Done::Resource(result))
+                        era::set_result_type(&mut result.result_type, is_modern);
+                        era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+                        Ok(ExchangeResult::Resource(result))
                     }
-                    _ => Err(wrong_end()),
+                    _ => Err(unexpected_result()),
                 }
             }))
         })?;
-        match exchange.run(&Reach::of(&context), &self.shared.parking, None).await? {
-            Answer::Done(Done::Resource(result)) => Ok(result.into()),
-            Answer::Input(questions) => Ok(questions.into()),
-            Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
+        match exchange.run(&ClientHandle::from_context(&context), &self.shared.pending_requests, None).await?
+        {
+            ExchangeReply::Done(ExchangeResult::Resource(result)) => Ok(result.into()),
+            ExchangeReply::InputRequired(questions) => Ok(questions.into()),
+            ExchangeReply::Done(_) | ExchangeReply::StillRunning(_) => Err(unexpected_result()),
         }
     }
 
@@ -275,25 +290,29 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.clone().map(|arguments| RawJson::from(&arguments.into()));
-        let which = Which { method: "prompts/get", of: request.name.clone(), arguments };
-        let again = Again { state: request.request_state.take(), answers: request.input_responses.take() };
+        let which = RequestIdentity { method: "prompts/get", target: request.name.clone(), arguments };
+        let again = ResumeParams {
+            resume_token: request.request_state.take(),
+            answers: request.input_responses.take(),
+        };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.exchange(which, again, self.known(&context), |asking, _| {
-            let (named, request) = self.through().asked_prompt(request)?;
+        let exchange = self.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
+            let (named, request) = self.offerings().route_prompt(request)?;
             Ok(Box::pin(async move {
-                match through::get(named, request, asking).await? {
+                match scoped_offerings::get_prompt(named, request, asking).await? {
                     GetPromptResponse::Complete(mut result) => {
-                        era::say_kind(&mut result.result_type, is_modern);
-                        Ok(Done::Prompt(result))
+                        era::set_result_type(&mut result.result_type, is_modern);
+                        Ok(ExchangeResult::Prompt(result))
                     }
-                    _ => Err(wrong_end()),
+                    _ => Err(unexpected_result()),
                 }
             }))
         })?;
-        match exchange.run(&Reach::of(&context), &self.shared.parking, None).await? {
-            Answer::Done(Done::Prompt(result)) => Ok(result.into()),
-            Answer::Input(questions) => Ok(questions.into()),
-            Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
+        match exchange.run(&ClientHandle::from_context(&context), &self.shared.pending_requests, None).await?
+        {
+            ExchangeReply::Done(ExchangeResult::Prompt(result)) => Ok(result.into()),
+            ExchangeReply::InputRequired(questions) => Ok(questions.into()),
+            ExchangeReply::Done(_) | ExchangeReply::StillRunning(_) => Err(unexpected_result()),
         }
     }
 
@@ -303,17 +322,17 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let mut levels = Vec::new();
-        for named in self.through().all(RESOURCES) {
+        for named in self.offerings().permitted(RESOURCES_FEATURE) {
             let logs = named.offering.facts().is_some_and(|facts| facts.capabilities.logging.is_some());
             // One that is not there just now is told when it comes back.
-            if logs && let Ok(level) = named.offering.log_from(request.level).await {
+            if logs && let Ok(level) = named.offering.request_log_level(request.level).await {
                 levels.push(level);
             }
         }
         let before = {
-            let mut wishes = self.wishes.lock();
-            wishes.level = Some(request.level);
-            std::mem::replace(&mut wishes.levels, levels)
+            let mut wishes = self.subscriptions.lock();
+            wishes.log_level = Some(request.level);
+            std::mem::replace(&mut wishes.log_subscriptions, levels)
         };
         drop(before);
         Ok(())
@@ -324,11 +343,11 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if self.wishes.lock().resources.len() >= SUBSCRIPTIONS {
+        if self.subscriptions.lock().resources.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorData::invalid_params("too many resources are subscribed to", None));
         }
-        let subscription = self.subscribed(&request.uri).await?;
-        let before = self.wishes.lock().resources.insert(request.uri, subscription);
+        let subscription = self.subscribe_resource(&request.uri).await?;
+        let before = self.subscriptions.lock().resources.insert(request.uri, subscription);
         drop(before);
         Ok(())
     }
@@ -338,7 +357,7 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let before = self.wishes.lock().resources.remove(&request.uri);
+        let before = self.subscriptions.lock().resources.remove(&request.uri);
         drop(before);
         Ok(())
     }
@@ -346,12 +365,12 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let over = CancellationToken::new();
         // A client may say it again, and is followed once.
-        if self.following.set(over.clone().drop_guard()).is_err() {
+        if self.notification_guard.set(over.clone().drop_guard()).is_err() {
             return;
         }
-        let reader = Reader::Session(context.peer, Arc::clone(&self.wishes));
+        let reader = NotificationSink::Session(context.peer, Arc::clone(&self.subscriptions));
         let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
-        let following = follow(engine, offerings, self.visitor.clone(), reader);
+        let following = forward_notifications(engine, offerings, self.scope.clone(), reader);
         tokio::spawn(async move {
             tokio::select! {
                 () = following => {}
@@ -366,22 +385,22 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut held = Vec::new();
-        for uri in context.accepted().resource_subscriptions.iter().flatten().take(SUBSCRIPTIONS) {
+        for uri in context.accepted().resource_subscriptions.iter().flatten().take(MAX_SUBSCRIPTIONS) {
             // One that there is none of can't change.
-            if let Ok(subscription) = self.subscribed(uri).await {
+            if let Ok(subscription) = self.subscribe_resource(uri).await {
                 held.push(subscription);
             }
         }
         let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
-        let reader = Reader::Subscription(context.sink().clone());
+        let reader = NotificationSink::Subscription(context.sink().clone());
         tokio::select! {
-            () = follow(engine, offerings, self.visitor.clone(), reader) => {}
+            () = forward_notifications(engine, offerings, self.scope.clone(), reader) => {}
             () = context.cancelled() => {}
         }
         Ok(())
     }
 }
 
-pub(super) fn wrong_end() -> ErrorData {
+pub(super) fn unexpected_result() -> ErrorData {
     ErrorData::internal_error("the request ended in the answer to another kind of request", None)
 }

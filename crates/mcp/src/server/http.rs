@@ -14,34 +14,34 @@ use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::plain::Plain;
-use super::said::Said;
-use super::sessions::{Entered, Sessions, Visited};
-use super::visitor::Visitor;
-use super::{Handler, Shared};
+use super::client_scope::ClientScope;
+use super::fast_path::FastPathCall;
+use super::raw_message::RawMessage;
+use super::sessions::{McpSessions, ScopedSessionManager, SessionUseGuard};
+use super::{McpHandler, McpServerState};
 use crate::verbatim::VerbatimBody;
 
 /// What a response is read from.
-pub type ResponseBody = BoxBody<Bytes, Infallible>;
+pub type McpResponseBody = BoxBody<Bytes, Infallible>;
 
 /// The server over HTTP.
 #[derive(Debug, Clone)]
-pub struct HttpServer {
-    shared: Arc<Shared>,
-    sessions: Arc<Sessions>,
+pub struct McpHttpServer {
+    shared: Arc<McpServerState>,
+    sessions: Arc<McpSessions>,
     config: StreamableHttpServerConfig,
 }
 
 /// The header that names an MCP session.
-pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
-impl HttpServer {
+impl McpHttpServer {
     /// Host and origin of a request have been checked before it comes here, and its body is no longer than may be.
     /// Once `closing` is cancelled, streams end.
     #[must_use]
     pub fn new(
-        shared: Arc<Shared>,
-        sessions: Arc<Sessions>,
+        shared: Arc<McpServerState>,
+        sessions: Arc<McpSessions>,
         body_bytes: usize,
         closing: CancellationToken,
     ) -> Self {
@@ -56,18 +56,18 @@ impl HttpServer {
 
     /// Its sessions.
     #[must_use]
-    pub fn sessions(&self) -> &Arc<Sessions> {
+    pub fn sessions(&self) -> &Arc<McpSessions> {
         &self.sessions
     }
 
     /// Answers a visitor's request.
-    pub async fn serve(&self, visitor: Visitor, request: Request<Bytes>) -> Response<ResponseBody> {
+    pub async fn serve(&self, visitor: ClientScope, request: Request<Bytes>) -> Response<McpResponseBody> {
         let (mut parts, body) = request.into_parts();
-        if let Some(plain) = Plain::of(&self.shared, &visitor, &parts, &body) {
-            return plain.answered(&self.shared, visitor).await;
+        if let Some(plain) = FastPathCall::parse(&self.shared, &visitor, &parts, &body) {
+            return plain.execute(&self.shared, visitor).await;
         }
-        let named = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let entered = named.as_deref().and_then(|id| self.sessions.enter(id, &visitor));
+        let named = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let entered = named.as_deref().and_then(|id| self.sessions.begin_use(id, &visitor));
         let is_modern = parts.headers.get("mcp-protocol-version").is_some_and(|version| {
             version
                 .to_str()
@@ -75,35 +75,44 @@ impl HttpServer {
         });
         if named.is_some() && entered.is_none() && !is_modern {
             // Whether it is another's is not told.
-            return plain(StatusCode::NOT_FOUND, "there is no such MCP session; initialize a new one");
+            return text_response(
+                StatusCode::NOT_FOUND,
+                "there is no such MCP session; initialize a new one",
+            );
         }
-        let visited = Arc::new(Visited {
+        let visited = Arc::new(ScopedSessionManager {
             sessions: Arc::clone(&self.sessions),
-            visitor: visitor.clone(),
-            refused: Mutex::default(),
+            scope: visitor.clone(),
+            refusal: Mutex::default(),
         });
-        let (gone, verbatim) = (visitor.gone.clone(), self.shared.verbatim.clone());
+        let (gone, verbatim) = (visitor.revoked.clone(), self.shared.verbatim.clone());
         let shared = Arc::clone(&self.shared);
-        let factory = move || Ok(Handler::new(Arc::clone(&shared), visitor.clone()));
+        let factory = move || Ok(McpHandler::new(Arc::clone(&shared), visitor.clone()));
         let service = StreamableHttpService::new(factory, Arc::clone(&visited), self.config.clone());
         if parts.method == Method::POST {
-            parts.extensions.insert(Said(body.clone()));
+            parts.extensions.insert(RawMessage(body.clone()));
         }
         // Apart, so that the way of a plain call is no longer for it.
         let response = Box::pin(service.handle(Request::from_parts(parts, Full::new(body)))).await;
-        if let Some(no_room) = visited.refused.lock().take() {
-            let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
+        if let Some(no_room) = visited.refusal.lock().take() {
+            let mut response = text_response(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
             return response;
         }
         response.map(|body| {
             let gone = Box::pin(gone.cancelled_owned());
-            Answered { body: verbatim.body(body), gone, over: false, _entered: entered }.boxed()
+            CancellableBody {
+                body: verbatim.wrap_body(body),
+                revoked: gone,
+                is_finished: false,
+                _session_use: entered,
+            }
+            .boxed()
         })
     }
 }
 
-fn plain(status: StatusCode, words: &str) -> Response<ResponseBody> {
+fn text_response(status: StatusCode, words: &str) -> Response<McpResponseBody> {
     let error =
         serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": words}});
     let mut response = Response::new(Full::new(Bytes::from(error.to_string())).boxed());
@@ -113,14 +122,14 @@ fn plain(status: StatusCode, words: &str) -> Response<ResponseBody> {
 }
 
 /// A response while it is read. It ends when its visitor may not come in any more.
-struct Answered<B> {
+struct CancellableBody<B> {
     body: VerbatimBody<B>,
-    gone: Pin<Box<WaitForCancellationFutureOwned>>,
-    over: bool,
-    _entered: Option<Entered>,
+    revoked: Pin<Box<WaitForCancellationFutureOwned>>,
+    is_finished: bool,
+    _session_use: Option<SessionUseGuard>,
 }
 
-impl<B> Body for Answered<B>
+impl<B> Body for CancellableBody<B>
 where
     B: Body<Data = Bytes, Error = Infallible> + Unpin,
 {
@@ -131,13 +140,13 @@ where
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.over {
+        if self.is_finished {
             return Poll::Ready(None);
         }
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Pending => {
-                std::task::ready!(self.gone.as_mut().poll(cx));
-                self.over = true;
+                std::task::ready!(self.revoked.as_mut().poll(cx));
+                self.is_finished = true;
                 Poll::Ready(None)
             }
             ready => ready,

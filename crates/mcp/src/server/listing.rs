@@ -3,47 +3,52 @@
 use serde_json::Value;
 use toolway_types::RawJson;
 
-use super::fields::Fields;
-use super::visitor::{Seen, Visitor};
+use super::client_scope::{ClientScope, VisibleTool};
+use super::json_fields::JsonFields;
 
 /// Tools of one page.
-pub(crate) const PAGE: usize = 1_000;
+pub(crate) const PAGE_SIZE: usize = 1_000;
 
 /// One page: its tools as JSON, with commas between them, and where the next one begins.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct ToolPage {
     pub(crate) tools: String,
     pub(crate) next: Option<String>,
 }
 
 /// The tools that come after the one with this id, in the order of ids, so that a page means the same whatever was
 /// added or removed before it. `takes_any` says whether the client's version has output schemas that are no objects.
-pub(crate) fn page(visitor: &Visitor, tools: &[Seen], after: Option<&str>, takes_any: bool) -> Page {
+pub(crate) fn render_page(
+    visitor: &ClientScope,
+    tools: &[VisibleTool],
+    after: Option<&str>,
+    takes_any: bool,
+) -> ToolPage {
     let begin = after.map_or(0, |after| tools.partition_point(|seen| seen.id.to_string().as_str() <= after));
     let rest = tools.get(begin..).unwrap_or_default();
-    let here = rest.get(..PAGE.min(rest.len())).unwrap_or_default();
-    let mut page = Page::default();
+    let here = rest.get(..PAGE_SIZE.min(rest.len())).unwrap_or_default();
+    let mut page = ToolPage::default();
     for seen in here {
         if !page.tools.is_empty() {
             page.tools.push(',');
         }
-        write_tool(&mut page.tools, &visitor.name(&seen.id), seen, takes_any);
+        write_tool(&mut page.tools, &visitor.exposed_name(&seen.id), seen, takes_any);
     }
-    if rest.len() > PAGE {
+    if rest.len() > PAGE_SIZE {
         page.next = here.last().map(|seen| seen.id.to_string());
     }
     page
 }
 
-fn write_tool(to: &mut String, name: &str, seen: &Seen, takes_any: bool) {
+fn write_tool(to: &mut String, name: &str, seen: &VisibleTool, takes_any: bool) {
     let document = seen.tool.spec().document();
     let output = document.output_schema.as_ref().filter(|schema| schema.get().starts_with('{'));
-    let keeps_output = takes_any || output.is_none_or(is_of_object);
-    if let Some(listed) = document.listed.as_ref().filter(|_| keeps_output) {
+    let keeps_output = takes_any || output.is_none_or(is_object_schema);
+    if let Some(listed) = document.mcp_entry.as_ref().filter(|_| keeps_output) {
         match document.name == name {
             true => return to.push_str(listed.get()),
             false => {
-                if let Some(renamed) = renamed(listed, name) {
+                if let Some(renamed) = rename_tool(listed, name) {
                     return to.push_str(&renamed);
                 }
             }
@@ -73,20 +78,20 @@ fn write_tool(to: &mut String, name: &str, seen: &Seen, takes_any: bool) {
 }
 
 /// An entry as its server listed it, under another name.
-fn renamed(listed: &RawJson, name: &str) -> Option<String> {
-    let mut fields = Fields::of(listed.get())?;
+fn rename_tool(listed: &RawJson, name: &str) -> Option<String> {
+    let mut fields = JsonFields::parse(listed.get())?;
     let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;
     *own = Value::from(name).to_string().into();
-    Some(fields.text())
+    Some(fields.to_json())
 }
 
-/// The schema as its source wrote it. The specification wants `type` to be there, so where it is not it is put in
+/// The schema as its source wrote it. MCP requires `type` in an input schema (Server Features, "Tools"). A missing `type` is added in
 /// front; a tool without a schema takes no arguments that anybody described.
 fn input_schema(parameters: Option<&RawJson>) -> String {
     let Some(schema) = parameters.map(RawJson::get).filter(|schema| schema.starts_with('{')) else {
         return r#"{"type":"object"}"#.to_owned();
     };
-    if parameters.is_some_and(is_of_object) {
+    if parameters.is_some_and(is_object_schema) {
         return schema.to_owned();
     }
     let inside = schema.get(1..).unwrap_or_default();
@@ -94,13 +99,15 @@ fn input_schema(parameters: Option<&RawJson>) -> String {
     format!(r#"{{"type":"object"{comma}{inside}"#)
 }
 
-fn is_of_object(schema: &RawJson) -> bool {
+fn is_object_schema(schema: &RawJson) -> bool {
     #[derive(serde::Deserialize)]
-    struct Root<'a> {
+    struct SchemaTypeField<'a> {
         #[serde(rename = "type", borrow)]
         kind: Option<&'a serde_json::value::RawValue>,
     }
-    schema.to::<Root<'_>>().is_ok_and(|root| root.kind.is_some_and(|kind| kind.get() == "\"object\""))
+    schema
+        .to::<SchemaTypeField<'_>>()
+        .is_ok_and(|root| root.kind.is_some_and(|kind| kind.get() == "\"object\""))
 }
 
 fn push_text(to: &mut String, text: &str) {

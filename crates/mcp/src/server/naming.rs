@@ -4,29 +4,29 @@
 use toolway_types::Slug;
 
 /// Stands between a source and its prompt.
-const OF_PROMPT: &str = "__";
+const PROMPT_SEPARATOR: &str = "__";
 /// Stands between a source and its resource's URI.
-const OF_URI: char = '+';
+const URI_SEPARATOR: char = '+';
 
 /// A prompt's name.
-pub(crate) fn prompt(source: &Slug, name: &str) -> String {
-    format!("{source}{OF_PROMPT}{name}")
+pub(crate) fn qualify_prompt(source: &Slug, name: &str) -> String {
+    format!("{source}{PROMPT_SEPARATOR}{name}")
 }
 
 /// The source and its own name for a prompt.
-pub(crate) fn of_prompt(name: &str) -> Option<(Slug, &str)> {
-    let (source, own) = name.split_once(OF_PROMPT)?;
+pub(crate) fn split_prompt(name: &str) -> Option<(Slug, &str)> {
+    let (source, own) = name.split_once(PROMPT_SEPARATOR)?;
     Some((source.parse().ok()?, own))
 }
 
 /// A resource's URI, or a template of such.
-pub(crate) fn uri(source: &Slug, uri: &str) -> String {
-    format!("{source}{OF_URI}{uri}")
+pub(crate) fn qualify_uri(source: &Slug, uri: &str) -> String {
+    format!("{source}{URI_SEPARATOR}{uri}")
 }
 
 /// The source and its own URI.
-pub(crate) fn of_uri(uri: &str) -> Option<(Slug, &str)> {
-    let (source, own) = uri.split_once(OF_URI)?;
+pub(crate) fn split_uri(uri: &str) -> Option<(Slug, &str)> {
+    let (source, own) = uri.split_once(URI_SEPARATOR)?;
     Some((source.parse().ok()?, own))
 }
 

@@ -17,39 +17,39 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::PrincipalId;
 
-use super::visitor::Visitor;
+use super::client_scope::ClientScope;
 
 /// How many MCP sessions there may be, and for how long they may be idle.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionLimits {
+pub struct McpSessionLimits {
     /// Most in all, those over stdio among them.
-    pub most: usize,
+    pub max_sessions: usize,
     /// Most of one principal.
-    pub most_of_one: usize,
+    pub max_per_principal: usize,
     /// How long one may be without a request and without an open stream.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
 }
 
 /// All sessions.
 #[derive(Debug)]
-pub struct Sessions {
-    limits: SessionLimits,
-    kept: LocalSessionManager,
-    ties: Mutex<HashMap<SessionId, Tie>>,
+pub struct McpSessions {
+    limits: McpSessionLimits,
+    manager: LocalSessionManager,
+    bindings: Mutex<HashMap<SessionId, SessionBinding>>,
     /// How many each principal has over connections of their own.
-    held: Mutex<HashMap<PrincipalId, usize>>,
+    connections: Mutex<HashMap<PrincipalId, usize>>,
 }
 
 /// A session over a connection of its own: counted for as long as this lives.
 #[derive(Debug)]
-pub struct Held {
-    sessions: Arc<Sessions>,
+pub struct McpSessionPermit {
+    sessions: Arc<McpSessions>,
     principal: PrincipalId,
 }
 
-impl Drop for Held {
+impl Drop for McpSessionPermit {
     fn drop(&mut self) {
-        let mut held = self.sessions.held.lock();
+        let mut held = self.sessions.connections.lock();
         let Some(count) = held.get_mut(&self.principal) else { return };
         *count = count.saturating_sub(1);
         if *count == 0 {
@@ -60,41 +60,41 @@ impl Drop for Held {
 
 /// What binds a session.
 #[derive(Debug)]
-struct Tie {
-    visitor: Visitor,
-    used: Instant,
+struct SessionBinding {
+    scope: ClientScope,
+    last_used: Instant,
     /// Responses that are still being read.
-    open: usize,
+    open_responses: usize,
 }
 
 /// Why there is no room for another session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{most} MCP sessions are open already, as many as may be; the limit is the setting mcp.sessions")]
-pub struct NoRoom {
-    most: usize,
+#[error("{limit} MCP sessions are open already, as many as may be; the limit is the setting mcp.sessions")]
+pub struct SessionLimitReached {
+    limit: usize,
 }
 
-impl Sessions {
+impl McpSessions {
     /// None yet.
     #[must_use]
-    pub fn new(limits: SessionLimits) -> Arc<Self> {
+    pub fn new(limits: McpSessionLimits) -> Arc<Self> {
         let mut kept = LocalSessionManager::default();
         let mut config = SessionConfig::default();
         // Which session is idle is decided here, where it is known whether a stream is open.
         config.keep_alive = None;
         kept.session_config = config;
-        Arc::new(Self { limits, kept, ties: Mutex::default(), held: Mutex::default() })
+        Arc::new(Self { limits, manager: kept, bindings: Mutex::default(), connections: Mutex::default() })
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ties.lock().len() + self.held_by(None)
+        self.bindings.lock().len() + self.connection_count(None)
     }
 
     /// How many there are over connections of their own: in all, or of one principal.
-    fn held_by(&self, principal: Option<&PrincipalId>) -> usize {
-        let held = self.held.lock();
+    fn connection_count(&self, principal: Option<&PrincipalId>) -> usize {
+        let held = self.connections.lock();
         match principal {
             Some(principal) => held.get(principal).copied().unwrap_or_default(),
             None => held.values().sum(),
@@ -105,18 +105,18 @@ impl Sessions {
     ///
     /// # Errors
     /// [`NoRoom`] where there are as many as there may be.
-    pub fn hold(self: &Arc<Self>, visitor: &Visitor) -> Result<Held, NoRoom> {
+    pub fn acquire(self: &Arc<Self>, visitor: &ClientScope) -> Result<McpSessionPermit, SessionLimitReached> {
         let principal = &visitor.caller.principal.id;
-        let ties = self.ties.lock();
-        let mine = ties.values().filter(|tie| tie.visitor.caller.principal.id == *principal).count();
-        let mut held = self.held.lock();
+        let ties = self.bindings.lock();
+        let mine = ties.values().filter(|tie| tie.scope.caller.principal.id == *principal).count();
+        let mut held = self.connections.lock();
         let of_mine = held.get(principal).copied().unwrap_or_default();
         let all = ties.len() + held.values().sum::<usize>();
-        if all >= self.limits.most || mine + of_mine >= self.limits.most_of_one {
-            return Err(NoRoom { most: self.limits.most });
+        if all >= self.limits.max_sessions || mine + of_mine >= self.limits.max_per_principal {
+            return Err(SessionLimitReached { limit: self.limits.max_sessions });
         }
         *held.entry(principal.clone()).or_default() += 1;
-        Ok(Held { sessions: Arc::clone(self), principal: principal.clone() })
+        Ok(McpSessionPermit { sessions: Arc::clone(self), principal: principal.clone() })
     }
 
     /// Whether there are none.
@@ -127,57 +127,60 @@ impl Sessions {
 
     /// A session as it is used by this visitor, for as long as what is returned lives; none where there is none of
     /// theirs by this name.
-    pub(crate) fn enter(self: &Arc<Self>, id: &str, visitor: &Visitor) -> Option<Entered> {
-        let mut ties = self.ties.lock();
+    pub(crate) fn begin_use(self: &Arc<Self>, id: &str, visitor: &ClientScope) -> Option<SessionUseGuard> {
+        let mut ties = self.bindings.lock();
         let id = ties.get_key_value(id).map(|(known, _)| known.clone())?;
         let tie = ties.get_mut(&id)?;
-        if !tie.visitor.is_same_as(visitor) {
+        if !tie.scope.is_same_as(visitor) {
             return None;
         }
-        tie.open += 1;
-        Some(Entered { sessions: Arc::clone(self), id })
+        tie.open_responses += 1;
+        Some(SessionUseGuard { sessions: Arc::clone(self), id })
     }
 
     /// Makes room for one more of this visitor's: where they have as many as one may have, the longest idle one of
     /// theirs has to go.
-    fn make_room(&self, visitor: &Visitor) -> Result<Option<SessionId>, NoRoom> {
-        let ties = self.ties.lock();
-        let is_mine = |tie: &Tie| tie.visitor.caller.principal.id == visitor.caller.principal.id;
-        let is_full = ties.len() + self.held_by(None) >= self.limits.most;
-        let held = self.held_by(Some(&visitor.caller.principal.id));
+    fn evict_idle(&self, visitor: &ClientScope) -> Result<Option<SessionId>, SessionLimitReached> {
+        let ties = self.bindings.lock();
+        let is_mine = |tie: &SessionBinding| tie.scope.caller.principal.id == visitor.caller.principal.id;
+        let is_full = ties.len() + self.connection_count(None) >= self.limits.max_sessions;
+        let held = self.connection_count(Some(&visitor.caller.principal.id));
         let mine = ties.values().filter(|tie| is_mine(tie)).count() + held;
-        if !is_full && mine < self.limits.most_of_one {
+        if !is_full && mine < self.limits.max_per_principal {
             return Ok(None);
         }
-        let idle =
-            ties.iter().filter(|(_, tie)| is_mine(tie) && tie.open == 0).min_by_key(|(_, tie)| tie.used);
-        idle.map(|(id, _)| Some(id.clone())).ok_or(NoRoom { most: self.limits.most })
+        let idle = ties
+            .iter()
+            .filter(|(_, tie)| is_mine(tie) && tie.open_responses == 0)
+            .min_by_key(|(_, tie)| tie.last_used);
+        idle.map(|(id, _)| Some(id.clone())).ok_or(SessionLimitReached { limit: self.limits.max_sessions })
     }
 
     async fn end(&self, id: &SessionId) {
-        let tie = self.ties.lock().remove(id);
+        let tie = self.bindings.lock().remove(id);
         drop(tie);
-        if let Err(error) = self.kept.close_session(id).await {
+        if let Err(error) = self.manager.close_session(id).await {
             tracing::debug!(%error, "an MCP session did not close well");
         }
     }
 
     /// Ends sessions that have been idle too long, or whose visitor may not come in any more, now and then.
-    pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
-        let every = (self.limits.idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(30));
+    pub async fn expire_idle(self: Arc<Self>, stop: CancellationToken) {
+        let every = (self.limits.idle_timeout / 4).clamp(Duration::from_millis(100), Duration::from_secs(30));
         while tokio::time::timeout(every, stop.cancelled()).await.is_err() {
             let now = Instant::now();
-            let over = |tie: &Tie| {
-                tie.visitor.gone.is_cancelled()
-                    || (tie.open == 0 && now.saturating_duration_since(tie.used) >= self.limits.idle)
+            let over = |tie: &SessionBinding| {
+                tie.scope.revoked.is_cancelled()
+                    || (tie.open_responses == 0
+                        && now.saturating_duration_since(tie.last_used) >= self.limits.idle_timeout)
             };
             let ended: Vec<SessionId> =
-                self.ties.lock().iter().filter(|(_, tie)| over(tie)).map(|(id, _)| id.clone()).collect();
+                self.bindings.lock().iter().filter(|(_, tie)| over(tie)).map(|(id, _)| id.clone()).collect();
             for id in ended {
                 self.end(&id).await;
             }
         }
-        let all: Vec<SessionId> = self.ties.lock().keys().cloned().collect();
+        let all: Vec<SessionId> = self.bindings.lock().keys().cloned().collect();
         for id in all {
             self.end(&id).await;
         }
@@ -186,54 +189,54 @@ impl Sessions {
 
 /// A session in use.
 #[derive(Debug)]
-pub(crate) struct Entered {
-    sessions: Arc<Sessions>,
+pub(crate) struct SessionUseGuard {
+    sessions: Arc<McpSessions>,
     id: SessionId,
 }
 
-impl Drop for Entered {
+impl Drop for SessionUseGuard {
     fn drop(&mut self) {
-        if let Some(tie) = self.sessions.ties.lock().get_mut(&self.id) {
-            tie.open = tie.open.saturating_sub(1);
-            tie.used = Instant::now();
+        if let Some(tie) = self.sessions.bindings.lock().get_mut(&self.id) {
+            tie.open_responses = tie.open_responses.saturating_sub(1);
+            tie.last_used = Instant::now();
         }
     }
 }
 
 /// The sessions as one visitor makes and uses them.
 #[derive(Debug)]
-pub(crate) struct Visited {
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) visitor: Visitor,
+pub(crate) struct ScopedSessionManager {
+    pub(crate) sessions: Arc<McpSessions>,
+    pub(crate) scope: ClientScope,
     /// Why a session was not made.
-    pub(crate) refused: Mutex<Option<NoRoom>>,
+    pub(crate) refusal: Mutex<Option<SessionLimitReached>>,
 }
 
 /// Why a session can't be made or used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SessionError {
+pub(crate) enum McpSessionError {
     #[error(transparent)]
-    NoRoom(#[from] NoRoom),
+    LimitReached(#[from] SessionLimitReached),
     #[error(transparent)]
-    Kept(#[from] LocalSessionManagerError),
+    Manager(#[from] LocalSessionManagerError),
 }
 
-impl SessionManager for Visited {
-    type Error = SessionError;
+impl SessionManager for ScopedSessionManager {
+    type Error = McpSessionError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
-        match self.sessions.make_room(&self.visitor) {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), McpSessionError> {
+        match self.sessions.evict_idle(&self.scope) {
             Ok(None) => {}
             Ok(Some(idle)) => self.sessions.end(&idle).await,
             Err(no_room) => {
-                *self.refused.lock() = Some(no_room);
+                *self.refusal.lock() = Some(no_room);
                 return Err(no_room.into());
             }
         }
-        let (id, transport) = self.sessions.kept.create_session().await?;
-        let tie = Tie { visitor: self.visitor.clone(), used: Instant::now(), open: 0 };
-        self.sessions.ties.lock().insert(id.clone(), tie);
+        let (id, transport) = self.sessions.manager.create_session().await?;
+        let tie = SessionBinding { scope: self.scope.clone(), last_used: Instant::now(), open_responses: 0 };
+        self.sessions.bindings.lock().insert(id.clone(), tie);
         Ok((id, transport))
     }
 
@@ -241,15 +244,15 @@ impl SessionManager for Visited {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionError> {
-        Ok(self.sessions.kept.initialize_session(id, message).await?)
+    ) -> Result<ServerJsonRpcMessage, McpSessionError> {
+        Ok(self.sessions.manager.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
-        Ok(self.sessions.kept.has_session(id).await?)
+    async fn has_session(&self, id: &SessionId) -> Result<bool, McpSessionError> {
+        Ok(self.sessions.manager.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), McpSessionError> {
         self.sessions.end(id).await;
         Ok(())
     }
@@ -258,30 +261,30 @@ impl SessionManager for Visited {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.kept.create_stream(id, message).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
+        Ok(self.sessions.manager.create_stream(id, message).await?)
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionError> {
-        Ok(self.sessions.kept.accept_message(id, message).await?)
+    ) -> Result<(), McpSessionError> {
+        Ok(self.sessions.manager.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.kept.create_standalone_stream(id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
+        Ok(self.sessions.manager.create_standalone_stream(id).await?)
     }
 
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        Ok(self.sessions.kept.resume(id, last_event_id).await?)
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, McpSessionError> {
+        Ok(self.sessions.manager.resume(id, last_event_id).await?)
     }
 }

@@ -12,73 +12,73 @@ use tokio_util::sync::CancellationToken;
 use toolway_core::consent::Question;
 use toolway_types::Clock;
 
-use super::answer;
-use super::client::ToClient;
+use super::client::ClientMessage;
+use super::client_scope::ClientScope;
 use super::consent;
-use super::exchange::{Done, Exchange};
-use super::parking::Pending;
-use super::visitor::Visitor;
-use crate::link::NoAnswer;
-use crate::verbatim::Verbatim;
+use super::exchange::{ClientExchange, ExchangeResult};
+use super::pending_requests::PendingAnswer;
+use super::tool_result;
+use crate::client_link::InputRequestError;
+use crate::verbatim::VerbatimMarker;
 
 /// How long a call may take until it becomes a task. A call that asks its client something becomes one at once.
-pub(crate) const AFTER: Duration = Duration::from_millis(500);
+pub(crate) const TASK_AFTER: Duration = Duration::from_millis(500);
 /// How long a task is kept once it has ended.
-const KEPT: Duration = Duration::from_secs(600);
+const RETENTION: Duration = Duration::from_secs(600);
 /// How often a client may ask.
-const POLL_MS: u64 = 500;
+const POLL_INTERVAL_MS: u64 = 500;
 /// Most tasks.
-const MOST: usize = 1_024;
+const MAX_TASKS: usize = 1_024;
 /// Most of one principal.
-const MOST_OF_ONE: usize = 64;
+const MAX_TASKS_PER_PRINCIPAL: usize = 64;
 
 /// The tasks.
-pub(crate) struct Tasks {
-    verbatim: Verbatim,
+pub(crate) struct TaskRegistry {
+    verbatim: VerbatimMarker,
     clock: Arc<dyn Clock>,
-    kept: Mutex<HashMap<String, Arc<Kept>>>,
+    tasks: Mutex<HashMap<String, Arc<StoredTask>>>,
 }
 
 /// One task.
-struct Kept {
-    verbatim: Verbatim,
-    visitor: Visitor,
+struct StoredTask {
+    verbatim: VerbatimMarker,
+    scope: ClientScope,
     cancel: CancellationToken,
-    created: String,
+    created_at: String,
     ttl_ms: u64,
-    state: Mutex<State>,
+    state: Mutex<StoredTaskState>,
 }
 
 /// How it stands.
-struct State {
-    updated: String,
+struct StoredTaskState {
+    updated_at: String,
     message: Option<String>,
-    stage: Stage,
+    stage: TaskStage,
 }
 
-enum Stage {
+enum TaskStage {
     Working,
-    Asking(InputRequests, Option<Waiting>),
+    InputRequired(InputRequests, Option<PendingTaskInput>),
     Ended(Result<JsonObject, JsonObject>),
     Cancelled,
 }
 
 /// What an answer goes to.
-struct Waiting {
-    pending: Pending,
+struct PendingTaskInput {
+    pending: PendingAnswer,
     keys: Vec<String>,
-    given: InputResponses,
+    received: InputResponses,
 }
 
-impl std::fmt::Debug for Tasks {
+impl std::fmt::Debug for TaskRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("kept", &self.kept.lock().len()).finish()
+        f.debug_struct("Tasks").field("kept", &self.tasks.lock().len()).finish()
     }
 }
 
-impl Tasks {
-    pub(crate) fn new(clock: Arc<dyn Clock>, verbatim: Verbatim) -> Arc<Self> {
-        Arc::new(Self { verbatim, clock, kept: Mutex::default() })
+impl TaskRegistry {
+    pub(crate) fn new(clock: Arc<dyn Clock>, verbatim: VerbatimMarker) -> Arc<Self> {
+        Arc::new(Self { verbatim, clock, tasks: Mutex::default() })
     }
 
     fn now(&self) -> String {
@@ -91,24 +91,24 @@ impl Tasks {
     /// The request.
     pub(crate) fn begin(
         self: &Arc<Self>,
-        exchange: Exchange,
+        exchange: ClientExchange,
         limit: Duration,
-    ) -> Result<Task, Box<Exchange>> {
-        let visitor = exchange.visitor.clone();
+    ) -> Result<Task, Box<ClientExchange>> {
+        let visitor = exchange.scope.clone();
         let now = self.now();
-        let kept = Arc::new(Kept {
+        let kept = Arc::new(StoredTask {
             verbatim: self.verbatim.clone(),
-            visitor: visitor.clone(),
+            scope: visitor.clone(),
             cancel: exchange.cancel.clone(),
-            created: now.clone(),
-            ttl_ms: u64::try_from((limit + KEPT).as_millis()).unwrap_or(u64::MAX),
-            state: Mutex::new(State { updated: now, message: None, stage: Stage::Working }),
+            created_at: now.clone(),
+            ttl_ms: u64::try_from((limit + RETENTION).as_millis()).unwrap_or(u64::MAX),
+            state: Mutex::new(StoredTaskState { updated_at: now, message: None, stage: TaskStage::Working }),
         });
         let id = uuid::Uuid::new_v4().to_string();
         {
-            let mut all = self.kept.lock();
-            let mine = all.values().filter(|task| task.is_of(&visitor)).count();
-            if all.len() >= MOST || mine >= MOST_OF_ONE {
+            let mut all = self.tasks.lock();
+            let mine = all.values().filter(|task| task.is_owned_by(&visitor)).count();
+            if all.len() >= MAX_TASKS || mine >= MAX_TASKS_PER_PRINCIPAL {
                 return Err(Box::new(exchange));
             }
             all.insert(id.clone(), Arc::clone(&kept));
@@ -117,160 +117,171 @@ impl Tasks {
         let task = kept.task(&id);
         tokio::spawn(async move {
             kept.run(exchange, &tasks).await;
-            tokio::time::sleep(KEPT).await;
-            let over = tasks.kept.lock().remove(&key);
+            tokio::time::sleep(RETENTION).await;
+            let over = tasks.tasks.lock().remove(&key);
             drop(over);
         });
         Ok(task)
     }
 
-    fn find(&self, id: &str, visitor: &Visitor) -> Result<Arc<Kept>, ErrorData> {
-        let found = self.kept.lock().get(id).filter(|task| task.is_of(visitor)).map(Arc::clone);
+    fn find(&self, id: &str, visitor: &ClientScope) -> Result<Arc<StoredTask>, ErrorData> {
+        let found = self.tasks.lock().get(id).filter(|task| task.is_owned_by(visitor)).map(Arc::clone);
         found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id:?}"), None))
     }
 
     /// How a task stands.
-    pub(crate) fn get(&self, id: &str, visitor: &Visitor) -> Result<DetailedTask, ErrorData> {
+    pub(crate) fn get(&self, id: &str, visitor: &ClientScope) -> Result<DetailedTask, ErrorData> {
         let kept = self.find(id, visitor)?;
         let state = kept.state.lock();
         let payload = match &state.stage {
-            Stage::Working => TaskPayload::Working,
-            Stage::Cancelled => TaskPayload::Cancelled,
-            Stage::Asking(requests, _) => TaskPayload::InputRequired { input_requests: requests.clone() },
-            Stage::Ended(Ok(result)) => TaskPayload::Completed { result: result.clone() },
-            Stage::Ended(Err(error)) => TaskPayload::Failed { error: error.clone() },
+            TaskStage::Working => TaskPayload::Working,
+            TaskStage::Cancelled => TaskPayload::Cancelled,
+            TaskStage::InputRequired(requests, _) => {
+                TaskPayload::InputRequired { input_requests: requests.clone() }
+            }
+            TaskStage::Ended(Ok(result)) => TaskPayload::Completed { result: result.clone() },
+            TaskStage::Ended(Err(error)) => TaskPayload::Failed { error: error.clone() },
         };
-        Ok(DetailedTask::new(kept.task_in(id, &state), payload))
+        Ok(DetailedTask::new(kept.task_with_state(id, &state), payload))
     }
 
     /// Takes answers to what a task asked. Answers to nothing that is asked are passed over.
     pub(crate) fn update(
         &self,
         id: &str,
-        visitor: &Visitor,
+        visitor: &ClientScope,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
         let kept = self.find(id, visitor)?;
         let now = self.now();
         let answered = {
             let mut state = kept.state.lock();
-            let Stage::Asking(requests, waiting) = &mut state.stage else { return Ok(()) };
+            let TaskStage::InputRequired(requests, waiting) = &mut state.stage else { return Ok(()) };
             for (key, answer) in answers {
                 if requests.remove(&key).is_some()
                     && let Some(waiting) = waiting
                 {
-                    waiting.given.insert(key, answer);
+                    waiting.received.insert(key, answer);
                 }
             }
             let is_whole = waiting
                 .as_ref()
-                .is_some_and(|waiting| waiting.keys.iter().all(|key| waiting.given.contains_key(key)));
+                .is_some_and(|waiting| waiting.keys.iter().all(|key| waiting.received.contains_key(key)));
             let answered = if is_whole { waiting.take() } else { None };
             if answered.is_some() {
-                state.stage = Stage::Working;
+                state.stage = TaskStage::Working;
             }
-            state.updated = now;
+            state.updated_at = now;
             answered
         };
-        if let Some(Waiting { pending, given, .. }) = answered {
-            pending.answered(&kept.visitor, Ok(given));
+        if let Some(PendingTaskInput { pending, received: given, .. }) = answered {
+            pending.submit(&kept.scope, Ok(given));
         }
         Ok(())
     }
 
     /// Cancels a task. What it ends in is seen later.
-    pub(crate) fn cancel(&self, id: &str, visitor: &Visitor) -> Result<(), ErrorData> {
+    pub(crate) fn cancel(&self, id: &str, visitor: &ClientScope) -> Result<(), ErrorData> {
         self.find(id, visitor)?.cancel.cancel();
         Ok(())
     }
 }
 
-impl Kept {
-    fn is_of(&self, visitor: &Visitor) -> bool {
-        self.visitor.is_same_as(visitor)
+impl StoredTask {
+    fn is_owned_by(&self, visitor: &ClientScope) -> bool {
+        self.scope.is_same_as(visitor)
     }
 
     fn task(&self, id: &str) -> Task {
-        self.task_in(id, &self.state.lock())
+        self.task_with_state(id, &self.state.lock())
     }
 
-    fn task_in(&self, id: &str, state: &State) -> Task {
-        let mut task =
-            Task::new(id, rmcp::model::TaskStatus::Working, self.created.clone(), state.updated.clone())
-                .with_ttl_ms(self.ttl_ms)
-                .with_poll_interval_ms(POLL_MS);
+    fn task_with_state(&self, id: &str, state: &StoredTaskState) -> Task {
+        let mut task = Task::new(
+            id,
+            rmcp::model::TaskStatus::Working,
+            self.created_at.clone(),
+            state.updated_at.clone(),
+        )
+        .with_ttl_ms(self.ttl_ms)
+        .with_poll_interval_ms(POLL_INTERVAL_MS);
         task.status_message.clone_from(&state.message);
         task
     }
 
-    fn note(&self, tasks: &Tasks, change: impl FnOnce(&mut State)) {
+    fn update_state(&self, tasks: &TaskRegistry, change: impl FnOnce(&mut StoredTaskState)) {
         let mut state = self.state.lock();
-        state.updated = tasks.now();
+        state.updated_at = tasks.now();
         change(&mut state);
     }
 
-    async fn run(&self, mut exchange: Exchange, tasks: &Tasks) {
-        if let Some(said) = exchange.unsaid.take() {
-            self.hear(said, &exchange, tasks);
+    async fn run(&self, mut exchange: ClientExchange, tasks: &TaskRegistry) {
+        if let Some(said) = exchange.next_message.take() {
+            self.handle_message(said, &exchange, tasks);
         }
         let ended = loop {
             tokio::select! {
                 biased;
                 done = &mut exchange.work => break done,
-                () = self.visitor.gone.cancelled(), if !self.cancel.is_cancelled() => self.cancel.cancel(),
-                Some(said) = exchange.waiting.recv() => self.hear(said, &exchange, tasks),
+                () = self.scope.revoked.cancelled(), if !self.cancel.is_cancelled() => self.cancel.cancel(),
+                Some(said) = exchange.messages.recv() => self.handle_message(said, &exchange, tasks),
             }
         };
         let was_cancelled = self.cancel.is_cancelled();
-        self.note(tasks, |state| {
+        self.update_state(tasks, |state| {
             state.stage = match ended {
-                _ if was_cancelled => Stage::Cancelled,
-                Ok(Done::Tool(result)) => Stage::Ended(Ok(object(&answer::carry(&result, &self.verbatim)))),
-                Ok(_) => {
-                    Stage::Ended(Err(object(&ErrorData::internal_error("another kind of answer", None))))
-                }
-                Err(error) => Stage::Ended(Err(object(&error))),
+                _ if was_cancelled => TaskStage::Cancelled,
+                Ok(ExchangeResult::Tool(result)) => TaskStage::Ended(Ok(to_object(
+                    &tool_result::to_call_tool_result(&result, &self.verbatim),
+                ))),
+                Ok(_) => TaskStage::Ended(Err(to_object(&ErrorData::internal_error(
+                    "another kind of answer",
+                    None,
+                )))),
+                Err(error) => TaskStage::Ended(Err(to_object(&error))),
             }
         });
     }
 
     /// What the call says to its client.
-    fn hear(&self, said: ToClient, exchange: &Exchange, tasks: &Tasks) {
+    fn handle_message(&self, said: ClientMessage, exchange: &ClientExchange, tasks: &TaskRegistry) {
         match said {
-            ToClient::Progress(progress) => self.note(tasks, |state| {
+            ClientMessage::Progress(progress) => self.update_state(tasks, |state| {
                 if let Some(message) = progress.message {
                     state.message = Some(message);
                 }
             }),
             // There is no stream that it could go to.
-            ToClient::Log(_) => {}
-            ToClient::Ask(asked) => self.ask(tasks, asked.requests, Pending::Answers(asked.answers)),
-            ToClient::Consent(question) => self.ask_for_consent(tasks, exchange, question),
+            ClientMessage::Log(_) => {}
+            ClientMessage::InputRequests(asked) => {
+                self.request_input(tasks, asked.requests, PendingAnswer::Answers(asked.answers))
+            }
+            ClientMessage::Consent(question) => self.request_consent(tasks, exchange, question),
         }
     }
 
-    fn ask(&self, tasks: &Tasks, requests: InputRequests, pending: Pending) {
+    fn request_input(&self, tasks: &TaskRegistry, requests: InputRequests, pending: PendingAnswer) {
         let keys = requests.keys().cloned().collect();
-        let waiting = Waiting { pending, keys, given: InputResponses::new() };
+        let waiting = PendingTaskInput { pending, keys, received: InputResponses::new() };
         let mut refused = None;
-        self.note(tasks, |state| match &state.stage {
+        self.update_state(tasks, |state| match &state.stage {
             // One question after the other: who asks meanwhile is not answered.
-            Stage::Asking(..) => refused = Some(waiting),
-            _ => state.stage = Stage::Asking(requests, Some(waiting)),
+            TaskStage::InputRequired(..) => refused = Some(waiting),
+            _ => state.stage = TaskStage::InputRequired(requests, Some(waiting)),
         });
-        if let Some(Waiting { pending, .. }) = refused {
-            pending.answered(&self.visitor, Err(NoAnswer::TooMany));
+        if let Some(PendingTaskInput { pending, .. }) = refused {
+            pending.submit(&self.scope, Err(InputRequestError::TooMany));
         }
     }
 
-    fn ask_for_consent(&self, tasks: &Tasks, exchange: &Exchange, question: Arc<Question>) {
-        if let Some(requests) = consent::form(&question) {
-            self.ask(tasks, requests, Pending::Consent(exchange.consenting(question)));
+    fn request_consent(&self, tasks: &TaskRegistry, exchange: &ClientExchange, question: Arc<Question>) {
+        if let Some(requests) = consent::elicitation_form(&question) {
+            self.request_input(tasks, requests, PendingAnswer::Consent(exchange.consent_request(question)));
         }
     }
 }
 
-fn object<T: serde::Serialize>(value: &T) -> JsonObject {
+fn to_object<T: serde::Serialize>(value: &T) -> JsonObject {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::Object(object)) => object,
         _ => JsonObject::new(),

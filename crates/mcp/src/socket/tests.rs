@@ -20,12 +20,12 @@ const IN_FLIGHT: usize = 4;
 
 /// `echo` answers with its arguments, `wait` until it is cancelled, `listed` is shown as raw JSON.
 #[derive(Clone)]
-struct Server {
-    verbatim: Verbatim,
+struct EchoServer {
+    verbatim: VerbatimMarker,
     cancelled: mpsc::UnboundedSender<()>,
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for EchoServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -35,7 +35,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let name = self.verbatim.list(r#"{"name":"listed","inputSchema":{"z":1.0,"a":2}}"#);
+        let name = self.verbatim.mark_tool_list(r#"{"name":"listed","inputSchema":{"z":1.0,"a":2}}"#);
         Ok(ListToolsResult::with_all_items(vec![Tool::new_with_raw(name, None, serde_json::Map::new())]))
     }
 
@@ -48,7 +48,7 @@ impl ServerHandler for Server {
             context.ct.cancelled().await;
             let _ = self.cancelled.send(());
         }
-        let said = context.extensions.get::<crate::server::Said>().unwrap();
+        let said = context.extensions.get::<crate::server::RawMessage>().unwrap();
         let said: Value = serde_json::from_slice(&said.0).unwrap();
         assert_eq!(said["params"]["name"], *request.name, "a call comes with its own text");
         let text = serde_json::to_string(&request.arguments).unwrap();
@@ -56,57 +56,57 @@ impl ServerHandler for Server {
     }
 }
 
-struct Client {
-    to: mpsc::Sender<Bytes>,
-    from: mpsc::Receiver<String>,
+struct SocketTestClient {
+    outgoing: mpsc::Sender<Bytes>,
+    incoming: mpsc::Receiver<String>,
     cancelled: mpsc::UnboundedReceiver<()>,
     cancel: CancellationToken,
     serving: AbortOnDropHandle<()>,
 }
 
-impl Client {
+impl SocketTestClient {
     fn new() -> Self {
-        let verbatim = Verbatim::default();
+        let verbatim = VerbatimMarker::default();
         let (to, messages) = mpsc::channel(4);
         let (outlet, from) = mpsc::channel(4);
         let (tell, cancelled) = mpsc::unbounded_channel();
-        let terms = SocketTerms {
-            message_bytes: MESSAGE_BYTES,
-            requests_in_flight: IN_FLIGHT,
+        let terms = SocketConfig {
+            max_message_bytes: MESSAGE_BYTES,
+            max_requests_in_flight: IN_FLIGHT,
             verbatim: verbatim.clone(),
         };
-        let server = Server { verbatim, cancelled: tell };
+        let server = EchoServer { verbatim, cancelled: tell };
         let cancel = CancellationToken::new();
         let transport = SocketTransport::new(messages, outlet, terms);
         let serving = tokio::spawn(transport.serve(move || server.clone(), cancel.clone()));
-        Self { to, from, cancelled, cancel, serving: AbortOnDropHandle::new(serving) }
+        Self { outgoing: to, incoming: from, cancelled, cancel, serving: AbortOnDropHandle::new(serving) }
     }
 
     /// One whose handshake is done.
-    async fn of(version: &str) -> Self {
+    async fn initialized(version: &str) -> Self {
         let mut client = Self::new();
-        let said = client.ask(&initialize(version)).await;
+        let said = client.request(&initialize(version)).await;
         assert_eq!(said["result"]["protocolVersion"], version);
-        client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         client
     }
 
-    async fn say(&self, text: &str) {
-        self.to.send(Bytes::copy_from_slice(text.as_bytes())).await.unwrap();
+    async fn send(&self, text: &str) {
+        self.outgoing.send(Bytes::copy_from_slice(text.as_bytes())).await.unwrap();
     }
 
-    async fn text(&mut self) -> String {
-        let text = tokio::time::timeout(Duration::from_secs(20), self.from.recv()).await;
+    async fn receive_text(&mut self) -> String {
+        let text = tokio::time::timeout(Duration::from_secs(20), self.incoming.recv()).await;
         text.expect("an answer in time").expect("an open connection")
     }
 
-    async fn hear(&mut self) -> Value {
-        serde_json::from_str(&self.text().await).unwrap()
+    async fn receive(&mut self) -> Value {
+        serde_json::from_str(&self.receive_text().await).unwrap()
     }
 
-    async fn ask(&mut self, text: &str) -> Value {
-        self.say(text).await;
-        self.hear().await
+    async fn request(&mut self, text: &str) -> Value {
+        self.send(text).await;
+        self.receive().await
     }
 }
 
@@ -126,7 +126,7 @@ fn call(id: impl Into<Value>, tool: &str, arguments: Value) -> String {
 }
 
 /// What every request of 2026-07-28 says of its client.
-fn modern() -> Value {
+fn modern_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "0"},
@@ -142,8 +142,8 @@ fn cancelled(id: impl Into<Value>) -> String {
 #[tokio::test]
 async fn every_version_with_a_handshake_is_spoken() {
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut client = Client::of(version).await;
-        let said = client.ask(&call(7, "echo", json!({"a": 1}))).await;
+        let mut client = SocketTestClient::initialized(version).await;
+        let said = client.request(&call(7, "echo", json!({"a": 1}))).await;
         assert_eq!(said["result"]["content"][0]["text"], r#"{"a":1}"#, "{version}");
         assert_eq!(said["id"], 7);
     }
@@ -151,12 +151,12 @@ async fn every_version_with_a_handshake_is_spoken() {
 
 #[tokio::test]
 async fn the_version_without_a_handshake_is_spoken() {
-    let mut client = Client::new();
-    let said = client.ask(&request(0, "server/discover", json!({"_meta": modern()}))).await;
+    let mut client = SocketTestClient::new();
+    let said = client.request(&request(0, "server/discover", json!({"_meta": modern_meta()}))).await;
     let versions = said["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{said}");
     let said = client
-        .ask(&request(1, "tools/call", json!({"name": "echo", "arguments": {}, "_meta": modern()})))
+        .request(&request(1, "tools/call", json!({"name": "echo", "arguments": {}, "_meta": modern_meta()})))
         .await;
     assert_eq!(said["result"]["content"][0]["text"], "{}");
 }
@@ -164,15 +164,15 @@ async fn the_version_without_a_handshake_is_spoken() {
 /// Schemas keep the order of their keys and the form of their numbers.
 #[tokio::test]
 async fn raw_json_goes_out_as_it_was_written() {
-    let mut client = Client::of("2025-11-25").await;
-    client.say(&request(1, "tools/list", json!({}))).await;
-    let text = client.text().await;
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    client.send(&request(1, "tools/list", json!({}))).await;
+    let text = client.receive_text().await;
     assert!(text.contains(r#""tools":[{"name":"listed","inputSchema":{"z":1.0,"a":2}}]"#), "{text}");
 }
 
 #[tokio::test]
 async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
-    let mut client = Client::of("2025-11-25").await;
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
     for (text, code, id) in [
         ("{", -32700, Value::Null),
         ("not JSON", -32700, Value::Null),
@@ -185,7 +185,7 @@ async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
         ("7", -32600, Value::Null),
         ("[]", -32600, Value::Null),
     ] {
-        let said = client.ask(text).await;
+        let said = client.request(text).await;
         assert_eq!((&said["error"]["code"], &said["id"]), (&json!(code), &id), "{text}: {said}");
         assert!(said.get("id").is_some(), "{text}");
     }
@@ -193,20 +193,23 @@ async fn what_is_no_message_is_answered_and_the_connection_goes_on() {
     for text in
         ["", " \t", r#"{"jsonrpc":"1.0","method":"odd"}"#, r#"{"jsonrpc":"2.0","method":"other/thing"}"#]
     {
-        client.say(text).await;
+        client.send(text).await;
     }
-    assert_eq!(client.ask("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r\n").await["id"], 9);
+    assert_eq!(
+        client.request("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r\n").await["id"],
+        9
+    );
 }
 
 #[tokio::test]
 async fn a_message_that_is_too_long_is_refused_under_its_id() {
-    let mut client = Client::of("2025-11-25").await;
-    let said = client.ask(&call(5, "echo", json!({"a": "x".repeat(MESSAGE_BYTES)}))).await;
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    let said = client.request(&call(5, "echo", json!({"a": "x".repeat(MESSAGE_BYTES)}))).await;
     assert_eq!((&said["id"], &said["error"]["code"]), (&json!(5), &json!(-32600)));
     assert!(said["error"]["message"].as_str().unwrap().contains("1048576"), "{said}");
     // One that is long and is taken goes through another thread.
     let long = "y".repeat(MESSAGE_BYTES / 2);
-    let said = client.ask(&call(5, "echo", json!({"a": long}))).await;
+    let said = client.request(&call(5, "echo", json!({"a": long}))).await;
     assert_eq!(
         said["result"]["content"][0]["text"].as_str().unwrap().len(),
         long.len() + r#"{"a":""}"#.len()
@@ -215,26 +218,26 @@ async fn a_message_that_is_too_long_is_refused_under_its_id() {
 
 #[tokio::test]
 async fn requests_in_flight_are_bounded_and_their_ids_are_their_own() {
-    let mut client = Client::of("2025-11-25").await;
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
     for id in 0..IN_FLIGHT {
-        client.say(&call(id, "wait", json!({}))).await;
+        client.send(&call(id, "wait", json!({}))).await;
     }
-    let said = client.ask(&request("more", "ping", json!({}))).await;
+    let said = client.request(&request("more", "ping", json!({}))).await;
     assert_eq!((&said["id"], &said["error"]["code"]), (&json!("more"), &json!(-32000)));
-    let said = client.ask(&request(0, "ping", json!({}))).await;
+    let said = client.request(&request(0, "ping", json!({}))).await;
     assert_eq!((&said["id"], &said["error"]["code"]), (&Value::Null, &json!(-32600)));
-    client.say(&cancelled(0)).await;
+    client.send(&cancelled(0)).await;
     client.cancelled.recv().await.unwrap();
     // A cancelled request is not answered, and is in flight no more.
     assert_eq!(
-        client.ask(&request(0, "ping", json!({}))).await,
+        client.request(&request(0, "ping", json!({}))).await,
         json!({"jsonrpc": "2.0", "id": 0, "result": {}})
     );
 }
 
 #[tokio::test]
 async fn a_batch_is_answered_in_one_where_its_version_has_batches() {
-    let mut client = Client::of("2025-03-26").await;
+    let mut client = SocketTestClient::initialized("2025-03-26").await;
     let parts = [
         call(1, "wait", json!({})),
         request(2, "ping", json!({})),
@@ -243,39 +246,39 @@ async fn a_batch_is_answered_in_one_where_its_version_has_batches() {
         cancelled(1),
         request("4", "ping", json!({})),
     ];
-    let said = client.ask(&format!("[{}]", parts.join(","))).await;
+    let said = client.request(&format!("[{}]", parts.join(","))).await;
     let mut ids: Vec<String> =
         said.as_array().unwrap().iter().map(|answer| answer["id"].to_string()).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["\"4\"", "2", "null"], "{said}");
     // Nothing in it wants an answer.
-    client.say(r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#).await;
-    assert_eq!(client.ask(&request(5, "ping", json!({}))).await["id"], 5);
+    client.send(r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#).await;
+    assert_eq!(client.request(&request(5, "ping", json!({}))).await["id"], 5);
 }
 
 #[tokio::test]
 async fn other_versions_have_no_batches() {
-    let mut client = Client::of("2025-06-18").await;
-    let said = client.ask(&format!("[{}]", request(1, "ping", json!({})))).await;
+    let mut client = SocketTestClient::initialized("2025-06-18").await;
+    let said = client.request(&format!("[{}]", request(1, "ping", json!({})))).await;
     assert_eq!(said["error"]["code"], -32600);
     assert!(said["error"]["message"].as_str().unwrap().contains("2025-03-26"), "{said}");
 }
 
 #[tokio::test]
 async fn what_comes_before_anything_was_asked_is_for_nobody() {
-    let mut client = Client::new();
-    client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
-    client.say(&cancelled(1)).await;
-    client.say(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#).await;
-    assert_eq!(client.ask(&request(1, "ping", json!({}))).await["id"], 1);
-    assert_eq!(client.ask(&initialize("2025-11-25")).await["result"]["protocolVersion"], "2025-11-25");
+    let mut client = SocketTestClient::new();
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    client.send(&cancelled(1)).await;
+    client.send(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#).await;
+    assert_eq!(client.request(&request(1, "ping", json!({}))).await["id"], 1);
+    assert_eq!(client.request(&initialize("2025-11-25")).await["result"]["protocolVersion"], "2025-11-25");
 }
 
 #[tokio::test]
 async fn the_end_of_a_connection_ends_what_runs() {
-    let mut client = Client::of("2025-11-25").await;
-    client.say(&call(1, "wait", json!({}))).await;
-    assert_eq!(client.ask(&request(2, "ping", json!({}))).await["id"], 2);
+    let mut client = SocketTestClient::initialized("2025-11-25").await;
+    client.send(&call(1, "wait", json!({}))).await;
+    assert_eq!(client.request(&request(2, "ping", json!({}))).await["id"], 2);
     client.cancel.cancel();
     client.cancelled.recv().await.unwrap();
     client.serving.await.unwrap();
@@ -283,9 +286,9 @@ async fn the_end_of_a_connection_ends_what_runs() {
 
 #[tokio::test]
 async fn a_connection_that_its_client_ends_is_over() {
-    let client = Client::of("2025-11-25").await;
-    let Client { to, serving, .. } = client;
-    drop(to);
+    let client = SocketTestClient::initialized("2025-11-25").await;
+    let SocketTestClient { outgoing, serving, .. } = client;
+    drop(outgoing);
     serving.await.unwrap();
 }
 
@@ -294,7 +297,7 @@ proptest! {
     #[test]
     fn refusals_are_json(text in "\\PC{0,60}", id in any::<i64>()) {
         for text in [text.clone(), json!({"id": id, "method": text}).to_string()] {
-            if let Read::Refused(refusal) = read(&Bytes::from(text.clone()), 40) {
+            if let ParsedText::Refused(refusal) = parse(&Bytes::from(text.clone()), 40) {
                 let said = refusal.to_string();
                 let answer: Value = serde_json::from_str(&said).unwrap();
                 prop_assert!(!said.contains('\n') && answer["error"]["code"].is_i64());

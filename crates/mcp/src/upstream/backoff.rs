@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 /// The first wait that is one.
-const FIRST: Duration = Duration::from_millis(500);
+const INITIAL_DELAY: Duration = Duration::from_millis(500);
 
 /// Waits that double, each cut by up to a half at random, so that many servers are not all tried at once.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(super) struct ReconnectBackoff {
     longest: Duration,
     failures: u32,
 }
 
-impl Backoff {
+impl ReconnectBackoff {
     /// None is longer than this.
     pub(super) fn new(longest: Duration) -> Self {
         Self { longest, failures: 0 }
@@ -29,7 +29,7 @@ impl Backoff {
             self.failures = 1;
             return Duration::ZERO;
         }
-        let whole = FIRST.saturating_mul(1 << self.failures.min(16)).min(self.longest);
+        let whole = INITIAL_DELAY.saturating_mul(1 << self.failures.min(16)).min(self.longest);
         self.failures = self.failures.saturating_add(1);
         // Random enough to part servers from each other.
         let random = uuid::Uuid::new_v4().as_u128() % 1000;
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_longest() {
-        let mut backoff = Backoff::new(Duration::from_secs(4));
+        let mut backoff = ReconnectBackoff::new(Duration::from_secs(4));
         for whole in [500, 1000, 2000, 4000, 4000, 4000] {
             let wait = backoff.next(false).as_millis();
             assert!((whole / 2..=whole).contains(&wait), "{wait} of {whole}");

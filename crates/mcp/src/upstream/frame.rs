@@ -35,7 +35,7 @@ pub(super) fn cancelled(id: u64) -> Bytes {
 /// The answer to a server's request.
 pub(super) fn reply<T: Serialize>(id: &RawValue, answer: &Result<T, ErrorData>) -> Bytes {
     #[derive(Serialize)]
-    struct Reply<'a, T> {
+    struct JsonRpcReply<'a, T> {
         jsonrpc: &'static str,
         id: &'a RawValue,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,13 +43,14 @@ pub(super) fn reply<T: Serialize>(id: &RawValue, answer: &Result<T, ErrorData>) 
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'a ErrorData>,
     }
-    let reply = Reply { jsonrpc: "2.0", id, result: answer.as_ref().ok(), error: answer.as_ref().err() };
+    let reply =
+        JsonRpcReply { jsonrpc: "2.0", id, result: answer.as_ref().ok(), error: answer.as_ref().err() };
     serde_json::to_vec(&reply).unwrap_or_default().into()
 }
 
 /// What came.
 #[derive(Debug)]
-pub(super) enum Incoming<'a> {
+pub(super) enum IncomingMessage<'a> {
     /// The result of a request.
     Result(u64, &'a RawValue),
     /// The refusal of a request; without an id where the server could not read it.
@@ -61,7 +62,7 @@ pub(super) enum Incoming<'a> {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct JsonRpcEnvelope<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -78,16 +79,20 @@ struct Envelope<'a> {
 ///
 /// # Errors
 /// Where it is none, in words.
-pub(super) fn read(text: &[u8]) -> Result<Incoming<'_>, String> {
-    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+pub(super) fn parse(text: &[u8]) -> Result<IncomingMessage<'_>, String> {
+    let envelope: JsonRpcEnvelope<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     match envelope {
-        Envelope { id: Some(id), method: Some(method), params, .. } => {
-            Ok(Incoming::Request(id, method, params))
+        JsonRpcEnvelope { id: Some(id), method: Some(method), params, .. } => {
+            Ok(IncomingMessage::Request(id, method, params))
         }
-        Envelope { method: Some(method), params, .. } => Ok(Incoming::Notification(method, params)),
-        Envelope { id, error: Some(error), .. } => Ok(Incoming::Error(id.and_then(number), error)),
-        Envelope { id: Some(id), result: Some(result), .. } => match number(id) {
-            Some(id) => Ok(Incoming::Result(id, result)),
+        JsonRpcEnvelope { method: Some(method), params, .. } => {
+            Ok(IncomingMessage::Notification(method, params))
+        }
+        JsonRpcEnvelope { id, error: Some(error), .. } => {
+            Ok(IncomingMessage::Error(id.and_then(parse_id), error))
+        }
+        JsonRpcEnvelope { id: Some(id), result: Some(result), .. } => match parse_id(id) {
+            Some(id) => Ok(IncomingMessage::Result(id, result)),
             None => Err(format!("it answers {id}, which nobody asked")),
         },
         _ => Err("it is neither a request, a notification nor an answer".to_owned()),
@@ -98,17 +103,17 @@ pub(super) fn read(text: &[u8]) -> Result<Incoming<'_>, String> {
 ///
 /// # Errors
 /// As [`read`]; those before it have been given.
-pub(super) fn read_all<'a>(text: &'a [u8], mut each: impl FnMut(Incoming<'a>)) -> Result<(), String> {
+pub(super) fn parse_all<'a>(text: &'a [u8], mut each: impl FnMut(IncomingMessage<'a>)) -> Result<(), String> {
     if text.trim_ascii_start().first() != Some(&b'[') {
-        each(read(text)?);
+        each(parse(text)?);
         return Ok(());
     }
     let several: Vec<&RawValue> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    several.into_iter().try_for_each(|one| read(one.get().as_bytes()).map(&mut each))
+    several.into_iter().try_for_each(|one| parse(one.get().as_bytes()).map(&mut each))
 }
 
 /// Ours are numbers. Some servers give them back as strings.
-fn number(id: &RawValue) -> Option<u64> {
+fn parse_id(id: &RawValue) -> Option<u64> {
     id.get().trim_matches('"').parse().ok()
 }
 

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::json;
 use toolway_types::RawJson;
 
-use super::allowed;
-use super::carrier::Outgoing;
-use super::connection::{Connection, Settled};
-use super::fault::Fault;
+use super::capabilities;
+use super::connection::{NegotiatedProtocol, UpstreamConnection};
+use super::error::UpstreamError;
 use super::frame;
-use super::status::Era;
+use super::status::ProtocolEra;
+use super::transport::OutgoingRequest;
 use crate::offering::ServerFacts;
 
 /// The version that needs no `initialize`.
@@ -22,23 +22,26 @@ const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 /// Connects. A server that leaves `server/discover` without an answer for `probe` is taken for one of the older era;
 /// none is asked where that is known of it.
-pub(super) async fn shake(
-    connection: &Arc<Connection>,
+pub(super) async fn perform_handshake(
+    connection: &Arc<UpstreamConnection>,
     probe: Duration,
     is_old: bool,
-) -> Result<Settled, Fault> {
+) -> Result<NegotiatedProtocol, UpstreamError> {
     let settled = match is_old {
         true => initialize(connection).await?,
-        false => find_out(connection, probe).await?,
+        false => detect_era(connection, probe).await?,
     };
-    connection.settle(settled.clone());
-    if settled.era == Era::Handshake {
-        connection.carrier().send(frame::notification("notifications/initialized", None)).await?;
+    connection.set_negotiated(settled.clone());
+    if settled.era == ProtocolEra::Handshake {
+        connection.transport().send(frame::notification("notifications/initialized", None)).await?;
     }
     Ok(settled)
 }
 
-async fn find_out(connection: &Arc<Connection>, probe: Duration) -> Result<Settled, Fault> {
+async fn detect_era(
+    connection: &Arc<UpstreamConnection>,
+    probe: Duration,
+) -> Result<NegotiatedProtocol, UpstreamError> {
     let discovering = discover(connection);
     tokio::pin!(discovering);
     match tokio::time::timeout(probe, &mut discovering).await {
@@ -61,70 +64,72 @@ async fn find_out(connection: &Arc<Connection>, probe: Duration) -> Result<Settl
 }
 
 /// Asks what the server is. None where it is of the older era.
-async fn discover(connection: &Arc<Connection>) -> Result<Option<Settled>, Fault> {
+async fn discover(connection: &Arc<UpstreamConnection>) -> Result<Option<NegotiatedProtocol>, UpstreamError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Discovered {
+    struct DiscoverResponse {
         supported_versions: Vec<String>,
         #[serde(default)]
         capabilities: ServerCapabilities,
         #[serde(default)]
         instructions: Option<String>,
         #[serde(default, rename = "_meta")]
-        meta: Meta,
+        meta: DiscoverMeta,
     }
     #[derive(Deserialize, Default)]
-    struct Meta {
+    struct DiscoverMeta {
         #[serde(default, rename = "io.modelcontextprotocol/serverInfo")]
         info: Option<Implementation>,
     }
     let mut params = String::from("{");
-    connection.meta().write(&mut params, None, Some(Era::Stateless), None, None);
+    connection.meta().write(&mut params, None, Some(ProtocolEra::Stateless), None, None);
     params.push('}');
     let mut answer = send(connection, "server/discover", params.clone()).await;
-    // One that refuses the version and lists it all the same is asked once more, as the specification has it.
+    // Ask once more if the server refuses the version but lists it (MCP 2026-07-28, `server/discover`).
     if answer.as_ref().is_err_and(lists_stateless) {
         answer = send(connection, "server/discover", params).await;
     }
     let raw = match answer {
         Ok(raw) => raw,
-        Err(Fault::Refused(error))
+        Err(UpstreamError::RpcError(error))
             if matches!(
                 error.code,
                 ErrorCode::HEADER_MISMATCH | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
             ) =>
         {
-            return Err(Fault::Refused(error));
+            return Err(UpstreamError::RpcError(error));
         }
-        Err(Fault::Refused(_) | Fault::Malformed(_)) => return Ok(None),
-        Err(Fault::Status(status, _)) if !matches!(status.as_u16(), 401 | 403 | 429) => return Ok(None),
+        Err(UpstreamError::RpcError(_) | UpstreamError::Malformed(_)) => return Ok(None),
+        Err(UpstreamError::Status(status, _)) if !matches!(status.as_u16(), 401 | 403 | 429) => {
+            return Ok(None);
+        }
         Err(fault) => return Err(fault),
     };
-    let Ok(found) = raw.to::<Discovered>() else { return Ok(None) };
+    let Ok(found) = raw.to::<DiscoverResponse>() else { return Ok(None) };
     if !found.supported_versions.iter().any(|version| version == STATELESS.as_str()) {
         return Ok(None);
     }
     let facts = ServerFacts {
         protocol_version: STATELESS,
         capabilities: found.capabilities,
-        info: found.meta.info.unwrap_or_else(|| unnamed(connection)),
+        info: found.meta.info.unwrap_or_else(|| unnamed_implementation(connection)),
         instructions: found.instructions,
     };
-    Ok(Some(Settled { era: Era::Stateless, facts: Arc::new(facts) }))
+    Ok(Some(NegotiatedProtocol { era: ProtocolEra::Stateless, facts: Arc::new(facts) }))
 }
 
 /// Whether a server refused a version and named the one without `initialize` as one that it speaks.
-fn lists_stateless(fault: &Fault) -> bool {
-    let Fault::Refused(error) = fault else { return false };
+fn lists_stateless(fault: &UpstreamError) -> bool {
+    let UpstreamError::RpcError(error) = fault else { return false };
     let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
     error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         && supported.is_some_and(|supported| supported.iter().any(|version| version == STATELESS.as_str()))
 }
 
-async fn initialize(connection: &Arc<Connection>) -> Result<Settled, Fault> {
+async fn initialize(connection: &Arc<UpstreamConnection>) -> Result<NegotiatedProtocol, UpstreamError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Initialized {
+    struct InitializeResponse {
         protocol_version: String,
         #[serde(default)]
         capabilities: ServerCapabilities,
@@ -135,36 +140,42 @@ async fn initialize(connection: &Arc<Connection>) -> Result<Settled, Fault> {
     }
     let params = json!({
         "protocolVersion": ProtocolVersion::LATEST_WITH_INITIALIZE.as_str(),
-        "capabilities": allowed::of_all(connection.upstream().definition()),
-        "clientInfo": connection.meta().info(),
+        "capabilities": capabilities::advertised_capabilities(connection.upstream().definition()),
+        "clientInfo": connection.meta().client_info(),
     });
     let raw = send(connection, "initialize", params.to_string()).await?;
-    let found: Initialized = raw
-        .to()
-        .map_err(|error| Fault::Malformed(format!("its answer to initialize can't be read: {error}")))?;
+    let found: InitializeResponse = raw.to().map_err(|error| {
+        UpstreamError::Malformed(format!("its answer to initialize can't be read: {error}"))
+    })?;
     let known = ProtocolVersion::KNOWN_VERSIONS.iter();
     let version = known.clone().find(|version| version.as_str() == found.protocol_version);
     let Some(version) = version else {
         let known: Vec<_> = known.map(ProtocolVersion::as_str).collect();
         let (theirs, ours) = (found.protocol_version, known.join(", "));
-        return Err(Fault::Malformed(format!("it speaks MCP {theirs:?}; known are {ours}")));
+        return Err(UpstreamError::Malformed(format!("it speaks MCP {theirs:?}; known are {ours}")));
     };
     let facts = ServerFacts {
         protocol_version: version.clone(),
         capabilities: found.capabilities,
-        info: found.server_info.unwrap_or_else(|| unnamed(connection)),
+        info: found.server_info.unwrap_or_else(|| unnamed_implementation(connection)),
         instructions: found.instructions,
     };
-    let era = if version.has_initialize() { Era::Handshake } else { Era::Stateless };
-    Ok(Settled { era, facts: Arc::new(facts) })
+    let era = if version.has_initialize() { ProtocolEra::Handshake } else { ProtocolEra::Stateless };
+    Ok(NegotiatedProtocol { era, facts: Arc::new(facts) })
 }
 
-async fn send(connection: &Arc<Connection>, method: &'static str, params: String) -> Result<RawJson, Fault> {
+async fn send(
+    connection: &Arc<UpstreamConnection>,
+    method: &'static str,
+    params: String,
+) -> Result<RawJson, UpstreamError> {
     let id = connection.next_id();
-    connection.request(Outgoing { id, method, name: None, params, headers: Vec::new(), exchange: None }).await
+    connection
+        .request(OutgoingRequest { id, method, name: None, params, headers: Vec::new(), exchange: None })
+        .await
 }
 
 /// A server that does not say what it is.
-fn unnamed(connection: &Connection) -> Implementation {
+fn unnamed_implementation(connection: &UpstreamConnection) -> Implementation {
     Implementation::new(connection.upstream().slug().as_str(), "")
 }

@@ -9,13 +9,13 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 /// What marks a property in a schema.
-const MARK: &str = "x-mcp-header";
+const HEADER_ANNOTATION: &str = "x-mcp-header";
 /// Schemas are looked at no deeper.
 const MAX_DEPTH: usize = 64;
 
 /// A parameter that is repeated in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Param {
+pub(super) struct HeaderParam {
     /// The properties that lead to it.
     path: Vec<String>,
     header: HeaderName,
@@ -25,26 +25,26 @@ pub(super) struct Param {
 ///
 /// # Errors
 /// What is wrong with a mark. Clients must not offer such a tool.
-pub(super) fn params(schema: &Value) -> Result<Vec<Param>, String> {
-    let mut found = Finder::default();
+pub(super) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, String> {
+    let mut found = HeaderParamFinder::default();
     if let Value::Object(schema) = schema {
-        if schema.contains_key(MARK) {
-            return Err(format!("{MARK} marks the whole schema, and not a property"));
+        if schema.contains_key(HEADER_ANNOTATION) {
+            return Err(format!("{HEADER_ANNOTATION} marks the whole schema, and not a property"));
         }
-        found.schema(schema, &mut Vec::new(), true, 0)?;
+        found.visit_schema(schema, &mut Vec::new(), true, 0)?;
     }
     Ok(found.params)
 }
 
 #[derive(Default)]
-struct Finder {
-    params: Vec<Param>,
+struct HeaderParamFinder {
+    params: Vec<HeaderParam>,
     seen: HashSet<String>,
 }
 
-impl Finder {
+impl HeaderParamFinder {
     /// Looks through a schema. `reached` says whether properties alone lead to it from the root.
-    fn schema(
+    fn visit_schema(
         &mut self,
         schema: &Map<String, Value>,
         path: &mut Vec<String>,
@@ -56,29 +56,31 @@ impl Finder {
         }
         for (key, value) in schema {
             match key.as_str() {
-                MARK if reached => self.mark(schema, value, path)?,
-                MARK => return Err(format!("{MARK} stands where properties alone do not lead")),
+                HEADER_ANNOTATION if reached => self.add_param(schema, value, path)?,
+                HEADER_ANNOTATION => {
+                    return Err(format!("{HEADER_ANNOTATION} stands where properties alone do not lead"));
+                }
                 "properties" => {
                     for (name, property) in value.as_object().into_iter().flatten() {
                         path.push(name.clone());
-                        self.value(property, path, reached, depth)?;
+                        self.header_value(property, path, reached, depth)?;
                         path.pop();
                     }
                 }
                 "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties" => {
                     for (_, schema) in value.as_object().into_iter().flatten() {
-                        self.value(schema, path, false, depth)?;
+                        self.header_value(schema, path, false, depth)?;
                     }
                 }
                 // Data, and no schemas.
                 "default" | "const" | "enum" | "examples" | "dependentRequired" => {}
-                _ => self.value(value, path, false, depth)?,
+                _ => self.header_value(value, path, false, depth)?,
             }
         }
         Ok(())
     }
 
-    fn value(
+    fn header_value(
         &mut self,
         value: &Value,
         path: &mut Vec<String>,
@@ -86,37 +88,45 @@ impl Finder {
         depth: usize,
     ) -> Result<(), String> {
         match value {
-            Value::Object(schema) => self.schema(schema, path, reached, depth + 1),
+            Value::Object(schema) => self.visit_schema(schema, path, reached, depth + 1),
             Value::Array(several) => {
-                several.iter().try_for_each(|one| self.value(one, path, false, depth + 1))
+                several.iter().try_for_each(|one| self.header_value(one, path, false, depth + 1))
             }
             _ => Ok(()),
         }
     }
 
-    fn mark(&mut self, schema: &Map<String, Value>, mark: &Value, path: &[String]) -> Result<(), String> {
+    fn add_param(
+        &mut self,
+        schema: &Map<String, Value>,
+        mark: &Value,
+        path: &[String],
+    ) -> Result<(), String> {
         let of = path.join(".");
-        let Value::String(name) = mark else { return Err(format!("{MARK} of {of} is no text")) };
+        let Value::String(name) = mark else { return Err(format!("{HEADER_ANNOTATION} of {of} is no text")) };
         if name.is_empty() {
-            return Err(format!("{MARK} of {of} is empty"));
+            return Err(format!("{HEADER_ANNOTATION} of {of} is empty"));
         }
         let header = HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes());
-        let header = header.map_err(|_| format!("{MARK} of {of} is no name of a header: {name:?}"))?;
+        let header =
+            header.map_err(|_| format!("{HEADER_ANNOTATION} of {of} is no name of a header: {name:?}"))?;
         if !self.seen.insert(name.to_ascii_lowercase()) {
-            return Err(format!("{MARK} {name:?} stands twice"));
+            return Err(format!("{HEADER_ANNOTATION} {name:?} stands twice"));
         }
         let kind = schema.get("type").and_then(Value::as_str);
         if !matches!(kind, Some("string" | "integer" | "boolean")) {
-            return Err(format!("{MARK} of {of} marks what is neither text, integer nor boolean"));
+            return Err(format!(
+                "{HEADER_ANNOTATION} of {of} marks what is neither text, integer nor boolean"
+            ));
         }
-        self.params.push(Param { path: path.to_vec(), header });
+        self.params.push(HeaderParam { path: path.to_vec(), header });
         Ok(())
     }
 }
 
 /// The headers for these arguments. What is absent or null has none.
-pub(super) fn of_arguments(params: &[Param], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
-    let of = |param: &Param| {
+pub(super) fn argument_headers(params: &[HeaderParam], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
+    let of = |param: &HeaderParam| {
         let found = param.path.iter().try_fold(arguments, |value, key| value.get(key))?;
         let text = match found {
             Value::String(text) => text.clone(),

@@ -9,80 +9,84 @@ use serde_json::value::RawValue;
 use toolway_core::{SpecCache, ToolSpec};
 use toolway_types::{RawJson, SpecDocument};
 
-use super::carrier::Carrier;
-use super::connection::Connection;
-use super::fault::Fault;
-use super::headers::{self, Param};
-use super::status::LeftOut;
+use super::connection::UpstreamConnection;
+use super::error::UpstreamError;
+use super::headers::{self, HeaderParam};
+use super::status::SkippedTool;
+use super::transport::McpTransport;
 
 /// Most tools that are told of one by one where they are left out.
-const MAX_LEFT_OUT: usize = 100;
+const MAX_SKIPPED: usize = 100;
 /// How much of a name is shown there, in characters.
 const MAX_NAME: usize = 128;
 
 /// What a server's list came to.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct UpstreamToolList {
     /// What can be used, by name.
-    pub(super) tools: Vec<(Arc<ToolSpec>, Vec<Param>)>,
+    pub(super) tools: Vec<(Arc<ToolSpec>, Vec<HeaderParam>)>,
     /// What can't.
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) skipped: Vec<SkippedTool>,
 }
 
 /// Lists the tools of a server.
-pub(super) async fn list(connection: &Arc<Connection>) -> Result<Listing, Fault> {
-    let has_tools = connection.settled().is_some_and(|settled| settled.facts.capabilities.tools.is_some());
+pub(super) async fn list_tools(
+    connection: &Arc<UpstreamConnection>,
+) -> Result<UpstreamToolList, UpstreamError> {
+    let has_tools = connection.negotiated().is_some_and(|settled| settled.facts.capabilities.tools.is_some());
     if !has_tools {
-        return Ok(Listing::default());
+        return Ok(UpstreamToolList::default());
     }
-    let raw = pages(connection, "tools/list", "tools").await?;
-    let parts = connection.upstream().parts();
-    let (specs, most, bytes) = (Arc::clone(&parts.specs), parts.settings.tools, parts.settings.message_bytes);
-    let marks_count = connection.is_stateless() && matches!(connection.carrier(), Carrier::Http(_));
+    let raw = list_pages(connection, "tools/list", "tools").await?;
+    let parts = connection.upstream().deps();
+    let (specs, most, bytes) =
+        (Arc::clone(&parts.specs), parts.settings.max_tools, parts.settings.max_message_bytes);
+    let marks_count =
+        connection.is_stateless() && matches!(connection.transport(), McpTransport::StreamableHttp(_));
     // Schemas are compiled, which may take a while.
-    let work = move || compile(&specs, &raw, most, bytes, marks_count);
+    let work = move || compile_tools(&specs, &raw, most, bytes, marks_count);
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| Fault::Malformed(format!("its tools can't be read: {error}")))
+        .map_err(|error| UpstreamError::Malformed(format!("its tools can't be read: {error}")))
 }
 
 /// How many items a list has.
-pub(super) async fn count(
-    connection: &Arc<Connection>,
+pub(super) async fn count_items(
+    connection: &Arc<UpstreamConnection>,
     method: &'static str,
     items: &'static str,
-) -> Result<usize, Fault> {
-    Ok(pages(connection, method, items).await?.len())
+) -> Result<usize, UpstreamError> {
+    Ok(list_pages(connection, method, items).await?.len())
 }
 
 /// All items of a list, as they were written.
-async fn pages(
-    connection: &Arc<Connection>,
+async fn list_pages(
+    connection: &Arc<UpstreamConnection>,
     method: &'static str,
     items: &'static str,
-) -> Result<Vec<RawJson>, Fault> {
+) -> Result<Vec<RawJson>, UpstreamError> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
-    let most = connection.upstream().parts().settings.pages;
+    let most = connection.upstream().deps().settings.max_pages;
     let mut bytes = 0;
     for _ in 0..most {
         let members = match &cursor {
             Some(cursor) => format!(r#""cursor":{}"#, serde_json::to_string(cursor).unwrap_or_default()),
             None => String::new(),
         };
-        let raw = connection.ask(method, None, &members).await?;
+        let raw = connection.request_own(method, None, &members).await?;
         bytes += raw.get().len();
-        if bytes > connection.limit() {
-            return Err(Fault::TooLarge(connection.limit()));
+        if bytes > connection.max_message_bytes() {
+            return Err(UpstreamError::TooLarge(connection.max_message_bytes()));
         }
         let malformed = |error: serde_json::Error| {
-            Fault::Malformed(format!("its answer to {method} can't be read: {error}"))
+            UpstreamError::Malformed(format!("its answer to {method} can't be read: {error}"))
         };
         let page: HashMap<String, &RawValue> = raw.to().map_err(malformed)?;
         let listed: Vec<&RawValue> = match page.get(items) {
             Some(listed) => serde_json::from_str(listed.get()).map_err(malformed)?,
-            None => return Err(Fault::Malformed(format!("its answer to {method} has no {items}"))),
+            None => return Err(UpstreamError::Malformed(format!("its answer to {method} has no {items}"))),
         };
         all.extend(listed.into_iter().map(|item| RawJson::from(item.to_owned())));
         let next = page.get("nextCursor").map(|next| serde_json::from_str::<Option<String>>(next.get()));
@@ -90,22 +94,28 @@ async fn pages(
         match &cursor {
             None => return Ok(all),
             Some(cursor) if !seen.insert(cursor.clone()) => {
-                return Err(Fault::Malformed(format!(
+                return Err(UpstreamError::Malformed(format!(
                     "its answers to {method} lead back to an earlier page"
                 )));
             }
             Some(_) => {}
         }
     }
-    Err(Fault::Malformed(format!("its answers to {method} have more than {most} pages")))
+    Err(UpstreamError::Malformed(format!("its answers to {method} have more than {most} pages")))
 }
 
-fn compile(specs: &SpecCache, raw: &[RawJson], most: usize, bytes: usize, marks_count: bool) -> Listing {
-    let mut listing = Listing::default();
+fn compile_tools(
+    specs: &SpecCache,
+    raw: &[RawJson],
+    most: usize,
+    bytes: usize,
+    marks_count: bool,
+) -> UpstreamToolList {
+    let mut listing = UpstreamToolList::default();
     let mut seen = HashSet::new();
     let mut bytes_left = bytes;
     for raw in raw {
-        let tool = read(specs, raw, marks_count).and_then(|(spec, params)| {
+        let tool = read_tool(specs, raw, marks_count).and_then(|(spec, params)| {
             if !seen.insert(spec.name().clone()) {
                 return Err("the list has a tool of this name already".to_owned());
             }
@@ -119,8 +129,8 @@ fn compile(specs: &SpecCache, raw: &[RawJson], most: usize, bytes: usize, marks_
         });
         match tool {
             Ok(tool) => listing.tools.push(tool),
-            Err(reason) if listing.left_out.len() < MAX_LEFT_OUT => {
-                listing.left_out.push(LeftOut { name: name_of(raw), reason });
+            Err(reason) if listing.skipped.len() < MAX_SKIPPED => {
+                listing.skipped.push(SkippedTool { name: skipped_name(raw), reason });
             }
             Err(_) => {}
         }
@@ -129,10 +139,14 @@ fn compile(specs: &SpecCache, raw: &[RawJson], most: usize, bytes: usize, marks_
     listing
 }
 
-fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<ToolSpec>, Vec<Param>), String> {
+fn read_tool(
+    specs: &SpecCache,
+    raw: &RawJson,
+    marks_count: bool,
+) -> Result<(Arc<ToolSpec>, Vec<HeaderParam>), String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Listed {
+    struct ListedTool {
         name: String,
         #[serde(default)]
         title: Option<String>,
@@ -145,21 +159,21 @@ fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<Tool
         #[serde(default)]
         annotations: Option<RawJson>,
         #[serde(default)]
-        execution: Option<Execution>,
+        execution: Option<ToolExecution>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Execution {
+    struct ToolExecution {
         #[serde(default)]
         task_support: Option<String>,
     }
-    let listed: Listed = raw.to().map_err(|error| format!("it is not a tool: {error}"))?;
+    let listed: ListedTool = raw.to().map_err(|error| format!("it is not a tool: {error}"))?;
     if listed.execution.and_then(|execution| execution.task_support).as_deref() == Some("required") {
         return Err("it can only be called as a task, and tasks can't be followed here".to_owned());
     }
     let params = match &listed.input_schema {
         Some(schema) if marks_count && schema.get().contains("x-mcp-header") => {
-            headers::params(&schema.to_value())?
+            headers::header_params(&schema.to_value())?
         }
         _ => Vec::new(),
     };
@@ -169,7 +183,7 @@ fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<Tool
         title: listed.title,
         output_schema: listed.output_schema,
         annotations: listed.annotations,
-        listed: Some(raw.clone()),
+        mcp_entry: Some(raw.clone()),
         ..SpecDocument::named(listed.name)
     };
     let spec = specs.compile(document).map_err(|bad| bad.to_string())?;
@@ -177,12 +191,12 @@ fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<Tool
 }
 
 /// The name of what was left out, as its server gave it.
-fn name_of(raw: &RawJson) -> String {
+fn skipped_name(raw: &RawJson) -> String {
     #[derive(Deserialize)]
-    struct Named {
+    struct ToolNameField {
         name: String,
     }
-    let name = raw.to::<Named>().map(|named| named.name).unwrap_or_default();
+    let name = raw.to::<ToolNameField>().map(|named| named.name).unwrap_or_default();
     name.chars().take(MAX_NAME).collect()
 }
 

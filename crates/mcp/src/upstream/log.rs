@@ -6,21 +6,21 @@ use parking_lot::Mutex;
 use toolway_types::name::is_invisible;
 
 /// How many lines are kept.
-const LINES: usize = 200;
+const MAX_LINES: usize = 200;
 /// How many bytes of each.
-const LINE: usize = 1 << 10;
+const MAX_LINE_BYTES: usize = 1 << 10;
 
 /// A few lines; the oldest go first.
 #[derive(Debug, Default)]
-pub struct Log {
+pub struct ServerLog {
     lines: Mutex<VecDeque<String>>,
 }
 
-impl Log {
+impl ServerLog {
     /// Adds a line. What can't be seen is escaped, so that it can be shown anywhere.
     pub fn add(&self, line: &[u8]) {
-        let is_cut = line.len() > LINE;
-        let text = String::from_utf8_lossy(line.get(..LINE).unwrap_or(line));
+        let is_cut = line.len() > MAX_LINE_BYTES;
+        let text = String::from_utf8_lossy(line.get(..MAX_LINE_BYTES).unwrap_or(line));
         let mut shown = String::with_capacity(text.len());
         for c in text.trim_end_matches(['\r', '\n']).chars() {
             match c {
@@ -33,7 +33,7 @@ impl Log {
             shown.push('…');
         }
         let mut lines = self.lines.lock();
-        if lines.len() == LINES {
+        if lines.len() == MAX_LINES {
             lines.pop_front();
         }
         lines.push_back(shown);

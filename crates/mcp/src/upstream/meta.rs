@@ -6,32 +6,34 @@ use std::fmt::Write as _;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel};
 use serde_json::{Map, Value};
 
-use super::status::Era;
+use super::status::ProtocolEra;
 
 /// What is MCP's own there, and is between two neighbours only.
-const OWN: &str = "io.modelcontextprotocol/";
+const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
 /// Where progress is reported to: a name that each neighbour gives by itself.
-pub(super) const PROGRESS: &str = "progressToken";
+pub(super) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Writes `_meta`.
 #[derive(Debug)]
-pub(super) struct Meta {
+pub(super) struct MetaWriter {
     /// Version and name of this client, as members.
-    who: String,
-    info: Implementation,
+    client_members: String,
+    client_info: Implementation,
 }
 
-impl Meta {
+impl MetaWriter {
     pub(super) fn new(name: &str, version: &str) -> Self {
         let info = Implementation::new(name, version);
         let written = serde_json::to_string(&info).unwrap_or_default();
-        let who = format!(r#""{OWN}protocolVersion":"2026-07-28","{OWN}clientInfo":{written}"#);
-        Self { who, info }
+        let who = format!(
+            r#""{RESERVED_PREFIX}protocolVersion":"2026-07-28","{RESERVED_PREFIX}clientInfo":{written}"#
+        );
+        Self { client_members: who, client_info: info }
     }
 
     /// Who this client is.
-    pub(super) fn info(&self) -> &Implementation {
-        &self.info
+    pub(super) fn client_info(&self) -> &Implementation {
+        &self.client_info
     }
 
     /// Writes the member `_meta`.
@@ -39,18 +41,18 @@ impl Meta {
         &self,
         to: &mut String,
         progress: Option<u64>,
-        era: Option<Era>,
+        era: Option<ProtocolEra>,
         client: Option<(&Map<String, Value>, &ClientCapabilities)>,
         level: Option<LoggingLevel>,
     ) {
         to.push_str(r#""_meta":{"#);
         let start = to.len();
         if let Some(id) = progress {
-            let _ = write!(to, r#""{PROGRESS}":{id},"#);
+            let _ = write!(to, r#""{PROGRESS_TOKEN}":{id},"#);
         }
-        if era == Some(Era::Stateless) {
-            to.push_str(&self.who);
-            let _ = write!(to, r#","{OWN}clientCapabilities":"#);
+        if era == Some(ProtocolEra::Stateless) {
+            to.push_str(&self.client_members);
+            let _ = write!(to, r#","{RESERVED_PREFIX}clientCapabilities":"#);
             match client {
                 Some((_, can)) => {
                     to.push_str(&serde_json::to_string(can).unwrap_or_else(|_| "{}".to_owned()))
@@ -59,11 +61,11 @@ impl Meta {
             }
             to.push(',');
             if let Some(level) = level.and_then(|level| serde_json::to_string(&level).ok()) {
-                let _ = write!(to, r#""{OWN}logLevel":{level},"#);
+                let _ = write!(to, r#""{RESERVED_PREFIX}logLevel":{level},"#);
             }
         }
         for (key, value) in client.iter().flat_map(|(meta, _)| meta.iter()) {
-            if key != PROGRESS && !key.starts_with(OWN) {
+            if key != PROGRESS_TOKEN && !key.starts_with(RESERVED_PREFIX) {
                 let key = serde_json::to_string(key).unwrap_or_default();
                 let _ = write!(to, "{key}:{value},");
             }

@@ -9,27 +9,27 @@ use secrecy::{ExposeSecret, SecretString};
 const PREFIX: &str = "secret:";
 
 /// Knows secrets by name.
-pub trait SecretSource: Send + Sync + 'static {
+pub trait SecretResolver: Send + Sync + 'static {
     /// The secret of this name. It may read a file or a keyring: it is called where blocking is no harm.
     ///
     /// # Errors
     /// Why there is none, in words that go on from "the secret NAME".
-    fn secret(&self, name: &str) -> Result<SecretString, String>;
+    fn resolve(&self, name: &str) -> Result<SecretString, String>;
 }
 
 /// No secrets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSecrets;
 
-impl SecretSource for NoSecrets {
-    fn secret(&self, _: &str) -> Result<SecretString, String> {
+impl SecretResolver for NoSecrets {
+    fn resolve(&self, _: &str) -> Result<SecretString, String> {
         Err("is not there".to_owned())
     }
 }
 
 /// The values with secrets in their places, which must not be shown.
-pub(super) async fn resolve(
-    source: &Arc<dyn SecretSource>,
+pub(super) async fn resolve_values(
+    source: &Arc<dyn SecretResolver>,
     values: &BTreeMap<String, String>,
 ) -> Result<Vec<(String, SecretString)>, String> {
     if values.values().all(|value| !value.starts_with(PREFIX)) {
@@ -41,7 +41,7 @@ pub(super) async fn resolve(
             .into_iter()
             .map(|(key, value)| {
                 let Some(name) = value.strip_prefix(PREFIX) else { return Ok((key, value.into())) };
-                let secret = source.secret(name);
+                let secret = source.resolve(name);
                 let secret = secret.map_err(|why| format!("{key}: the secret {name:?} {why}"))?;
                 Ok((key, SecretString::from(secret.expose_secret().to_owned())))
             })

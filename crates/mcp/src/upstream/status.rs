@@ -6,7 +6,7 @@ use toolway_types::Slug;
 /// Whether a server can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum UpstreamState {
     /// It is being connected to.
     Connecting,
     /// It can be used.
@@ -22,7 +22,7 @@ pub enum State {
 /// Which of MCP's two ways of connecting a server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Era {
+pub enum ProtocolEra {
     /// Each request says all that is needed (2026-07-28).
     Stateless,
     /// Begun with `initialize` (up to 2025-11-25).
@@ -43,7 +43,7 @@ pub enum TransportKind {
 
 /// What is wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct UpstreamProblem {
     /// In words. Part of it may be the server's own.
     pub message: String,
     /// What to do.
@@ -53,7 +53,7 @@ pub struct Problem {
 
 /// A tool of a server that is not offered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct SkippedTool {
     /// Its name, as the server gave it, cut where it is long.
     pub name: String,
     /// Why.
@@ -69,7 +69,7 @@ pub struct UpstreamStatus {
     #[serde(rename = "where")]
     pub place: String,
     /// Whether it can be used.
-    pub state: State,
+    pub state: UpstreamState,
     /// Since when, in milliseconds since the Unix epoch.
     pub since_ms: i64,
     /// When it is tried again, in milliseconds since the Unix epoch.
@@ -83,7 +83,7 @@ pub struct UpstreamStatus {
     pub protocol_version: Option<String>,
     /// Which era that belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub era: Option<Era>,
+    pub era: Option<ProtocolEra>,
     /// What it calls itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
@@ -98,8 +98,8 @@ pub struct UpstreamStatus {
     pub prompts: usize,
     /// Those of its tools that are not offered; not all of them where they are many.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedTool>,
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<UpstreamProblem>,
 }

@@ -9,24 +9,24 @@ use serde_json::value::RawValue;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
 
-use super::call::{NoResult, Request, call};
-use super::fault::Fault;
-use super::headers::{Param, of_arguments};
+use super::call::{RoundTripError, UpstreamRequest, call_upstream};
+use super::error::UpstreamError;
+use super::headers::{HeaderParam, argument_headers};
 use super::server::Upstream;
-use crate::link::Link;
-use crate::refused;
+use crate::client_link::ClientLink;
+use crate::embedded_error;
 
 /// A tool of a server.
 pub(super) struct UpstreamTool {
     spec: Arc<ToolSpec>,
     /// Its name, as JSON.
     name: String,
-    params: Vec<Param>,
+    params: Vec<HeaderParam>,
     upstream: Arc<Upstream>,
 }
 
 impl UpstreamTool {
-    pub(super) fn new(spec: Arc<ToolSpec>, params: Vec<Param>, upstream: Arc<Upstream>) -> Self {
+    pub(super) fn new(spec: Arc<ToolSpec>, params: Vec<HeaderParam>, upstream: Arc<Upstream>) -> Self {
         let name = serde_json::to_string(spec.name()).unwrap_or_default();
         Self { spec, name, params, upstream }
     }
@@ -40,31 +40,31 @@ impl Tool for UpstreamTool {
 
     async fn execute(&self, arguments: Arguments, context: &CallContext) -> Result<ToolOutput, ToolError> {
         let given = arguments.raw().get();
-        let request = Request {
+        let request = UpstreamRequest {
             method: "tools/call",
             name: self.spec.name().as_str(),
             members: [r#""name":"#, &self.name, r#","arguments":"#, given].concat(),
-            headers: of_arguments(&self.params, arguments.value()),
+            headers: argument_headers(&self.params, arguments.value()),
         };
-        let client = Link::of(context);
+        let client = ClientLink::of(context);
         let server = self.upstream.slug().as_str();
-        let raw = call(&self.upstream, request, client.as_ref(), Some(context)).await;
+        let raw = call_upstream(&self.upstream, request, client.as_ref(), Some(context)).await;
         let raw = raw.map_err(|no_result| {
-            if let NoResult::Fault(Fault::Refused(error)) = &no_result
-                && let Some(kept) = refused::keep(error)
+            if let RoundTripError::Fault(UpstreamError::RpcError(error)) = &no_result
+                && let Some(kept) = embedded_error::encode(error)
             {
-                context.keep_original(kept);
+                context.set_original(kept);
             }
-            no_result.of_call(server)
+            no_result.into_tool_error(server)
         })?;
-        let result = read(&raw).map_err(|error| {
-            Fault::Malformed(format!("its result can't be read: {error}")).of_call(server)
+        let result = parse_result(&raw).map_err(|error| {
+            UpstreamError::Malformed(format!("its result can't be read: {error}")).into_tool_error(server)
         })?;
-        context.keep_original(raw);
+        context.set_original(raw);
         result
     }
 
-    fn only_waits(&self) -> bool {
+    fn can_run_inline(&self) -> bool {
         true
     }
 
@@ -74,10 +74,10 @@ impl Tool for UpstreamTool {
 }
 
 /// Reads a result: what the tool gave, or that it failed.
-fn read(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
+fn parse_result(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Given<'a> {
+    struct CallToolResultBody<'a> {
         #[serde(borrow, default)]
         content: Option<Vec<&'a RawValue>>,
         #[serde(borrow, default)]
@@ -85,8 +85,8 @@ fn read(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Erro
         #[serde(default)]
         is_error: Option<bool>,
     }
-    let given: Given<'_> = raw.to()?;
-    let content = given.content.unwrap_or_default().into_iter().map(part).collect();
+    let given: CallToolResultBody<'_> = raw.to()?;
+    let content = given.content.unwrap_or_default().into_iter().map(parse_content_part).collect();
     let structured = given.structured_content.map(|raw| RawJson::from(raw.to_owned()));
     let output = ToolOutput { content, structured };
     if given.is_error != Some(true) {
@@ -97,19 +97,19 @@ fn read(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Erro
         (text, _) => text,
     };
     let text = if text.trim().is_empty() { "The tool failed without saying why".to_owned() } else { text };
-    Ok(Err(ToolError::new(Code::ToolFailed, text).dispatched(true)))
+    Ok(Err(ToolError::new(Code::ToolFailed, text).with_dispatched(true)))
 }
 
 /// One part. One of a kind that is not known here is text to those who can't read it.
-fn part(raw: &RawValue) -> ContentPart {
+fn parse_content_part(raw: &RawValue) -> ContentPart {
     #[derive(Deserialize)]
-    struct Text<'a> {
+    struct TextContent<'a> {
         #[serde(rename = "type", borrow)]
         kind: Cow<'a, str>,
         #[serde(default)]
         text: Option<String>,
     }
-    if let Ok(Text { kind, text: Some(text) }) = serde_json::from_str::<Text<'_>>(raw.get())
+    if let Ok(TextContent { kind, text: Some(text) }) = serde_json::from_str::<TextContent<'_>>(raw.get())
         && kind == "text"
     {
         return ContentPart::Text { text };

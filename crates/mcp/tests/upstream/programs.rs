@@ -7,10 +7,10 @@ use std::time::Duration;
 use secrecy::SecretString;
 use serde_json::json;
 use toolway_mcp::definition::ServerDefinition;
-use toolway_mcp::upstream::{Era, SecretSource, State, TransportKind};
+use toolway_mcp::upstream::{ProtocolEra, SecretResolver, TransportKind, UpstreamState};
 use toolway_types::Code;
 
-use crate::support::{Bench, PATIENCE, TestClient, call, outcome};
+use crate::harness::{TIMEOUT, TestRequestingClient, UpstreamHarness, call, call_result};
 
 /// A server in a few lines. It reads messages and answers those that it knows; `behaviour` stands before it does.
 const SERVER: &str = r#"
@@ -100,19 +100,19 @@ fn script(behaviour: &str) -> ServerDefinition {
     }
 }
 
-async fn running(behaviour: &str) -> Bench {
+async fn running_harness(behaviour: &str) -> UpstreamHarness {
     // Longer than an interpreter takes to start.
-    probing(behaviour, Duration::from_secs(10)).await
+    harness_with_probe(behaviour, Duration::from_secs(10)).await
 }
 
-async fn probing(behaviour: &str, probe: Duration) -> Bench {
-    let bench = Bench::with(|parts| {
-        parts.settings.probe = probe;
-        parts.settings.message_bytes = 4 << 20;
-        parts.settings.stop = Duration::from_millis(600);
+async fn harness_with_probe(behaviour: &str, probe: Duration) -> UpstreamHarness {
+    let bench = UpstreamHarness::with_deps(|parts| {
+        parts.settings.probe_timeout = probe;
+        parts.settings.max_message_bytes = 4 << 20;
+        parts.settings.stop_timeout = Duration::from_millis(600);
     });
     bench.apply([("up", script(behaviour))]);
-    bench.connected("up").await;
+    bench.wait_connected("up").await;
     bench
 }
 
@@ -121,20 +121,20 @@ fn is_alive(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-async fn dies(pid: &str) {
+async fn wait_until_dead(pid: &str) {
     let gone = async {
         while is_alive(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, gone).await.expect("it ends");
+    tokio::time::timeout(TIMEOUT, gone).await.expect("it ends");
 }
 
 #[tokio::test]
 async fn a_program_is_a_server() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let status = bench.status("up");
-    assert_eq!((status.transport, status.era), (Some(TransportKind::Stdio), Some(Era::Handshake)));
+    assert_eq!((status.transport, status.era), (Some(TransportKind::Stdio), Some(ProtocolEra::Handshake)));
     assert_eq!(status.protocol_version.as_deref(), Some("2025-11-25"));
     assert_eq!(status.server_name.as_deref(), Some("script"));
     assert_eq!(bench.call("up__twice", "{\n\"pretty\":\r\n1}").await.unwrap().joined_text(), "first");
@@ -149,31 +149,31 @@ async fn older_ways_to_take_server_discover() {
         "def discover(id): os._exit(1)",
         "def discover(id): threading.Timer(1.5, lambda: send({'jsonrpc': '2.0', 'id': id, 'error': {'code': -32601, 'message': 'no'}})).start()",
     ] {
-        let bench = probing(behaviour, Duration::from_secs(1)).await;
-        assert_eq!(bench.status("up").era, Some(Era::Handshake), "{behaviour}");
+        let bench = harness_with_probe(behaviour, Duration::from_secs(1)).await;
+        assert_eq!(bench.status("up").era, Some(ProtocolEra::Handshake), "{behaviour}");
         assert_eq!(bench.call("up__twice", "{}").await.unwrap().joined_text(), "first");
     }
 }
 
 #[tokio::test]
 async fn the_newer_era_over_pipes() {
-    let bench = running(
+    let bench = running_harness(
         "def discover(id): answer(id, {'resultType': 'complete', 'supportedVersions': ['2026-07-28'], \
          'capabilities': {'tools': {}}, '_meta': {'io.modelcontextprotocol/serverInfo': {'name': 'new', 'version': '9'}}})",
     )
     .await;
     let status = bench.status("up");
-    assert_eq!((status.era, status.server_name.as_deref()), (Some(Era::Stateless), Some("new")));
+    assert_eq!((status.era, status.server_name.as_deref()), (Some(ProtocolEra::Stateless), Some("new")));
     assert_eq!(bench.call("up__twice", "{}").await.unwrap().joined_text(), "first");
 }
 
 #[tokio::test]
 async fn what_belongs_to_a_call_reaches_it() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let (report, mut reported) = tokio::sync::watch::channel(None);
     let mut progressing = call("up__progress", "{}");
     progressing.progress = Some(Arc::new(move |progress| drop(report.send_replace(Some(progress)))));
-    outcome(&bench.finish(progressing).await).unwrap();
+    call_result(&bench.finish(progressing).await).unwrap();
     let progress = reported.borrow_and_update().clone().unwrap();
     assert_eq!(
         (progress.progress, progress.total, progress.message.as_deref()),
@@ -181,9 +181,9 @@ async fn what_belongs_to_a_call_reaches_it() {
     );
 
     let answer = json!({"action": "accept", "content": {"sure": true}});
-    let client = TestClient::saying(json!({"elicitation": {}}), answer.clone());
+    let client = TestRequestingClient::answering(json!({"elicitation": {}}), answer.clone());
     bench.call_as(&client, "up__logs", "{}").await.unwrap();
-    assert_eq!(client.logged.lock()[0].data, json!("mine"));
+    assert_eq!(client.logs.lock()[0].data, json!("mine"));
     let output = bench.call_as(&client, "up__ask", "{}").await.unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&output.joined_text()).unwrap(), answer);
 
@@ -193,27 +193,27 @@ async fn what_belongs_to_a_call_reaches_it() {
     assert_eq!(slow.unwrap().joined_text(), "slow");
     let said = asking.unwrap().joined_text();
     assert!(said.contains("cancel"), "{said}");
-    assert_eq!(client.asked.lock().len(), 1);
+    assert_eq!(client.requests.lock().len(), 1);
 }
 
 #[tokio::test]
 async fn a_cancelled_call_is_told_to_the_server() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let mut silent = call("up__silent", "{}");
     silent.timeout = Some(Duration::from_millis(100));
-    let error = outcome(&bench.finish(silent).await).unwrap_err();
+    let error = call_result(&bench.finish(silent).await).unwrap_err();
     assert_eq!((error.code, error.dispatched), (Code::Timeout, true));
     let told = async {
         while !bench.server("up").log().lines().iter().any(|line| line.starts_with("cancelled ")) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, told).await.unwrap();
+    tokio::time::timeout(TIMEOUT, told).await.unwrap();
 }
 
 #[tokio::test]
 async fn output_that_is_no_message_is_logged_and_skipped() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     assert_eq!(bench.call("up__bad_json", "{}").await.unwrap().joined_text(), "after");
     let log = bench.server("up").log().lines();
     assert!(log.iter().any(|line| line.contains("this is no JSON")), "{log:?}");
@@ -224,7 +224,7 @@ async fn output_that_is_no_message_is_logged_and_skipped() {
 
 #[tokio::test]
 async fn a_program_that_ends_is_started_again() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let before = bench.call("up__pid", "{}").await.unwrap().joined_text();
     let error = bench.call("up__exit", "{}").await.unwrap_err();
     assert_eq!((error.code, error.dispatched), (Code::DeviceDisconnected, true));
@@ -233,32 +233,32 @@ async fn a_program_that_ends_is_started_again() {
     assert_ne!(before, after);
     // A second time it is waited for with a pause, and its status says why.
     assert!(bench.call("up__exit", "{}").await.is_err());
-    let status = bench.failed("up").await;
+    let status = bench.wait_failed("up").await;
     let problem = status.problem.unwrap().message;
     assert!(problem.contains("exit code 3") && problem.contains("going down"), "{problem}");
     assert!(status.next_try_ms.is_some());
-    bench.connected("up").await;
+    bench.wait_connected("up").await;
 }
 
 #[tokio::test]
 async fn a_program_that_never_starts_well_is_told_with_its_last_words() {
-    let bench = Bench::new();
+    let bench = UpstreamHarness::new();
     let broken = ServerDefinition {
         command: Some("sh".to_owned()),
         args: vec!["-c".to_owned(), "echo 'no module named x' >&2; exit 7".to_owned()],
         ..ServerDefinition::default()
     };
     bench.apply([("up", broken)]);
-    let status = bench.failed("up").await;
+    let status = bench.wait_failed("up").await;
     let problem = status.problem.unwrap().message;
     assert!(problem.contains("exit code 7") && problem.contains("no module named x"), "{problem}");
     assert_eq!(status.place, "sh -c echo 'no module named x' >&2; exit 7");
 }
 
-struct Kept;
+struct FixedSecrets;
 
-impl SecretSource for Kept {
-    fn secret(&self, name: &str) -> Result<SecretString, String> {
+impl SecretResolver for FixedSecrets {
+    fn resolve(&self, name: &str) -> Result<SecretString, String> {
         match name {
             "api" => Ok("hush".to_owned().into()),
             _ => Err("is not there".to_owned()),
@@ -268,8 +268,8 @@ impl SecretSource for Kept {
 
 #[tokio::test]
 async fn its_environment_is_what_was_stated() {
-    let bench = Bench::with(|parts| {
-        parts.secrets = Arc::new(Kept);
+    let bench = UpstreamHarness::with_deps(|parts| {
+        parts.secrets = Arc::new(FixedSecrets);
         parts.environment.insert("LANG".to_owned(), "C".to_owned());
         parts.environment.insert("TMPDIR".to_owned(), "/nowhere".to_owned());
     });
@@ -279,7 +279,7 @@ async fn its_environment_is_what_was_stated() {
     );
     let definition = ServerDefinition { env: own.clone(), cwd: Some(folder.path().to_owned()), ..script("") };
     bench.apply([("up", definition)]);
-    bench.connected("up").await;
+    bench.wait_connected("up").await;
     let said = bench.call("up__environment", "{}").await.unwrap().joined_text();
     let mut environment: BTreeMap<String, String> = serde_json::from_str(&said).unwrap();
     assert_eq!(environment.remove("KEY").as_deref(), Some("hush"));
@@ -298,7 +298,7 @@ async fn its_environment_is_what_was_stated() {
 
     let missing = [("KEY".to_owned(), "secret:none".to_owned())].into();
     bench.apply([("up", ServerDefinition { env: missing, ..script("") })]);
-    let problem = bench.failed("up").await.problem.unwrap().message;
+    let problem = bench.wait_failed("up").await.problem.unwrap().message;
     assert_eq!(problem, "KEY: the secret \"none\" is not there");
 }
 
@@ -316,30 +316,30 @@ async fn a_program_that_ignores_signals_is_killed_with_what_it_started() {
          sys.stdin = Never()\n",
         pids.path()
     );
-    let bench = running(&behaviour).await;
+    let bench = running_harness(&behaviour).await;
     let written = std::fs::read_to_string(pids.path()).unwrap();
     let (own, child) = written.split_once(' ').unwrap();
     assert!(is_alive(own) && is_alive(child));
     bench.upstreams.shut_down(Duration::from_secs(5)).await;
-    dies(own).await;
-    dies(child).await;
+    wait_until_dead(own).await;
+    wait_until_dead(child).await;
 }
 
 #[tokio::test]
 async fn dropping_all_ends_programs_too() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let pid = bench.call("up__pid", "{}").await.unwrap().joined_text();
     assert!(is_alive(&pid));
     drop(bench);
-    dies(&pid).await;
+    wait_until_dead(&pid).await;
 }
 
 #[tokio::test]
 async fn a_program_that_is_disabled_does_not_run() {
-    let bench = running("").await;
+    let bench = running_harness("").await;
     let pid = bench.call("up__pid", "{}").await.unwrap().joined_text();
     bench.apply([("up", ServerDefinition { disabled: true, ..script("") })]);
-    assert_eq!(bench.status("up").state, State::Disabled);
-    dies(&pid).await;
+    assert_eq!(bench.status("up").state, UpstreamState::Disabled);
+    wait_until_dead(&pid).await;
     assert!(bench.tools("up").is_empty());
 }

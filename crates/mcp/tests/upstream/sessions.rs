@@ -9,19 +9,21 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use toolway_types::Code;
 
-use crate::raw::{Sent, accepted, answer, listed, serve};
-use crate::support::Bench;
+use crate::harness::UpstreamHarness;
+use crate::raw_servers::{PostedMessage, accepted_response, result_response, serve, tool_list};
 
 /// A server of the older era that forgets its sessions when it is told to.
 #[derive(Default)]
-struct Forgetful {
+struct ForgetfulServer {
     session: AtomicUsize,
     calls: AtomicUsize,
 }
 
-async fn forgetful(State(server): State<Arc<Forgetful>>, request: Request) -> Response {
+async fn forgetful(State(server): State<Arc<ForgetfulServer>>, request: Request) -> Response {
     let session = request.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
-    let Some(sent) = Sent::read(request).await else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
+    let Some(sent) = PostedMessage::read(request).await else {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    };
     let current = server.session.load(Ordering::SeqCst);
     match sent.method.as_str() {
         "server/discover" => return StatusCode::BAD_REQUEST.into_response(),
@@ -35,14 +37,14 @@ async fn forgetful(State(server): State<Arc<Forgetful>>, request: Request) -> Re
         _ => {}
     }
     match sent.method.as_str() {
-        "notifications/initialized" => accepted(),
-        "tools/list" => answer(&sent.id, &listed(&["count", "forget"])),
+        "notifications/initialized" => accepted_response(),
+        "tools/list" => result_response(&sent.id, &tool_list(&["count", "forget"])),
         "tools/call" => {
             let calls = server.calls.fetch_add(1, Ordering::SeqCst) + 1;
             if sent.tool() == "forget" {
                 server.session.fetch_add(1, Ordering::SeqCst);
             }
-            answer(&sent.id, &format!(r#"{{"content":[{{"type":"text","text":"{calls}"}}]}}"#))
+            result_response(&sent.id, &format!(r#"{{"content":[{{"type":"text","text":"{calls}"}}]}}"#))
         }
         _ => StatusCode::BAD_REQUEST.into_response(),
     }
@@ -50,9 +52,9 @@ async fn forgetful(State(server): State<Arc<Forgetful>>, request: Request) -> Re
 
 #[tokio::test]
 async fn a_session_that_has_ended_is_made_anew_and_the_call_runs_once() {
-    let server = Arc::new(Forgetful::default());
+    let server = Arc::new(ForgetfulServer::default());
     let url = serve(Router::new().fallback(forgetful).with_state(Arc::clone(&server))).await;
-    let bench = Bench::at(url).await;
+    let bench = UpstreamHarness::connected_at(url).await;
     assert_eq!(bench.call("up__forget", "{}").await.unwrap().joined_text(), "1");
     assert_eq!(
         bench.call("up__count", "{}").await.unwrap().joined_text(),
@@ -74,10 +76,10 @@ async fn a_session_that_has_ended_is_made_anew_and_the_call_runs_once() {
 async fn a_server_that_is_gone_is_told_as_gone_and_comes_back_by_itself() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Arc::new(Forgetful::default());
+    let server = Arc::new(ForgetfulServer::default());
     let router = Router::new().fallback(forgetful).with_state(Arc::clone(&server));
     let serving = tokio::spawn(axum::serve(listener, router.clone()).into_future());
-    let bench = Bench::at(format!("http://{address}/mcp")).await;
+    let bench = UpstreamHarness::connected_at(format!("http://{address}/mcp")).await;
     serving.abort();
     let _ = serving.await;
     // The connection that was kept may still be answered by the old server's task, which ends with it.
@@ -88,9 +90,9 @@ async fn a_server_that_is_gone_is_told_as_gone_and_comes_back_by_itself() {
             }
         }
     };
-    let error = tokio::time::timeout(crate::support::PATIENCE, gone).await.unwrap();
+    let error = tokio::time::timeout(crate::harness::TIMEOUT, gone).await.unwrap();
     assert!(matches!(error.code, Code::Network | Code::DeviceDisconnected), "{error:?}");
-    bench.failed("up").await;
+    bench.wait_failed("up").await;
     assert!(bench.tools("up").is_empty());
     let error = bench.call("up__count", "{}").await.unwrap_err();
     assert_eq!(error.code, Code::ToolNotAvailable);
@@ -98,7 +100,7 @@ async fn a_server_that_is_gone_is_told_as_gone_and_comes_back_by_itself() {
 
     let listener = tokio::net::TcpListener::bind(address).await.unwrap();
     let serving = tokio::spawn(axum::serve(listener, router).into_future());
-    bench.connected("up").await;
+    bench.wait_connected("up").await;
     bench.call("up__count", "{}").await.unwrap();
     serving.abort();
 }

@@ -10,37 +10,37 @@ use crate::lenient;
 
 /// The data of an event.
 #[derive(Debug, Deserialize)]
-pub(super) struct Event<'a> {
+pub(super) struct MessageStreamEvent<'a> {
     #[serde(borrow)]
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, borrow)]
-    pub(super) message: Option<WireMessage<'a>>,
+    pub(super) message: Option<MessageResponse<'a>>,
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) index: Option<u64>,
     #[serde(default, borrow)]
-    pub(super) content_block: Option<Block<'a>>,
+    pub(super) content_block: Option<MessageContentBlock<'a>>,
     #[serde(default, borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<MessageStreamDelta<'a>>,
     #[serde(default)]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<AnthropicUsage>,
 }
 
 /// A message as it begins, or a whole one.
 #[derive(Debug, Deserialize)]
-pub(super) struct WireMessage<'a> {
+pub(super) struct MessageResponse<'a> {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) model: Option<String>,
     #[serde(default)]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<AnthropicUsage>,
     #[serde(default, borrow)]
-    pub(super) content: Option<Vec<Block<'a>>>,
+    pub(super) content: Option<Vec<MessageContentBlock<'a>>>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) stop_reason: Option<String>,
 }
 
 /// A block as it begins, or a whole one.
 #[derive(Debug, Deserialize)]
-pub(super) struct Block<'a> {
+pub(super) struct MessageContentBlock<'a> {
     #[serde(default, borrow)]
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -61,7 +61,7 @@ pub(super) struct Block<'a> {
 
 /// More of a block, or why the message ends.
 #[derive(Debug, Deserialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct MessageStreamDelta<'a> {
     #[serde(default, borrow)]
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -78,7 +78,7 @@ pub(super) struct Delta<'a> {
 
 /// Tokens. Those read from the cache and written into it are not among `input_tokens`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(super) struct WireUsage {
+pub(super) struct AnthropicUsage {
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "lenient::count")]
@@ -88,11 +88,11 @@ pub(super) struct WireUsage {
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) output_tokens: Option<u64>,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) output_tokens_details: Details,
+    pub(super) output_tokens_details: AnthropicOutputTokensDetails,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(super) struct Details {
+pub(super) struct AnthropicOutputTokensDetails {
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) thinking_tokens: Option<u64>,
 }

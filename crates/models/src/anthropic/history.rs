@@ -7,143 +7,167 @@ use std::collections::{HashMap, HashSet};
 
 use toolway_types::CallId;
 
-use super::block::{Block, Mark, Marked, Role, WireMessage};
+use super::content_block::{
+    CacheBreakpoint, CacheableBlock, ContentBlockParam, MessageParam, MessageParamRole,
+};
 use crate::config::ProviderConfig;
-use crate::message::{Message, MessageRole, Opaque, Part, ToolCall, ToolResult};
-use crate::names;
-use crate::opaque::{Kept, arguments};
+use crate::message::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
+use crate::opaque::{OpaquePayload, arguments_json};
 use crate::request::ModelRequest;
-use crate::result::{self, Pictures, USUAL_PICTURES};
+use crate::tool_names;
+use crate::tool_result::{self, COMMON_IMAGE_TYPES, ImagePlacement};
 use crate::tools::ConvertedTools;
 
 /// What a person is made to have said where a conversation begins with a model's words, which is not taken.
-const BEGINNING: &str = "(The conversation began before this.)";
+const PLACEHOLDER_USER_TEXT: &str = "(The conversation began before this.)";
 
 /// The messages of a request.
 pub(super) fn messages<'a>(
     config: &'a ProviderConfig,
     request: &'a ModelRequest,
     tools: &'a ConvertedTools,
-) -> Vec<WireMessage<'a>> {
-    let mut history =
-        History { config, request, tools, ids: HashMap::new(), taken: HashSet::new(), written: Vec::new() };
+) -> Vec<MessageParam<'a>> {
+    let mut history = MessageParamsBuilder {
+        config,
+        request,
+        tools,
+        ids: HashMap::new(),
+        used_ids: HashSet::new(),
+        messages: Vec::new(),
+    };
     for message in &request.messages {
         history.message(message);
     }
-    let mut messages = history.written;
-    if messages.first().is_some_and(|first| first.role == Role::Assistant) {
-        let content = vec![Block::text(BEGINNING).into()];
-        messages.insert(0, WireMessage { role: Role::User, content });
+    let mut messages = history.messages;
+    if messages.first().is_some_and(|first| first.role == MessageParamRole::Assistant) {
+        let content = vec![ContentBlockParam::text(PLACEHOLDER_USER_TEXT).into()];
+        messages.insert(0, MessageParam { role: MessageParamRole::User, content });
     }
-    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
+    for message in messages.iter_mut().filter(|message| message.role == MessageParamRole::User) {
         // Stable: the rest keeps its order.
         message.content.sort_by_key(|marked| !marked.block.is_result());
     }
-    if let Some(last) = messages.last_mut().filter(|last| last.role == Role::Assistant)
-        && let Some(Marked { block: Block::Text { text }, .. }) = last.content.last_mut()
+    if let Some(last) = messages.last_mut().filter(|last| last.role == MessageParamRole::Assistant)
+        && let Some(CacheableBlock { block: ContentBlockParam::Text { text }, .. }) = last.content.last_mut()
     {
         *text = Cow::Owned(text.trim_end().to_owned());
     }
-    mark(&mut messages);
+    mark_cache_breakpoints(&mut messages);
     messages
 }
 
 /// Whether a message has calls or results of tools.
-pub(super) fn has_calls(messages: &[Message]) -> bool {
-    let is_one = |part: &Part| matches!(part, Part::ToolCall(_) | Part::ToolResult(_));
+pub(super) fn has_calls(messages: &[ModelMessage]) -> bool {
+    let is_one = |part: &MessagePart| matches!(part, MessagePart::ToolCall(_) | MessagePart::ToolResult(_));
     messages.iter().any(|message| message.parts.iter().any(is_one))
 }
 
 /// Whether a part is sent at all.
-pub(super) fn is_sent(part: &Part, config: &ProviderConfig, request: &ModelRequest) -> bool {
+pub(super) fn is_sent(part: &MessagePart, config: &ProviderConfig, request: &ModelRequest) -> bool {
     match part {
-        Part::Text { text, .. } => !text.trim().is_empty(),
-        Part::Thinking { opaque, .. } => thinking_data(opaque.as_ref(), config, request).is_some(),
-        Part::Image { .. } | Part::ToolCall(_) | Part::ToolResult(_) => true,
+        MessagePart::Text { text, .. } => !text.trim().is_empty(),
+        MessagePart::Thinking { opaque, .. } => thinking_data(opaque.as_ref(), config, request).is_some(),
+        MessagePart::Image { .. } | MessagePart::ToolCall(_) | MessagePart::ToolResult(_) => true,
     }
 }
 
 /// What goes with thinking of the model that is asked; none where it is another's, or can't be sent.
-fn thinking_data(opaque: Option<&Opaque>, config: &ProviderConfig, request: &ModelRequest) -> Option<Kept> {
-    let kept = Kept::of_model(opaque, config, &request.model)?;
+fn thinking_data(
+    opaque: Option<&OpaqueState>,
+    config: &ProviderConfig,
+    request: &ModelRequest,
+) -> Option<OpaquePayload> {
+    let kept = OpaquePayload::from_opaque_of_model(opaque, config, &request.model)?;
     (kept.signature.is_some() || kept.redacted.is_some()).then_some(kept)
 }
 
 /// Marks the last and the last but one message of the user's side: what was cached for one request is the beginning
 /// of the next.
-fn mark(messages: &mut [WireMessage<'_>]) {
-    let users = messages.iter_mut().rev().filter(|message| message.role == Role::User);
+fn mark_cache_breakpoints(messages: &mut [MessageParam<'_>]) {
+    let users = messages.iter_mut().rev().filter(|message| message.role == MessageParamRole::User);
     for message in users.take(2) {
         let last = message.content.iter_mut().rev().find(|marked| marked.block.can_be_marked());
         if let Some(last) = last {
-            last.mark = Mark(true);
+            last.mark = CacheBreakpoint(true);
         }
     }
 }
 
-struct History<'a> {
+struct MessageParamsBuilder<'a> {
     config: &'a ProviderConfig,
     request: &'a ModelRequest,
     tools: &'a ConvertedTools,
     /// The ids under which the API knows the calls so far.
     ids: HashMap<CallId, Cow<'a, str>>,
     /// The same ids: none is another call's too.
-    taken: HashSet<String>,
-    written: Vec<WireMessage<'a>>,
+    used_ids: HashSet<String>,
+    messages: Vec<MessageParam<'a>>,
 }
 
-impl<'a> History<'a> {
-    fn message(&mut self, message: &'a Message) {
+impl<'a> MessageParamsBuilder<'a> {
+    fn message(&mut self, message: &'a ModelMessage) {
         let role = match message.role {
-            MessageRole::Assistant => Role::Assistant,
-            MessageRole::User | MessageRole::Tool => Role::User,
+            MessageRole::Assistant => MessageParamRole::Assistant,
+            MessageRole::User | MessageRole::Tool => MessageParamRole::User,
         };
         let mut content = Vec::new();
         for part in &message.parts {
-            content.extend(self.part(part, role).map(Marked::from));
+            content.extend(self.part(part, role).map(CacheableBlock::from));
         }
         if content.is_empty() {
             return;
         }
-        match self.written.last_mut() {
+        match self.messages.last_mut() {
             Some(last) if last.role == role => last.content.append(&mut content),
-            _ => self.written.push(WireMessage { role, content }),
+            _ => self.messages.push(MessageParam { role, content }),
         }
     }
 
-    fn part(&mut self, part: &'a Part, role: Role) -> Option<Block<'a>> {
+    fn part(&mut self, part: &'a MessagePart, role: MessageParamRole) -> Option<ContentBlockParam<'a>> {
         match part {
             // Refused where there is nothing in it.
-            Part::Text { text, .. } if text.trim().is_empty() => None,
-            Part::Text { text, .. } => Some(Block::text(text.as_str())),
-            Part::Image { data, mime_type } if role == Role::User => Some(picture(data, mime_type)),
-            Part::Image { mime_type, .. } => Some(Block::text(result::unseen_picture(mime_type))),
-            Part::Thinking { text, opaque } => {
+            MessagePart::Text { text, .. } if text.trim().is_empty() => None,
+            MessagePart::Text { text, .. } => Some(ContentBlockParam::text(text.as_str())),
+            MessagePart::Image { data, mime_type } if role == MessageParamRole::User => {
+                Some(image_block(data, mime_type))
+            }
+            MessagePart::Image { mime_type, .. } => {
+                Some(ContentBlockParam::text(tool_result::omitted_image_note(mime_type)))
+            }
+            MessagePart::Thinking { text, opaque } => {
                 let data = thinking_data(opaque.as_ref(), self.config, self.request)?;
                 Some(match data.redacted {
-                    Some(data) => Block::RedactedThinking { data },
-                    None => Block::Thinking { thinking: text, signature: data.signature? },
+                    Some(data) => ContentBlockParam::RedactedThinking { data },
+                    None => ContentBlockParam::Thinking { thinking: text, signature: data.signature? },
                 })
             }
-            Part::ToolCall(call) => Some(self.call(call)),
-            Part::ToolResult(result) => Some(self.result(result)),
+            MessagePart::ToolCall(call) => Some(self.call(call)),
+            MessagePart::ToolResult(result) => Some(self.result(result)),
         }
     }
 
-    fn call(&mut self, call: &'a ToolCall) -> Block<'a> {
-        let own = Kept::of(call.opaque.as_ref(), self.config).and_then(|kept| kept.id);
-        let own = own.filter(|id| is_id(id) && self.taken.insert(id.clone()));
+    fn call(&mut self, call: &'a ToolCall) -> ContentBlockParam<'a> {
+        let own = OpaquePayload::from_opaque(call.opaque.as_ref(), self.config).and_then(|kept| kept.id);
+        let own = own.filter(|id| is_valid_call_id(id) && self.used_ids.insert(id.clone()));
         let id: Cow<'a, str> = Cow::Owned(own.unwrap_or_else(|| call.id.to_string()));
         self.ids.insert(call.id, id.clone());
-        Block::ToolUse { id, name: names::sent(&call.name), input: arguments(call, self.tools) }
+        ContentBlockParam::ToolUse {
+            id,
+            name: tool_names::wire_name(&call.name),
+            input: arguments_json(call, self.tools),
+        }
     }
 
-    fn result(&self, result: &'a ToolResult) -> Block<'a> {
+    fn result(&self, result: &'a ToolResult) -> ContentBlockParam<'a> {
         let id = self.ids.get(&result.call_id).cloned();
-        let mut content = vec![Block::text(result::said(result, Pictures::Beside, USUAL_PICTURES))];
-        let pictures = result::pictures(&result.outcome, USUAL_PICTURES);
-        content.extend(pictures.map(|(data, mime_type)| Block::image(data, mime_type)));
-        Block::ToolResult {
+        let mut content = vec![ContentBlockParam::text(tool_result::result_text(
+            result,
+            ImagePlacement::InResult,
+            COMMON_IMAGE_TYPES,
+        ))];
+        let pictures = tool_result::sendable_images(&result.outcome, COMMON_IMAGE_TYPES);
+        content.extend(pictures.map(|(data, mime_type)| ContentBlockParam::image(data, mime_type)));
+        ContentBlockParam::ToolResult {
             tool_use_id: id.unwrap_or_else(|| Cow::Owned(result.call_id.to_string())),
             content,
             is_error: !result.outcome.is_success(),
@@ -151,15 +175,15 @@ impl<'a> History<'a> {
     }
 }
 
-fn picture<'a>(data: &'a str, mime_type: &'a str) -> Block<'a> {
-    if result::can_be_shown(data, mime_type, USUAL_PICTURES) {
-        Block::image(data, mime_type)
+fn image_block<'a>(data: &'a str, mime_type: &'a str) -> ContentBlockParam<'a> {
+    if tool_result::is_sendable_image(data, mime_type, COMMON_IMAGE_TYPES) {
+        ContentBlockParam::image(data, mime_type)
     } else {
-        Block::text(result::unseen_picture(mime_type))
+        ContentBlockParam::text(tool_result::omitted_image_note(mime_type))
     }
 }
 
 /// Whether the API takes it as the id of a call.
-fn is_id(id: &str) -> bool {
+fn is_valid_call_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }

@@ -3,19 +3,19 @@
 
 use toolway_types::RawJson;
 
-use super::generation;
-use crate::names;
+use super::capabilities;
 use crate::request::{ModelRequest, OutputSchema, ToolChoice};
-use crate::schema::{self, Target};
+use crate::schema::{self, SchemaTarget};
+use crate::tool_names;
 
 /// What stands before the name of the tool that is the form of an answer.
-const PREFIX: &str = "answer_";
+const ANSWER_TOOL_PREFIX: &str = "answer_";
 
 /// How an answer is held to its form.
 #[derive(Debug)]
-pub(super) enum Output {
+pub(super) enum OutputConstraint {
     /// Not at all.
-    Free,
+    Unconstrained,
     /// `output_config.format`.
     Format(RawJson),
     /// A tool whose arguments are the answer.
@@ -24,35 +24,38 @@ pub(super) enum Output {
         name: String,
         schema: RawJson,
         /// Whether other tools may be called before.
-        beside_others: bool,
+        alongside_tools: bool,
     },
     /// A sentence in the instructions.
-    Words(String),
+    Instructions(String),
 }
 
-impl Output {
-    pub(super) fn of(request: &ModelRequest) -> Self {
-        let Some(output) = &request.output else { return Self::Free };
-        let generation = generation::of(&request.model);
-        if generation.outputs
-            && let Ok(converted) = schema::output(&output.schema, Target::AnthropicOutput)
+impl OutputConstraint {
+    pub(super) fn for_request(request: &ModelRequest) -> Self {
+        let Some(output) = &request.output else { return Self::Unconstrained };
+        let generation = capabilities::for_model(&request.model);
+        if generation.has_structured_outputs
+            && let Ok(converted) =
+                schema::convert_output_schema(&output.schema, SchemaTarget::AnthropicOutput)
             && let Some(schema) = converted.schema
         {
             return Self::Format(schema);
         }
-        match schema::parameters(Some(&output.schema), Target::Anthropic) {
+        match schema::convert_parameters(Some(&output.schema), SchemaTarget::Anthropic) {
             // Where properties have other names nobody turns the answer back.
-            Ok(converted) if generation.forced && converted.arguments.renamed.is_empty() => {
+            Ok(converted)
+                if generation.takes_forced_tool_choice && converted.arguments.renamed.is_empty() =>
+            {
                 match converted.schema {
                     Some(schema) => Self::Tool {
                         name: tool_name(request, output),
                         schema,
-                        beside_others: !request.tools.is_empty() && request.tool_choice != ToolChoice::None,
+                        alongside_tools: !request.tools.is_empty() && request.tool_choice != ToolChoice::None,
                     },
-                    None => Self::Words(words(output)),
+                    None => Self::Instructions(instruction_text(output)),
                 }
             }
-            _ => Self::Words(words(output)),
+            _ => Self::Instructions(instruction_text(output)),
         }
     }
 
@@ -64,14 +67,14 @@ impl Output {
 
 /// A name that no tool of the request has.
 fn tool_name(request: &ModelRequest, output: &OutputSchema) -> String {
-    let mut name = names::sent(&format!("{PREFIX}{}", output.name)).into_owned();
+    let mut name = tool_names::wire_name(&format!("{ANSWER_TOOL_PREFIX}{}", output.name)).into_owned();
     while request.tools.get(&name).is_some() {
-        name = names::sent(&format!("{name}_")).into_owned();
+        name = tool_names::wire_name(&format!("{name}_")).into_owned();
     }
     name
 }
 
-fn words(output: &OutputSchema) -> String {
+fn instruction_text(output: &OutputSchema) -> String {
     let schema = output.schema.get();
     format!("Answer with one JSON value and nothing else. It must fit this JSON Schema: {schema}")
 }

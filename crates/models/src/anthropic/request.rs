@@ -8,54 +8,56 @@ use serde::Serialize;
 use serde_json::json;
 use toolway_types::RawJson;
 
-use super::block::{Block, Mark, Marked};
-use super::generation;
+use super::capabilities;
+use super::content_block::{CacheBreakpoint, CacheableBlock, ContentBlockParam};
 use super::history;
-use super::output::Output;
-use super::thinking::{self, Thinking};
+use super::output::OutputConstraint;
+use super::thinking::{self, ThinkingParams};
 use super::{MAX_TOOLS, tool};
-use crate::body::{BodyWriter, conversation_size, too_many_tools};
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
-use crate::names;
 use crate::request::{ModelRequest, ToolChoice};
+use crate::request_body::{RequestBodyWriter, check_tool_count, conversation_size};
+use crate::tool_names;
 use crate::tools::ConvertedTools;
 
 /// What a body takes besides messages and tools, roughly, in bytes.
-const ROOM: usize = 1024;
+const BODY_OVERHEAD_BYTES: usize = 1024;
 /// The name of a tool that stands for those that are not offered, where the conversation has calls: without any
 /// tool such a conversation is refused.
-const ABSENT: &str = "no_longer_available";
+const PLACEHOLDER_TOOL: &str = "no_longer_available";
 
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
-    let output = Output::of(request);
-    let converted = tool::converted(request);
-    too_many_tools(&config.name, converted.len(), MAX_TOOLS)?;
-    let thinking = thinking::of(config, request, &output);
+    let output = OutputConstraint::for_request(request);
+    let converted = tool::convert_tools(request);
+    check_tool_count(&config.name, converted.len(), MAX_TOOLS)?;
+    let thinking = thinking::for_request(config, request, &output);
     let messages = history::messages(config, request, &converted);
     if messages.is_empty() {
         let message = "there is nothing in the conversation that could be sent";
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
     }
-    let tools = tools(request, &converted, &output);
+    let tools = tool_list(request, &converted, &output);
     let choice = tool_choice(config, request, &converted, &output)?;
-    let size =
-        ROOM + converted.json.get().len() + request.system.len() + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&request.options.extra, size);
+    let size = BODY_OVERHEAD_BYTES
+        + converted.json.get().len()
+        + request.system.len()
+        + conversation_size(&request.messages);
+    let mut body = RequestBodyWriter::new(&request.options.extra, size);
     body.field("model", &*request.model);
     body.field("max_tokens", &thinking.max_tokens);
     if let Some(tools) = &tools {
         body.field("tools", tools);
-        body.some("tool_choice", choice.as_ref());
+        body.optional_field("tool_choice", choice.as_ref());
     }
-    let system = system(request, &output, choice.as_ref());
+    let system = system_blocks(request, &output, choice.as_ref());
     if !system.is_empty() {
         body.field("system", &system);
     }
     body.field("messages", &messages);
-    body.some("thinking", thinking.thinking.as_ref());
-    sampling(&mut body, request, &thinking);
+    body.optional_field("thinking", thinking.thinking.as_ref());
+    write_sampling(&mut body, request, &thinking);
     let stop: Vec<_> = request.options.stop.iter().filter(|stop| !stop.trim().is_empty()).collect();
     if !stop.is_empty() {
         body.field("stop_sequences", &stop);
@@ -65,25 +67,31 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     body.finish(&config.name)
 }
 
-fn output_config(thinking: &Thinking, output: &Output) -> Vec<(&'static str, RawJson)> {
+fn output_config(thinking: &ThinkingParams, output: &OutputConstraint) -> Vec<(&'static str, RawJson)> {
     #[derive(Serialize)]
-    struct Format<'a> {
+    struct JsonSchemaOutputFormat<'a> {
         r#type: &'static str,
         schema: &'a RawJson,
     }
     let effort = thinking.effort.map(|effort| ("effort", RawJson::from(&json!(effort))));
     let format = match output {
-        Output::Format(schema) => RawJson::from_value(&Format { r#type: "json_schema", schema }).ok(),
+        OutputConstraint::Format(schema) => {
+            RawJson::from_value(&JsonSchemaOutputFormat { r#type: "json_schema", schema }).ok()
+        }
         _ => None,
     };
     effort.into_iter().chain(format.map(|format| ("format", format))).collect()
 }
 
 /// The list of tools; none where none are sent.
-fn tools(request: &ModelRequest, converted: &ConvertedTools, output: &Output) -> Option<RawJson> {
+fn tool_list(
+    request: &ModelRequest,
+    converted: &ConvertedTools,
+    output: &OutputConstraint,
+) -> Option<RawJson> {
     let answer = match output {
-        Output::Tool { name, schema, .. } => {
-            Some(tool::written(name, "Give the whole answer with this tool.", schema))
+        OutputConstraint::Tool { name, schema, .. } => {
+            Some(tool::definition_json(name, "Give the whole answer with this tool.", schema))
         }
         _ => None,
     };
@@ -97,7 +105,11 @@ fn tools(request: &ModelRequest, converted: &ConvertedTools, output: &Output) ->
         }
         (true, None) if history::has_calls(&request.messages) => {
             let schema = RawJson::from(&json!({"type": "object", "properties": {}}));
-            let absent = tool::written(ABSENT, "The tools of this conversation can't be used now.", &schema);
+            let absent = tool::definition_json(
+                PLACEHOLDER_TOOL,
+                "The tools of this conversation can't be used now.",
+                &schema,
+            );
             RawJson::from_value(&[absent]).ok()
         }
         (true, None) => None,
@@ -107,13 +119,13 @@ fn tools(request: &ModelRequest, converted: &ConvertedTools, output: &Output) ->
 /// How the model is told whether to call a tool.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Choice<'a> {
-    Auto(Parallel),
-    Any(Parallel),
+enum AnthropicToolChoice<'a> {
+    Auto(ParallelToolUse),
+    Any(ParallelToolUse),
     Tool {
         name: Cow<'a, str>,
         #[serde(flatten)]
-        parallel: Parallel,
+        parallel: ParallelToolUse,
     },
     None,
     /// A wish: this model can't be made to. It goes into the instructions.
@@ -122,12 +134,12 @@ enum Choice<'a> {
         #[serde(skip)]
         words: String,
         #[serde(flatten)]
-        parallel: Parallel,
+        parallel: ParallelToolUse,
     },
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Parallel {
+struct ParallelToolUse {
     #[serde(rename = "disable_parallel_tool_use", skip_serializing_if = "std::ops::Not::not")]
     is_off: bool,
 }
@@ -136,65 +148,71 @@ fn tool_choice<'a>(
     config: &ProviderConfig,
     request: &'a ModelRequest,
     converted: &ConvertedTools,
-    output: &Output,
-) -> Result<Option<Choice<'a>>, ModelError> {
-    let parallel = Parallel { is_off: request.options.parallel_tool_calls == Some(false) };
+    output: &OutputConstraint,
+) -> Result<Option<AnthropicToolChoice<'a>>, ModelError> {
+    let parallel = ParallelToolUse { is_off: request.options.parallel_tool_calls == Some(false) };
     if let ToolChoice::Tool(name) = &request.tool_choice
-        && !converted.has(name)
+        && !converted.has_tool(name)
     {
         let message = format!("the tool {name:?} is to be called, but is not among those of the request");
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
     }
-    let can_force = generation::of(&request.model).forced;
+    let can_force = capabilities::for_model(&request.model).takes_forced_tool_choice;
     Ok(match (&request.tool_choice, output) {
-        (ToolChoice::Tool(name), _) if can_force => Some(Choice::Tool { name: names::sent(name), parallel }),
+        (ToolChoice::Tool(name), _) if can_force => {
+            Some(AnthropicToolChoice::Tool { name: tool_names::wire_name(name), parallel })
+        }
         (ToolChoice::Tool(name), _) => {
-            let words = format!("Answer by calling the tool {}.", names::sent(name));
-            Some(Choice::Wish { words, parallel })
+            let words = format!("Answer by calling the tool {}.", tool_names::wire_name(name));
+            Some(AnthropicToolChoice::Wish { words, parallel })
         }
-        (_, Output::Tool { beside_others: true, .. }) => Some(Choice::Any(parallel)),
-        (_, Output::Tool { name, .. }) => {
-            Some(Choice::Tool { name: Cow::Owned(name.clone()), parallel: Parallel { is_off: false } })
-        }
-        (_, _) if converted.is_empty() => Some(Choice::None),
-        (ToolChoice::None, _) => Some(Choice::None),
-        (ToolChoice::Required, _) if can_force => Some(Choice::Any(parallel)),
+        (_, OutputConstraint::Tool { alongside_tools: true, .. }) => Some(AnthropicToolChoice::Any(parallel)),
+        (_, OutputConstraint::Tool { name, .. }) => Some(AnthropicToolChoice::Tool {
+            name: Cow::Owned(name.clone()),
+            parallel: ParallelToolUse { is_off: false },
+        }),
+        (_, _) if converted.is_empty() => Some(AnthropicToolChoice::None),
+        (ToolChoice::None, _) => Some(AnthropicToolChoice::None),
+        (ToolChoice::Required, _) if can_force => Some(AnthropicToolChoice::Any(parallel)),
         (ToolChoice::Required, _) => {
-            Some(Choice::Wish { words: "Answer by calling a tool.".to_owned(), parallel })
+            Some(AnthropicToolChoice::Wish { words: "Answer by calling a tool.".to_owned(), parallel })
         }
-        (ToolChoice::Auto, _) if parallel.is_off => Some(Choice::Auto(parallel)),
+        (ToolChoice::Auto, _) if parallel.is_off => Some(AnthropicToolChoice::Auto(parallel)),
         (ToolChoice::Auto, _) => None,
     })
 }
 
 /// The instructions. What changes from request to request stands behind what is cached.
-fn system<'a>(
+fn system_blocks<'a>(
     request: &'a ModelRequest,
-    output: &'a Output,
-    choice: Option<&'a Choice<'a>>,
-) -> Vec<Marked<'a>> {
-    let mut blocks: Vec<Marked<'a>> = Vec::new();
+    output: &'a OutputConstraint,
+    choice: Option<&'a AnthropicToolChoice<'a>>,
+) -> Vec<CacheableBlock<'a>> {
+    let mut blocks: Vec<CacheableBlock<'a>> = Vec::new();
     if !request.system.trim().is_empty() {
-        blocks.push(Marked { block: Block::text(request.system.as_str()), mark: Mark(true) });
+        blocks.push(CacheableBlock {
+            block: ContentBlockParam::text(request.system.as_str()),
+            mark: CacheBreakpoint(true),
+        });
     }
-    if let Output::Words(words) = output {
-        blocks.push(Block::text(words.as_str()).into());
+    if let OutputConstraint::Instructions(words) = output {
+        blocks.push(ContentBlockParam::text(words.as_str()).into());
     }
-    if let Some(Choice::Wish { words, .. }) = choice {
-        blocks.push(Block::text(words.as_str()).into());
+    if let Some(AnthropicToolChoice::Wish { words, .. }) = choice {
+        blocks.push(ContentBlockParam::text(words.as_str()).into());
     }
     blocks
 }
 
 /// `temperature` and `top_p`, where they are taken.
-fn sampling(body: &mut BodyWriter<'_>, request: &ModelRequest, thinking: &Thinking) {
-    let generation = generation::of(&request.model);
-    if !generation.samples || thinking.thinks {
+fn write_sampling(body: &mut RequestBodyWriter<'_>, request: &ModelRequest, thinking: &ThinkingParams) {
+    let generation = capabilities::for_model(&request.model);
+    if !generation.takes_sampling || thinking.is_enabled {
         return;
     }
     let options = &request.options;
-    body.some("temperature", options.temperature.map(|temperature| temperature.min(1.0)).as_ref());
-    if options.temperature.is_none() || !generation.samples_once {
-        body.some("top_p", options.top_p.as_ref());
+    body.optional_field("temperature", options.temperature.map(|temperature| temperature.min(1.0)).as_ref());
+    if options.temperature.is_none() || !generation.takes_one_sampling_option {
+        body.optional_field("top_p", options.top_p.as_ref());
     }
 }

@@ -6,17 +6,17 @@ use serde::Serialize;
 use serde_json::json;
 use toolway_types::RawJson;
 
-use crate::names;
-use crate::provider::{Converted, NotExpressible};
+use crate::provider::{ConvertedTool, NotExpressible};
 use crate::request::ModelRequest;
-use crate::schema::{self, Target};
-use crate::tools::{ConvertedTools, ToolDefinition, ToolForm, with_field};
+use crate::schema::{self, SchemaTarget};
+use crate::tool_names;
+use crate::tools::{ConvertedTools, ToolDefinition, ToolFormat, append_field};
 
 /// The form.
-pub(super) const FORM: ToolForm = ToolForm("anthropic");
+pub(super) const FORMAT: ToolFormat = ToolFormat("anthropic");
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
@@ -24,34 +24,34 @@ struct Tool<'a> {
 }
 
 /// A tool in this form.
-pub(super) fn convert(tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-    let converted = schema::parameters(tool.parameters.as_ref(), Target::Anthropic)?;
+pub(super) fn convert(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
+    let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::Anthropic)?;
     let schema = converted.schema.unwrap_or_else(RawJson::empty_object);
-    let json = written(&names::sent(&tool.name), &tool.description, &schema);
-    Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })
+    let json = definition_json(&tool_names::wire_name(&tool.name), &tool.description, &schema);
+    Ok(ConvertedTool { json, losses: converted.losses, arguments: converted.arguments })
 }
 
 /// A definition.
-pub(super) fn written(name: &str, description: &str, schema: &RawJson) -> RawJson {
-    RawJson::from_value(&Tool { name, description, input_schema: schema }).unwrap_or_default()
+pub(super) fn definition_json(name: &str, description: &str, schema: &RawJson) -> RawJson {
+    RawJson::from_value(&AnthropicTool { name, description, input_schema: schema }).unwrap_or_default()
 }
 
 /// The tools of a request.
-pub(super) fn converted(request: &ModelRequest) -> Arc<ConvertedTools> {
-    request.tools.converted_as(FORM, convert, |tools| {
-        let Some((last, others)) = tools.split_last() else { return list(&[]) };
-        let last = with_field(last, "cache_control", &cached());
+pub(super) fn convert_tools(request: &ModelRequest) -> Arc<ConvertedTools> {
+    request.tools.converted_with(FORMAT, convert, |tools| {
+        let Some((last, others)) = tools.split_last() else { return tool_list(&[]) };
+        let last = append_field(last, "cache_control", &cache_control_json());
         let mut all: Vec<&RawJson> = others.to_vec();
         all.push(&last);
-        list(&all)
+        tool_list(&all)
     })
 }
 
-fn list(tools: &[&RawJson]) -> RawJson {
+fn tool_list(tools: &[&RawJson]) -> RawJson {
     RawJson::from_value(tools).unwrap_or_default()
 }
 
 /// What marks the end of something that is cached.
-fn cached() -> RawJson {
+fn cache_control_json() -> RawJson {
     RawJson::from(&json!({"type": "ephemeral"}))
 }

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use reqwest::Url;
 
 /// How long an address may be, in bytes.
-const MAX_URL: usize = 2048;
+const MAX_URL_BYTES: usize = 2048;
 
 /// An http or https address without query, fragment, user name or password.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct BaseUrl(Url);
 
 /// Why an address was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadBaseUrl {
+pub enum InvalidBaseUrl {
     /// Not an address.
     #[error("the address can't be understood: {0}; write a whole one, such as https://api.example.org/v1")]
     Malformed(String),
@@ -30,27 +30,27 @@ pub enum BadBaseUrl {
     #[error("the address has a user name, password, query or fragment in it; a key has a place of its own")]
     Extras,
     /// Too long.
-    #[error("the address has {0} bytes; at most {MAX_URL} are allowed")]
+    #[error("the address has {0} bytes; at most {MAX_URL_BYTES} are allowed")]
     TooLong(usize),
 }
 
 impl FromStr for BaseUrl {
-    type Err = BadBaseUrl;
+    type Err = InvalidBaseUrl;
 
-    fn from_str(text: &str) -> Result<Self, BadBaseUrl> {
-        if text.len() > MAX_URL {
-            return Err(BadBaseUrl::TooLong(text.len()));
+    fn from_str(text: &str) -> Result<Self, InvalidBaseUrl> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(InvalidBaseUrl::TooLong(text.len()));
         }
-        let url = Url::parse(text.trim()).map_err(|error| BadBaseUrl::Malformed(error.to_string()))?;
+        let url = Url::parse(text.trim()).map_err(|error| InvalidBaseUrl::Malformed(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(BadBaseUrl::Scheme(url.scheme().to_owned()));
+            return Err(InvalidBaseUrl::Scheme(url.scheme().to_owned()));
         }
         let has_password = !url.username().is_empty() || url.password().is_some();
         if has_password || url.query().is_some() || url.fragment().is_some() {
-            return Err(BadBaseUrl::Extras);
+            return Err(InvalidBaseUrl::Extras);
         }
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(BadBaseUrl::Malformed("it names no host".to_owned()));
+            return Err(InvalidBaseUrl::Malformed("it names no host".to_owned()));
         }
         Ok(Self(url))
     }
@@ -65,17 +65,17 @@ impl BaseUrl {
             // Some copy the whole address out of an example.
             whole => whole.strip_suffix(&format!("/{path}")).unwrap_or(whole).to_owned(),
         };
-        self.at(&format!("{base}/{path}"))
+        self.with_path(&format!("{base}/{path}"))
     }
 
     /// The address of `path` where the base is written without the version, which is put in unless the base ends
     /// in one of `versions`: Anthropic's and Gemini's habit. The first one counts.
-    pub(crate) fn before_version(&self, versions: &[&str], path: &str) -> Url {
+    pub(crate) fn adding_version(&self, versions: &[&str], path: &str) -> Url {
         let base = self.path();
         let last = base.rsplit('/').next().unwrap_or_default();
         match versions.first() {
-            Some(version) if !versions.contains(&last) => self.at(&format!("{base}/{version}/{path}")),
-            _ => self.at(&format!("{base}/{path}")),
+            Some(version) if !versions.contains(&last) => self.with_path(&format!("{base}/{version}/{path}")),
+            _ => self.with_path(&format!("{base}/{path}")),
         }
     }
 
@@ -84,7 +84,7 @@ impl BaseUrl {
         self.0.path().trim_end_matches('/')
     }
 
-    fn at(&self, path: &str) -> Url {
+    fn with_path(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(path);
         url

@@ -21,9 +21,9 @@ fn a_key_is_neither_shown_nor_sent_with_line_breaks() {
 
 #[test]
 fn times_are_seconds() {
-    let timeouts: Timeouts = serde_json::from_str(r#"{"first_byte_s":1.5}"#).unwrap();
+    let timeouts: ProviderTimeouts = serde_json::from_str(r#"{"first_byte_s":1.5}"#).unwrap();
     assert_eq!(timeouts.first_byte, std::time::Duration::from_millis(1500));
-    assert_eq!(timeouts.connect, Timeouts::default().connect);
-    assert!(serde_json::from_str::<Timeouts>(r#"{"between_s":-1}"#).is_err());
-    assert!(serde_json::from_str::<Retries>(r#"{"longest_wait_s":1e300}"#).is_err());
+    assert_eq!(timeouts.connect, ProviderTimeouts::default().connect);
+    assert!(serde_json::from_str::<ProviderTimeouts>(r#"{"between_s":-1}"#).is_err());
+    assert!(serde_json::from_str::<RetryPolicy>(r#"{"longest_wait_s":1e300}"#).is_err());
 }

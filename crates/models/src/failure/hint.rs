@@ -2,24 +2,26 @@
 
 use reqwest::Url;
 
-use super::kind::{Meaning, Topic};
+use super::classification::{FailureCause, FailureClass};
 use crate::config::ProviderConfig;
 use crate::provider::ProviderKind;
 
-pub(super) fn of(config: &ProviderConfig, meaning: &Meaning, url: Option<&Url>) -> Option<String> {
-    let hint = match meaning.topic {
-        Topic::Key => return Some(key(config)),
-        Topic::Address => return Some(address(config, url)),
-        Topic::Quota => "Look at the account's billing there, or choose a model of another provider.",
-        Topic::Context => "Begin a new session, or choose a model that can read more.",
-        Topic::Size => "Leave out pictures or long results, or begin a new session.",
-        Topic::Model | Topic::Rate | Topic::Overload | Topic::Request => return None,
+pub(super) fn hint_for(config: &ProviderConfig, meaning: &FailureClass, url: Option<&Url>) -> Option<String> {
+    let hint = match meaning.cause {
+        FailureCause::Key => return Some(key_hint(config)),
+        FailureCause::Address => return Some(address_hint(config, url)),
+        FailureCause::Quota => "Look at the account's billing there, or choose a model of another provider.",
+        FailureCause::Context => "Begin a new session, or choose a model that can read more.",
+        FailureCause::Size => "Leave out pictures or long results, or begin a new session.",
+        FailureCause::Model | FailureCause::Rate | FailureCause::Overload | FailureCause::Request => {
+            return None;
+        }
     };
     Some(hint.to_owned())
 }
 
-fn key(config: &ProviderConfig) -> String {
-    let place = config.key_place.as_str();
+fn key_hint(config: &ProviderConfig) -> String {
+    let place = config.key_location.as_str();
     match (&config.key, place.is_empty()) {
         (Some(_), false) => format!(
             "The key comes from {place}. See whether it is whole, still valid, and may use this model."
@@ -30,7 +32,7 @@ fn key(config: &ProviderConfig) -> String {
     }
 }
 
-fn address(config: &ProviderConfig, url: Option<&Url>) -> String {
+fn address_hint(config: &ProviderConfig, url: Option<&Url>) -> String {
     let habit = match config.kind {
         ProviderKind::Openai | ProviderKind::OpenaiResponses | ProviderKind::Compatible => {
             "it mostly ends in the version, such as /v1"

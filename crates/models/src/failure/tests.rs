@@ -2,7 +2,7 @@ use http::HeaderValue;
 
 use super::*;
 use crate::error::ModelErrorKind as Kind;
-use crate::provider::{OfferedModel, ProviderKind};
+use crate::provider::{AvailableModel, ProviderKind};
 
 fn config() -> ProviderConfig {
     let base_url = "https://api.example.org/v1".parse().unwrap();
@@ -10,13 +10,13 @@ fn config() -> ProviderConfig {
         .with_key("sk-0123456789", "the environment variable MINE_KEY")
 }
 
-fn answer(status: u16, body: &str) -> Failure {
+fn answer(status: u16, body: &str) -> AttemptFailure {
     answer_with(status, body, &HeaderMap::new())
 }
 
-fn answer_with(status: u16, body: &str, headers: &HeaderMap) -> Failure {
+fn answer_with(status: u16, body: &str, headers: &HeaderMap) -> AttemptFailure {
     let url = "https://api.example.org/v1/chat/completions".parse().unwrap();
-    of_answer(&config(), &url, "m-1", StatusCode::from_u16(status).unwrap(), headers, body.as_bytes())
+    from_response(&config(), &url, "m-1", StatusCode::from_u16(status).unwrap(), headers, body.as_bytes())
 }
 
 /// The kinds of refusals as their providers document them, and whether they are worth another attempt.
@@ -228,7 +228,7 @@ fn refusals_of_all_providers() {
         (400, "not json", Kind::InvalidRequest, false),
     ] {
         let failure = answer(status, body);
-        assert_eq!((failure.error.kind, failure.again), (kind, again), "{status} {body}");
+        assert_eq!((failure.error.kind, failure.is_retryable), (kind, again), "{status} {body}");
         assert_eq!(failure.error.status, Some(status));
         assert_eq!(&*failure.error.provider, "mine");
     }
@@ -245,7 +245,7 @@ fn a_refused_key_is_named_by_its_place_and_never_shown() {
     let mut without = config();
     without.key = None;
     let url = "https://x.org/".parse().unwrap();
-    let error = of_answer(&without, &url, "m", StatusCode::UNAUTHORIZED, &HeaderMap::new(), b"").error;
+    let error = from_response(&without, &url, "m", StatusCode::UNAUTHORIZED, &HeaderMap::new(), b"").error;
     assert_eq!(error.to_string(), "mine: refused the key (HTTP 401)");
     assert_eq!(error.hint.unwrap(), "No key was sent: the environment variable MINE_KEY has none.");
 }
@@ -255,7 +255,7 @@ fn secrets_in_headers_are_not_shown_either() {
     let mut config = config();
     config.headers.insert("x-api-token", HeaderValue::from_static("Basic hunter2222"));
     config.headers.insert("x-title", HeaderValue::from_static("toolway"));
-    let text = quoted(&config, "toolway sent hunter2222 and sk-0123456789");
+    let text = sanitize_quote(&config, "toolway sent hunter2222 and sk-0123456789");
     assert_eq!(text, "toolway sent [redacted] and [redacted]");
 }
 
@@ -277,7 +277,7 @@ fn the_address_is_shown_where_nothing_is_there() {
     headers.insert("location", HeaderValue::from_static("https://elsewhere.org/"));
     let failure = answer_with(301, "", &headers);
     assert_eq!(failure.error.message, "answered 301 and leads to https://elsewhere.org/");
-    assert!(!failure.again);
+    assert!(!failure.is_retryable);
 }
 
 #[test]
@@ -308,10 +308,10 @@ fn how_long_to_wait() {
 fn the_provider_s_word_on_whether_to_try_again_counts() {
     let mut headers = HeaderMap::new();
     headers.insert("x-should-retry", HeaderValue::from_static("false"));
-    assert!(!answer_with(500, "", &headers).again);
+    assert!(!answer_with(500, "", &headers).is_retryable);
     headers.insert("x-should-retry", HeaderValue::from_static("true"));
-    assert!(answer_with(400, "", &headers).again);
-    assert!(!answer_with(401, "", &headers).again);
+    assert!(answer_with(400, "", &headers).is_retryable);
+    assert!(!answer_with(401, "", &headers).is_retryable);
 }
 
 #[test]
@@ -337,13 +337,13 @@ fn errors_in_the_middle_of_an_answer() {
             true,
         ),
     ] {
-        let failure = in_stream(&config(), "m", &Said::in_text(data).unwrap());
-        assert_eq!((failure.error.kind, failure.again), (kind, again), "{data}");
+        let failure = from_stream_error(&config(), "m", &ProviderErrorBody::from_text(data).unwrap());
+        assert_eq!((failure.error.kind, failure.is_retryable), (kind, again), "{data}");
     }
     for no_error in
         [r#"{"choices":[]}"#, r#"{"error":null}"#, "[]", "{}", "x", r#"{"detail":1,"choices":[]}"#]
     {
-        assert_eq!(Said::in_text(no_error), None, "{no_error}");
+        assert_eq!(ProviderErrorBody::from_text(no_error), None, "{no_error}");
     }
 }
 
@@ -351,10 +351,10 @@ fn errors_in_the_middle_of_an_answer() {
 fn close_names_are_named() {
     let offered: Vec<_> = ["gpt-5.1", "gpt-5.1-mini", "text-embedding-3-small", "openai/gpt-4o", "o3"]
         .iter()
-        .map(|id| OfferedModel { id: (*id).to_owned(), context_tokens: None })
+        .map(|id| AvailableModel { id: (*id).to_owned(), context_tokens: None })
         .collect();
-    let hint = |model: &str, offered: &[OfferedModel]| {
-        with_close_names(ModelError::new(Kind::ModelNotFound, "mine", "no"), model, offered).hint.unwrap()
+    let hint = |model: &str, offered: &[AvailableModel]| {
+        with_similar_models(ModelError::new(Kind::ModelNotFound, "mine", "no"), model, offered).hint.unwrap()
     };
     assert_eq!(hint("gpt-51", &offered), "It has: gpt-5.1, gpt-5.1-mini, openai/gpt-4o.");
     assert!(hint("GPT-4o", &offered).starts_with("It has: openai/gpt-4o, "));

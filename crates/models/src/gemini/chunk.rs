@@ -6,18 +6,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::lenient;
-use crate::usage::Usage;
+use crate::usage::ModelUsage;
 
 /// A chunk of a stream, or a whole answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Chunk<'a> {
+pub(super) struct GenerateContentResponse<'a> {
     #[serde(default, borrow)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    pub(super) candidates: Option<Vec<GeminiCandidate<'a>>>,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) prompt_feedback: Feedback,
+    pub(super) prompt_feedback: PromptFeedback,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) usage_metadata: Option<WireUsage>,
+    pub(super) usage_metadata: Option<GeminiUsage>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) model_version: Option<String>,
     #[serde(default, borrow)]
@@ -26,9 +26,9 @@ pub(super) struct Chunk<'a> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Candidate<'a> {
+pub(super) struct GeminiCandidate<'a> {
     #[serde(default, borrow)]
-    pub(super) content: Option<WireContent<'a>>,
+    pub(super) content: Option<CandidateContent<'a>>,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) finish_reason: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -38,14 +38,14 @@ pub(super) struct Candidate<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct WireContent<'a> {
+pub(super) struct CandidateContent<'a> {
     #[serde(default, borrow)]
-    pub(super) parts: Option<Vec<Part<'a>>>,
+    pub(super) parts: Option<Vec<CandidatePart<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part<'a> {
+pub(super) struct CandidatePart<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) text: Option<Cow<'a, str>>,
     #[serde(default)]
@@ -53,13 +53,13 @@ pub(super) struct Part<'a> {
     #[serde(default, alias = "thought_signature", deserialize_with = "lenient::text")]
     pub(super) thought_signature: Option<String>,
     #[serde(default, borrow)]
-    pub(super) function_call: Option<Call<'a>>,
+    pub(super) function_call: Option<CandidateFunctionCall<'a>>,
     #[serde(default)]
-    pub(super) inline_data: Option<Blob>,
+    pub(super) inline_data: Option<CandidateBlob>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Call<'a> {
+pub(super) struct CandidateFunctionCall<'a> {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -70,7 +70,7 @@ pub(super) struct Call<'a> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Blob {
+pub(super) struct CandidateBlob {
     pub(super) mime_type: String,
     pub(super) data: String,
 }
@@ -78,14 +78,14 @@ pub(super) struct Blob {
 /// Why nothing was answered.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Feedback {
+pub(super) struct PromptFeedback {
     pub(super) block_reason: Option<String>,
 }
 
 /// Tokens, each number about the whole answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireUsage {
+pub(super) struct GeminiUsage {
     /// Those from the cache among them.
     #[serde(default, deserialize_with = "lenient::count")]
     prompt_token_count: Option<u64>,
@@ -100,13 +100,13 @@ pub(super) struct WireUsage {
     thoughts_token_count: Option<u64>,
 }
 
-impl WireUsage {
-    pub(super) fn usage(self) -> Usage {
+impl GeminiUsage {
+    pub(super) fn usage(self) -> ModelUsage {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
-        Usage {
+        ModelUsage {
             input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             output: sum(self.candidates_token_count, self.thoughts_token_count),
             cached: self.cached_content_token_count,

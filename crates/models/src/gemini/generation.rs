@@ -10,7 +10,7 @@ use crate::request::ReasoningEffort;
 
 /// What a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Generation {
+pub(super) struct GeminiGeneration {
     /// Its number; none where it is no Gemini.
     version: Option<(u32, u32)>,
     is_pro: bool,
@@ -18,11 +18,11 @@ pub(super) struct Generation {
 }
 
 /// What a model takes.
-pub(super) fn of(model: &str) -> Generation {
+pub(super) fn for_model(model: &str) -> GeminiGeneration {
     let model = model.to_ascii_lowercase();
     let name = model.rsplit('/').next().unwrap_or_default();
     let Some(rest) = name.strip_prefix("gemini-") else {
-        return Generation { version: None, is_pro: false, is_flash: false };
+        return GeminiGeneration { version: None, is_pro: false, is_flash: false };
     };
     let words: Vec<_> = rest.split('-').collect();
     let number = words.iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -32,42 +32,42 @@ pub(super) fn of(model: &str) -> Generation {
     });
     // `gemini-flash-latest` is always the newest.
     let version = Some(version.unwrap_or((u32::MAX, 0)));
-    Generation { version, is_pro: words.contains(&"pro"), is_flash: words.contains(&"flash") }
+    GeminiGeneration { version, is_pro: words.contains(&"pro"), is_flash: words.contains(&"flash") }
 }
 
-impl Generation {
-    fn is_from(self, version: (u32, u32)) -> bool {
+impl GeminiGeneration {
+    fn is_at_least(self, version: (u32, u32)) -> bool {
         self.version.is_some_and(|own| own >= version)
     }
 
     /// Whether a call of it without its signature is refused.
     pub(super) fn needs_signatures(self) -> bool {
-        self.is_from((3, 0))
+        self.is_at_least((3, 0))
     }
 
     /// Whether results of tools may hold pictures.
-    pub(super) fn takes_pictures_in_results(self) -> bool {
-        self.is_from((3, 0))
+    pub(super) fn takes_images_in_results(self) -> bool {
+        self.is_at_least((3, 0))
     }
 
     /// Whether an answer can be held to a schema while there are tools.
     pub(super) fn takes_schema_beside_tools(self) -> bool {
-        self.is_from((3, 0))
+        self.is_at_least((3, 0))
     }
 
     /// What it is told of thinking; none where it can't think.
-    pub(super) fn thinking(self, effort: Option<ReasoningEffort>) -> Option<Value> {
-        if !self.is_from((2, 5)) {
+    pub(super) fn thinking_config(self, effort: Option<ReasoningEffort>) -> Option<Value> {
+        if !self.is_at_least((2, 5)) {
             return None;
         }
         let mut config = Map::new();
         match effort {
             None => {}
-            Some(effort) if self.is_from((3, 0)) => {
-                config.insert("thinkingLevel".to_owned(), json!(self.level(effort)));
+            Some(effort) if self.is_at_least((3, 0)) => {
+                config.insert("thinkingLevel".to_owned(), json!(self.thinking_level(effort)));
             }
             Some(effort) => {
-                config.insert("thinkingBudget".to_owned(), json!(self.budget(effort)));
+                config.insert("thinkingBudget".to_owned(), json!(self.thinking_budget(effort)));
             }
         }
         let is_silent = effort == Some(ReasoningEffort::None);
@@ -75,19 +75,19 @@ impl Generation {
         Some(Value::Object(config))
     }
 
-    fn level(self, effort: ReasoningEffort) -> &'static str {
-        let has_minimal = self.is_flash && !self.is_from((3, 7));
+    fn thinking_level(self, effort: ReasoningEffort) -> &'static str {
+        let has_minimal = self.is_flash && !self.is_at_least((3, 7));
         match effort {
             ReasoningEffort::None if has_minimal => "MINIMAL",
             ReasoningEffort::None | ReasoningEffort::Low => "LOW",
             // The first of them had nothing in between.
-            ReasoningEffort::Medium if self.is_pro && !self.is_from((3, 1)) => "HIGH",
+            ReasoningEffort::Medium if self.is_pro && !self.is_at_least((3, 1)) => "HIGH",
             ReasoningEffort::Medium => "MEDIUM",
             ReasoningEffort::High => "HIGH",
         }
     }
 
-    fn budget(self, effort: ReasoningEffort) -> u32 {
+    fn thinking_budget(self, effort: ReasoningEffort) -> u32 {
         match effort {
             // It can't do without.
             ReasoningEffort::None if self.is_pro => 128,

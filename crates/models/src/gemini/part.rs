@@ -7,15 +7,15 @@ use toolway_types::RawJson;
 
 /// A content.
 #[derive(Debug, Serialize)]
-pub(super) struct Content<'a> {
-    pub(super) role: Role,
-    pub(super) parts: Vec<WirePart<'a>>,
+pub(super) struct GeminiContent<'a> {
+    pub(super) role: GeminiRole,
+    pub(super) parts: Vec<GeminiPart<'a>>,
 }
 
 /// Whose it is. Results of tools are a user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Role {
+pub(super) enum GeminiRole {
     User,
     Model,
 }
@@ -23,17 +23,17 @@ pub(super) enum Role {
 /// A part: one of these, and what it was signed with.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WirePart<'a> {
+pub(super) struct GeminiPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) thought: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) inline_data: Option<Blob<'a>>,
+    pub(super) inline_data: Option<GeminiBlob<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) function_call: Option<Call<'a>>,
+    pub(super) function_call: Option<GeminiFunctionCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) function_response: Option<Response<'a>>,
+    pub(super) function_response: Option<GeminiFunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<Cow<'a, str>>,
 }
@@ -41,14 +41,14 @@ pub(super) struct WirePart<'a> {
 /// Bytes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Blob<'a> {
+pub(super) struct GeminiBlob<'a> {
     pub(super) mime_type: &'a str,
     pub(super) data: &'a str,
 }
 
 /// A call.
 #[derive(Debug, Serialize)]
-pub(super) struct Call<'a> {
+pub(super) struct GeminiFunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Cow<'a, str>,
@@ -57,7 +57,7 @@ pub(super) struct Call<'a> {
 
 /// The result of one, under the name of the function.
 #[derive(Debug, Serialize)]
-pub(super) struct Response<'a> {
+pub(super) struct GeminiFunctionResponse<'a> {
     /// Which of the conversation's calls it is of.
     #[serde(skip)]
     pub(super) at: usize,
@@ -66,23 +66,23 @@ pub(super) struct Response<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) response: RawJson,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) parts: Vec<ResponsePart<'a>>,
+    pub(super) parts: Vec<GeminiFunctionResponsePart<'a>>,
 }
 
 /// A picture in a result.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResponsePart<'a> {
-    pub(super) inline_data: Blob<'a>,
+pub(super) struct GeminiFunctionResponsePart<'a> {
+    pub(super) inline_data: GeminiBlob<'a>,
 }
 
-impl<'a> WirePart<'a> {
+impl<'a> GeminiPart<'a> {
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
-    pub(super) fn picture(data: &'a str, mime_type: &'a str) -> Self {
-        Self { inline_data: Some(Blob { mime_type, data }), ..Self::default() }
+    pub(super) fn image(data: &'a str, mime_type: &'a str) -> Self {
+        Self { inline_data: Some(GeminiBlob { mime_type, data }), ..Self::default() }
     }
 
     pub(super) fn is_response(&self) -> bool {

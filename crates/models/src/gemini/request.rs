@@ -8,43 +8,46 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolway_types::RawJson;
 
-use super::part::WirePart;
+use super::part::GeminiPart;
 use super::{MAX_TOOLS, generation, history, tool};
-use crate::body::{BodyWriter, conversation_size, too_many_tools};
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
-use crate::names;
 use crate::request::{ModelRequest, OutputSchema, ToolChoice};
-use crate::schema::{self, Target};
+use crate::request_body::{RequestBodyWriter, check_tool_count, conversation_size};
+use crate::schema::{self, SchemaTarget};
+use crate::tool_names;
 use crate::tools::ConvertedTools;
 
 /// What a body takes besides contents and tools, roughly, in bytes.
-const ROOM: usize = 1024;
+const BODY_OVERHEAD_BYTES: usize = 1024;
 /// Most texts at which the API stops.
-const MAX_STOPS: usize = 5;
+const MAX_STOP_SEQUENCES: usize = 5;
 
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
-    let tools = tool::converted(request);
-    too_many_tools(&config.name, tools.len(), MAX_TOOLS)?;
+    let tools = tool::convert_tools(request);
+    check_tool_count(&config.name, tools.len(), MAX_TOOLS)?;
     let contents = history::contents(config, request, &tools);
     if contents.is_empty() {
         let message = "there is nothing in the conversation that could be sent";
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
     }
     let choice = tool_choice(config, request, &tools)?;
-    let words = output_words(request);
+    let words = output_instructions(request);
     let says_output = words.is_none();
-    let size = ROOM + tools.json.get().len() + request.system.len() + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&request.options.extra, size);
+    let size = BODY_OVERHEAD_BYTES
+        + tools.json.get().len()
+        + request.system.len()
+        + conversation_size(&request.messages);
+    let mut body = RequestBodyWriter::new(&request.options.extra, size);
     if !request.system.is_empty() || words.is_some() {
-        let system = (!request.system.is_empty()).then(|| WirePart::text(request.system.as_str()));
-        let parts = system.into_iter().chain(words.map(WirePart::text)).collect();
-        body.field("systemInstruction", &Instruction { parts });
+        let system = (!request.system.is_empty()).then(|| GeminiPart::text(request.system.as_str()));
+        let parts = system.into_iter().chain(words.map(GeminiPart::text)).collect();
+        body.field("systemInstruction", &SystemInstruction { parts });
     }
     if !tools.is_empty() {
-        body.field("tools", &[Functions { function_declarations: &tools.json }]);
-        body.some("toolConfig", choice.as_ref());
+        body.field("tools", &[FunctionDeclarations { function_declarations: &tools.json }]);
+        body.optional_field("toolConfig", choice.as_ref());
     }
     body.field("contents", &contents);
     body.object("generationConfig", &generation_config(request, says_output));
@@ -52,26 +55,26 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
 }
 
 #[derive(Serialize)]
-struct Instruction<'a> {
-    parts: Vec<WirePart<'a>>,
+struct SystemInstruction<'a> {
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Functions<'a> {
+struct FunctionDeclarations<'a> {
     function_declarations: &'a RawJson,
 }
 
 /// How the model is told whether to call a function.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Choice<'a> {
-    function_calling_config: CallingConfig<'a>,
+struct GeminiToolConfig<'a> {
+    function_calling_config: FunctionCallingConfig<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CallingConfig<'a> {
+struct FunctionCallingConfig<'a> {
     mode: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed_function_names: Option<[Cow<'a, str>; 1]>,
@@ -81,26 +84,28 @@ fn tool_choice<'a>(
     config: &ProviderConfig,
     request: &'a ModelRequest,
     tools: &ConvertedTools,
-) -> Result<Option<Choice<'a>>, ModelError> {
+) -> Result<Option<GeminiToolConfig<'a>>, ModelError> {
     let (mode, allowed_function_names) = match &request.tool_choice {
         ToolChoice::Auto => return Ok(None),
         ToolChoice::None => ("NONE", None),
         ToolChoice::Required => ("ANY", None),
-        ToolChoice::Tool(name) if tools.has(name) => ("ANY", Some([names::sent(name)])),
+        ToolChoice::Tool(name) if tools.has_tool(name) => ("ANY", Some([tool_names::wire_name(name)])),
         ToolChoice::Tool(name) => {
             let message = format!("the tool {name:?} is to be called, but is not among those of the request");
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message));
         }
     };
-    Ok(Some(Choice { function_calling_config: CallingConfig { mode, allowed_function_names } }))
+    Ok(Some(GeminiToolConfig {
+        function_calling_config: FunctionCallingConfig { mode, allowed_function_names },
+    }))
 }
 
 /// Whether the form of the answer is said in words, since the model does not take a schema beside tools.
-fn output_words(request: &ModelRequest) -> Option<String> {
+fn output_instructions(request: &ModelRequest) -> Option<String> {
     let output = request.output.as_ref()?;
     let takes_schema = request.tools.is_empty()
         || request.tool_choice == ToolChoice::None
-        || generation::of(&request.model).takes_schema_beside_tools();
+        || generation::for_model(&request.model).takes_schema_beside_tools();
     let schema = output.schema.get();
     let words =
         || format!("Answer with one JSON value and nothing else. It must fit this JSON Schema: {schema}");
@@ -108,7 +113,7 @@ fn output_words(request: &ModelRequest) -> Option<String> {
 }
 
 fn output_schema(output: &OutputSchema) -> Option<RawJson> {
-    schema::output(&output.schema, Target::Gemini).ok()?.schema
+    schema::convert_output_schema(&output.schema, SchemaTarget::Gemini).ok()?.schema
 }
 
 fn generation_config(request: &ModelRequest, says_output: bool) -> Vec<(&'static str, RawJson)> {
@@ -120,11 +125,12 @@ fn generation_config(request: &ModelRequest, says_output: bool) -> Vec<(&'static
     put("maxOutputTokens", options.max_output_tokens.map(Value::from));
     put("temperature", options.temperature.map(Value::from));
     put("topP", options.top_p.map(Value::from));
-    let stops: Vec<_> = options.stop.iter().filter(|stop| !stop.is_empty()).take(MAX_STOPS).collect();
+    let stops: Vec<_> =
+        options.stop.iter().filter(|stop| !stop.is_empty()).take(MAX_STOP_SEQUENCES).collect();
     put("stopSequences", (!stops.is_empty()).then(|| json!(stops)));
     // 32 bits there.
     put("seed", options.seed.and_then(|seed| i32::try_from(seed).ok()).map(Value::from));
-    put("thinkingConfig", generation::of(&request.model).thinking(options.reasoning));
+    put("thinkingConfig", generation::for_model(&request.model).thinking_config(options.reasoning));
     if says_output && let Some(schema) = request.output.as_ref().and_then(output_schema) {
         fields.push(("responseMimeType", RawJson::from(&json!("application/json"))));
         fields.push(("responseJsonSchema", schema));

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use toolway_types::CallId;
 
-use super::chunk::{Call, Candidate, Chunk, Part as WirePart, WireUsage};
+use super::chunk::{
+    CandidateFunctionCall, CandidatePart as WirePart, GeminiCandidate, GeminiUsage, GenerateContentResponse,
+};
 use super::tool;
-use crate::answer::{Decoder, Events, Progress, not_understood};
 use crate::config::ProviderConfig;
 use crate::event::{FinishReason, ModelEvent};
-use crate::failure::{self, Failure, Said};
-use crate::message::{Opaque, Part, ToolCall};
-use crate::opaque::Kept;
+use crate::failure::{self, AttemptFailure, ProviderErrorBody};
+use crate::message::{MessagePart, OpaqueState, ToolCall};
+use crate::opaque::OpaquePayload;
 use crate::request::ModelRequest;
+use crate::response::{ModelEventQueue, ResponseDecoder, ResponseProgress, unexpected_event};
 use crate::tools::{ConvertedTools, ToolSet};
 use crate::transport::SseEvent;
 
@@ -23,49 +25,54 @@ use crate::transport::SseEvent;
 const MAX_CALLS: usize = 256;
 
 /// The decoder.
-pub(super) struct ContentDecoder {
+pub(super) struct GeminiDecoder {
     config: Arc<ProviderConfig>,
     model: Arc<str>,
     tools: Arc<ToolSet>,
     converted: Arc<ConvertedTools>,
-    progress: Progress,
+    progress: ResponseProgress,
     started: bool,
-    open: Open,
+    open: OpenGeminiPart,
     calls: usize,
     /// Whole parts that wait for the end of the answer: the first call and what follows it.
-    held: Vec<Part>,
-    usage: WireUsage,
+    pending: Vec<MessagePart>,
+    usage: GeminiUsage,
     finish: Option<FinishReason>,
 }
 
 /// The part that is under way.
 #[derive(Debug)]
-enum Open {
+enum OpenGeminiPart {
     Nothing,
     Text(String),
     Thinking(String),
 }
 
-impl ContentDecoder {
+impl GeminiDecoder {
     pub(super) fn new(config: Arc<ProviderConfig>, request: &ModelRequest) -> Self {
         Self {
             config,
             model: Arc::clone(&request.model),
             tools: Arc::clone(&request.tools),
-            converted: tool::converted(request),
-            progress: Progress::Going,
+            converted: tool::convert_tools(request),
+            progress: ResponseProgress::Reading,
             started: false,
-            open: Open::Nothing,
+            open: OpenGeminiPart::Nothing,
             calls: 0,
-            held: Vec::new(),
-            usage: WireUsage::default(),
+            pending: Vec::new(),
+            usage: GeminiUsage::default(),
             finish: None,
         }
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, data: &str, out: &mut Events) -> Result<(), Failure> {
+    fn chunk(
+        &mut self,
+        chunk: GenerateContentResponse<'_>,
+        data: &str,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         if chunk.error.is_some_and(|error| error.get() != "null") {
-            return Err(self.failed(data));
+            return Err(self.stream_failure(data));
         }
         self.start(chunk.model_version, out);
         for candidate in chunk.candidates.into_iter().flatten() {
@@ -80,37 +87,41 @@ impl ContentDecoder {
         }
         if chunk.prompt_feedback.block_reason.is_some() && self.finish.is_none() {
             self.finish = Some(FinishReason::Refused);
-            self.progress = Progress::Closing;
+            self.progress = ResponseProgress::TrailingUsage;
         }
         Ok(())
     }
 
-    fn start(&mut self, model: Option<String>, out: &mut Events) {
+    fn start(&mut self, model: Option<String>, out: &mut ModelEventQueue) {
         if !self.started {
             self.started = true;
             out.push_back(ModelEvent::Started { model: model.filter(|model| !model.is_empty()) });
         }
     }
 
-    fn candidate(&mut self, candidate: Candidate<'_>, out: &mut Events) -> Result<(), Failure> {
+    fn candidate(
+        &mut self,
+        candidate: GeminiCandidate<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
             self.part(part, out)?;
         }
         if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
-            self.finish = Some(self.reason(&reason, candidate.finish_message)?);
-            self.progress = Progress::Closing;
+            self.finish = Some(self.finish_reason(&reason, candidate.finish_message)?);
+            self.progress = ResponseProgress::TrailingUsage;
         }
         Ok(())
     }
 
-    fn part(&mut self, part: WirePart<'_>, out: &mut Events) -> Result<(), Failure> {
+    fn part(&mut self, part: WirePart<'_>, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = part.function_call {
             return self.call(call, signature, out);
         }
         if let Some(picture) = part.inline_data {
-            self.turn_to(Open::Nothing, out);
-            self.give(Part::Image { data: picture.data, mime_type: picture.mime_type }, out);
+            self.switch_part(OpenGeminiPart::Nothing, out);
+            self.push_part(MessagePart::Image { data: picture.data, mime_type: picture.mime_type }, out);
             return Ok(());
         }
         let Some(text) = part.text else { return Ok(()) };
@@ -123,67 +134,81 @@ impl ContentDecoder {
             });
         }
         if let Some(signature) = signature {
-            self.turn_to(Open::Nothing, out);
+            self.switch_part(OpenGeminiPart::Nothing, out);
             let opaque = Some(self.opaque(Some(signature), None));
             let text = text.into_owned();
-            self.give(
-                if is_thought { Part::Thinking { text, opaque } } else { Part::Text { text, opaque } },
+            self.push_part(
+                if is_thought {
+                    MessagePart::Thinking { text, opaque }
+                } else {
+                    MessagePart::Text { text, opaque }
+                },
                 out,
             );
         } else if !text.is_empty() {
             match (&mut self.open, is_thought) {
-                (Open::Thinking(open), true) | (Open::Text(open), false) => open.push_str(&text),
-                (_, true) => self.turn_to(Open::Thinking(text.into_owned()), out),
-                (_, false) => self.turn_to(Open::Text(text.into_owned()), out),
+                (OpenGeminiPart::Thinking(open), true) | (OpenGeminiPart::Text(open), false) => {
+                    open.push_str(&text)
+                }
+                (_, true) => self.switch_part(OpenGeminiPart::Thinking(text.into_owned()), out),
+                (_, false) => self.switch_part(OpenGeminiPart::Text(text.into_owned()), out),
             }
         }
         Ok(())
     }
 
     /// Ends the part that is under way.
-    fn turn_to(&mut self, open: Open, out: &mut Events) {
+    fn switch_part(&mut self, open: OpenGeminiPart, out: &mut ModelEventQueue) {
         match std::mem::replace(&mut self.open, open) {
-            Open::Nothing => {}
-            Open::Text(text) => self.give(Part::text(text), out),
-            Open::Thinking(text) => self.give(Part::Thinking { text, opaque: None }, out),
+            OpenGeminiPart::Nothing => {}
+            OpenGeminiPart::Text(text) => self.push_part(MessagePart::text(text), out),
+            OpenGeminiPart::Thinking(text) => {
+                self.push_part(MessagePart::Thinking { text, opaque: None }, out)
+            }
         }
     }
 
-    fn give(&mut self, part: Part, out: &mut Events) {
-        if self.held.is_empty() && !matches!(part, Part::ToolCall(_)) {
+    fn push_part(&mut self, part: MessagePart, out: &mut ModelEventQueue) {
+        if self.pending.is_empty() && !matches!(part, MessagePart::ToolCall(_)) {
             out.push_back(ModelEvent::Part(part));
         } else {
-            self.held.push(part);
+            self.pending.push(part);
         }
     }
 
-    fn call(&mut self, call: Call<'_>, signature: Option<String>, out: &mut Events) -> Result<(), Failure> {
+    fn call(
+        &mut self,
+        call: CandidateFunctionCall<'_>,
+        signature: Option<String>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         if self.calls >= MAX_CALLS {
             let what = format!("the answer has more than {MAX_CALLS} calls");
-            return Err(failure::protocol(&self.config, &what, ""));
+            return Err(failure::protocol_failure(&self.config, &what, ""));
         }
-        self.turn_to(Open::Nothing, out);
+        self.switch_part(OpenGeminiPart::Nothing, out);
         let index = self.calls;
         self.calls += 1;
-        let name = self.tools.name_of(&call.name.unwrap_or_default()).to_owned();
+        let name = self.tools.original_name(&call.name.unwrap_or_default()).to_owned();
         let arguments = call.args.map_or("{}", |args| args.get()).to_owned();
         out.push_back(ModelEvent::ToolCallStarted { index, name: name.clone() });
         out.push_back(ModelEvent::ToolCallArguments { index, delta: arguments.clone() });
         let id = call.id.filter(|id| !id.is_empty());
         let opaque = (signature.is_some() || id.is_some()).then(|| self.opaque(signature, id));
-        let arguments = self.converted.restore(&name, arguments);
-        self.give(
-            Part::ToolCall(ToolCall { id: CallId::new(), name, arguments, is_cut: false, opaque }),
+        let arguments = self.converted.restore_arguments(&name, arguments);
+        self.push_part(
+            MessagePart::ToolCall(ToolCall { id: CallId::new(), name, arguments, is_cut: false, opaque }),
             out,
         );
         Ok(())
     }
 
-    fn opaque(&self, signature: Option<String>, id: Option<String>) -> Opaque {
-        Kept { model: Arc::clone(&self.model), id, signature, redacted: None }.opaque(&self.config)
+    fn opaque(&self, signature: Option<String>, id: Option<String>) -> OpaqueState {
+        OpaquePayload { model: Arc::clone(&self.model), id, signature, redacted: None }
+            .to_opaque(&self.config)
     }
 
-    fn reason(&self, reason: &str, message: Option<String>) -> Result<FinishReason, Failure> {
+    fn finish_reason(&self, reason: &str, message: Option<String>) -> Result<FinishReason, AttemptFailure> {
         Ok(match reason {
             "STOP" => FinishReason::Stop,
             "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
@@ -201,10 +226,10 @@ impl ContentDecoder {
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::MalformedToolCall,
             "MISSING_THOUGHT_SIGNATURE" => {
                 let said = message.unwrap_or_else(|| reason.to_owned());
-                return Err(failure::in_stream(
+                return Err(failure::from_stream_error(
                     &self.config,
                     &self.model,
-                    &Said::new("invalid_argument", &said),
+                    &ProviderErrorBody::new("invalid_argument", &said),
                 ));
             }
             other => FinishReason::Other(other.chars().take(64).collect()),
@@ -212,76 +237,80 @@ impl ContentDecoder {
     }
 
     /// Gives out what waited, and the end.
-    fn close(&mut self, out: &mut Events) {
+    fn finish_response(&mut self, out: &mut ModelEventQueue) {
         self.start(None, out);
-        self.turn_to(Open::Nothing, out);
-        let held = std::mem::take(&mut self.held);
+        self.switch_part(OpenGeminiPart::Nothing, out);
+        let held = std::mem::take(&mut self.pending);
         out.extend(held.into_iter().map(ModelEvent::Part));
         out.push_back(ModelEvent::Finished(match self.finish.take() {
             Some(FinishReason::Stop) | None if self.calls > 0 => FinishReason::ToolCalls,
             Some(reason) => reason,
             None => FinishReason::Stop,
         }));
-        self.progress = Progress::Over;
+        self.progress = ResponseProgress::Done;
     }
 
-    fn parsed<'d>(&self, data: &'d str) -> Result<Chunk<'d>, Failure> {
+    fn parse<'d>(&self, data: &'d str) -> Result<GenerateContentResponse<'d>, AttemptFailure> {
         serde_json::from_str(data)
-            .map_err(|problem| not_understood(&self.config, &self.model, data, &problem))
+            .map_err(|problem| unexpected_event(&self.config, &self.model, data, &problem))
     }
 
-    fn failed(&self, data: &str) -> Failure {
-        let said = Said::in_text(data).unwrap_or_else(|| Said::new("", data));
-        failure::in_stream(&self.config, &self.model, &said)
+    fn stream_failure(&self, data: &str) -> AttemptFailure {
+        let said = ProviderErrorBody::from_text(data).unwrap_or_else(|| ProviderErrorBody::new("", data));
+        failure::from_stream_error(&self.config, &self.model, &said)
     }
 }
 
-impl Decoder for ContentDecoder {
-    fn event(&mut self, event: &SseEvent<'_>, out: &mut Events) -> Result<(), Failure> {
+impl ResponseDecoder for GeminiDecoder {
+    fn decode_event(
+        &mut self,
+        event: &SseEvent<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
         if event.name == "error" {
-            return Err(self.failed(data));
+            return Err(self.stream_failure(data));
         }
-        let chunk = self.parsed(data)?;
+        let chunk = self.parse(data)?;
         self.chunk(chunk, data, out)
     }
 
-    fn whole(&mut self, body: &str, out: &mut Events) -> Result<(), Failure> {
+    fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
         // Without `alt=sse` the chunks come as one list.
         if body.trim_start().starts_with('[') {
-            let chunks: Vec<Chunk<'_>> = serde_json::from_str(body)
-                .map_err(|problem| not_understood(&self.config, &self.model, body, &problem))?;
+            let chunks: Vec<GenerateContentResponse<'_>> = serde_json::from_str(body)
+                .map_err(|problem| unexpected_event(&self.config, &self.model, body, &problem))?;
             for chunk in chunks {
                 self.chunk(chunk, body, out)?;
             }
         } else {
-            let chunk = self.parsed(body)?;
+            let chunk = self.parse(body)?;
             if chunk.error.is_none()
                 && chunk.candidates.is_none()
                 && chunk.prompt_feedback.block_reason.is_none()
             {
-                return Err(failure::protocol(&self.config, "the answer has no candidates", body));
+                return Err(failure::protocol_failure(&self.config, "the answer has no candidates", body));
             }
             self.chunk(chunk, body, out)?;
         }
-        self.end(out)
+        self.finish(out)
     }
 
-    fn end(&mut self, out: &mut Events) -> Result<(), Failure> {
+    fn finish(&mut self, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
         match self.progress {
-            Progress::Going => Err(failure::cut_off(&self.config)),
-            Progress::Closing => {
-                self.close(out);
+            ResponseProgress::Reading => Err(failure::truncated_response(&self.config)),
+            ResponseProgress::TrailingUsage => {
+                self.finish_response(out);
                 Ok(())
             }
-            Progress::Over => Ok(()),
+            ResponseProgress::Done => Ok(()),
         }
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> ResponseProgress {
         self.progress
     }
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_types::RawJson;
 
-use crate::names;
-use crate::provider::{Converted, NotExpressible};
+use crate::provider::{ConvertedTool, NotExpressible};
 use crate::request::ModelRequest;
-use crate::schema::{self, Target};
-use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
+use crate::schema::{self, SchemaTarget};
+use crate::tool_names;
+use crate::tools::{ConvertedTools, ToolDefinition, ToolFormat};
 
 /// The form.
-pub(super) const FORM: ToolForm = ToolForm("gemini");
+pub(super) const FORMAT: ToolFormat = ToolFormat("gemini");
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Declaration<'a> {
+struct FunctionDeclaration<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
@@ -26,18 +26,18 @@ struct Declaration<'a> {
 }
 
 /// A tool in this form.
-pub(super) fn convert(tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-    let converted = schema::parameters(tool.parameters.as_ref(), Target::Gemini)?;
-    let declaration = Declaration {
-        name: &names::sent(&tool.name),
+pub(super) fn convert(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
+    let converted = schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::Gemini)?;
+    let declaration = FunctionDeclaration {
+        name: &tool_names::wire_name(&tool.name),
         description: &tool.description,
         parameters_json_schema: converted.schema.as_ref(),
     };
     let json = RawJson::from_value(&declaration).map_err(|error| NotExpressible(error.to_string()))?;
-    Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })
+    Ok(ConvertedTool { json, losses: converted.losses, arguments: converted.arguments })
 }
 
 /// The tools of a request.
-pub(super) fn converted(request: &ModelRequest) -> Arc<ConvertedTools> {
-    request.tools.converted(FORM, convert)
+pub(super) fn convert_tools(request: &ModelRequest) -> Arc<ConvertedTools> {
+    request.tools.converted_to(FORMAT, convert)
 }

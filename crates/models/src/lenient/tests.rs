@@ -1,7 +1,7 @@
 use super::*;
 
 #[derive(Debug, PartialEq, serde::Deserialize)]
-struct Fields<'a> {
+struct LenientFields<'a> {
     #[serde(default, deserialize_with = "text")]
     text: Option<String>,
     #[serde(default, borrow, deserialize_with = "borrowed")]
@@ -12,11 +12,14 @@ struct Fields<'a> {
 
 #[test]
 fn what_fits_is_read_and_what_does_not_is_none() {
-    let read = |text| serde_json::from_str::<Fields<'_>>(text).unwrap();
+    let read = |text| serde_json::from_str::<LenientFields<'_>>(text).unwrap();
     let all = read(r#"{"text":"a\n","name":"b","count":3.0}"#);
-    assert_eq!(all, Fields { text: Some("a\n".to_owned()), name: Some(Cow::Borrowed("b")), count: Some(3) });
+    assert_eq!(
+        all,
+        LenientFields { text: Some("a\n".to_owned()), name: Some(Cow::Borrowed("b")), count: Some(3) }
+    );
     assert!(matches!(all.name, Some(Cow::Borrowed(_))));
-    let none = Fields { text: None, name: None, count: None };
+    let none = LenientFields { text: None, name: None, count: None };
     for odd in [
         "{}",
         r#"{"text":null,"name":null,"count":null}"#,

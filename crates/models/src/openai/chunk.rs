@@ -9,40 +9,40 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::lenient;
-use crate::usage::Usage;
+use crate::usage::ModelUsage;
 
 /// An event's data, or a whole answer.
 #[derive(Debug, Deserialize)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatCompletionChunk<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) choices: Option<Vec<ChunkChoice<'a>>>,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<CompletionUsage>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     /// Groq says here why it stopped early.
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) x_groq: Option<Groq>,
+    pub(super) x_groq: Option<GroqExtension>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Groq {
+pub(super) struct GroqExtension {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) error: Option<String>,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<CompletionUsage>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Choice<'a> {
+pub(super) struct ChunkChoice<'a> {
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<ChatCompletionDelta<'a>>,
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
+    pub(super) message: Option<ChatCompletionDelta<'a>>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) finish_reason: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -50,9 +50,9 @@ pub(super) struct Choice<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChatCompletionDelta<'a> {
     #[serde(default)]
-    pub(super) content: Said,
+    pub(super) content: DeltaContent,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) reasoning_content: Option<String>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -62,11 +62,11 @@ pub(super) struct Delta<'a> {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) refusal: Option<String>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+    pub(super) tool_calls: Option<Vec<ToolCallDelta<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct CallDelta<'a> {
+pub(super) struct ToolCallDelta<'a> {
     #[serde(default, deserialize_with = "lenient::count")]
     pub(super) index: Option<u64>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
@@ -88,81 +88,83 @@ pub(super) struct FunctionDelta<'a> {
 
 /// What the model says: a text, or, from Mistral's thinking models, a list of parts.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said(pub(super) Vec<Spoken>);
+pub(super) struct DeltaContent(pub(super) Vec<DeltaContentPart>);
 
 /// Some of it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Spoken {
+pub(super) enum DeltaContentPart {
     Text(String),
     Thinking(String),
 }
 
-impl<'de> Deserialize<'de> for Said {
+impl<'de> Deserialize<'de> for DeltaContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SaidVisitor)
+        deserializer.deserialize_any(DeltaContentVisitor)
     }
 }
 
-struct SaidVisitor;
+struct DeltaContentVisitor;
 
 /// A part of a list.
 #[derive(Deserialize)]
-struct SaidPart {
+struct MistralContentPart {
     #[serde(default, deserialize_with = "lenient::text")]
     text: Option<String>,
     #[serde(default)]
-    thinking: Said,
+    thinking: DeltaContent,
 }
 
-impl<'de> Visitor<'de> for SaidVisitor {
-    type Value = Said;
+impl<'de> Visitor<'de> for DeltaContentVisitor {
+    type Value = DeltaContent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
-    fn visit_str<E: Error>(self, text: &str) -> Result<Said, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<DeltaContent, E> {
         self.visit_string(text.to_owned())
     }
-    fn visit_string<E: Error>(self, text: String) -> Result<Said, E> {
-        Ok(Said(if text.is_empty() { Vec::new() } else { vec![Spoken::Text(text)] }))
+    fn visit_string<E: Error>(self, text: String) -> Result<DeltaContent, E> {
+        Ok(DeltaContent(if text.is_empty() { Vec::new() } else { vec![DeltaContentPart::Text(text)] }))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Said, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<DeltaContent, A::Error> {
         let mut said = Vec::new();
         while let Some(item) = items.next_element::<&RawValue>()? {
-            let Ok(part) = serde_json::from_str::<SaidPart>(item.get()) else { continue };
+            let Ok(part) = serde_json::from_str::<MistralContentPart>(item.get()) else { continue };
             let thoughts = part.thinking.0.into_iter().map(|spoken| match spoken {
-                Spoken::Text(text) | Spoken::Thinking(text) => Spoken::Thinking(text),
+                DeltaContentPart::Text(text) | DeltaContentPart::Thinking(text) => {
+                    DeltaContentPart::Thinking(text)
+                }
             });
             said.extend(thoughts);
-            said.extend(part.text.filter(|text| !text.is_empty()).map(Spoken::Text));
+            said.extend(part.text.filter(|text| !text.is_empty()).map(DeltaContentPart::Text));
         }
-        Ok(Said(said))
+        Ok(DeltaContent(said))
     }
-    fn visit_unit<E: Error>(self) -> Result<Said, E> {
-        Ok(Said::default())
+    fn visit_unit<E: Error>(self) -> Result<DeltaContent, E> {
+        Ok(DeltaContent::default())
     }
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Said, E> {
-        Ok(Said::default())
+    fn visit_bool<E: Error>(self, _: bool) -> Result<DeltaContent, E> {
+        Ok(DeltaContent::default())
     }
-    fn visit_i64<E: Error>(self, _: i64) -> Result<Said, E> {
-        Ok(Said::default())
+    fn visit_i64<E: Error>(self, _: i64) -> Result<DeltaContent, E> {
+        Ok(DeltaContent::default())
     }
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Said, E> {
-        Ok(Said::default())
+    fn visit_u64<E: Error>(self, _: u64) -> Result<DeltaContent, E> {
+        Ok(DeltaContent::default())
     }
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Said, E> {
-        Ok(Said::default())
+    fn visit_f64<E: Error>(self, _: f64) -> Result<DeltaContent, E> {
+        Ok(DeltaContent::default())
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Said, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<DeltaContent, A::Error> {
         while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Said::default())
+        Ok(DeltaContent::default())
     }
 }
 
 /// Tokens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WireUsage {
+pub(super) struct CompletionUsage {
     #[serde(deserialize_with = "lenient::count")]
     prompt_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::count")]
@@ -170,9 +172,9 @@ pub(super) struct WireUsage {
     #[serde(deserialize_with = "lenient::count")]
     total_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::object")]
-    prompt_tokens_details: PromptDetails,
+    prompt_tokens_details: PromptTokensDetails,
     #[serde(deserialize_with = "lenient::object")]
-    completion_tokens_details: CompletionDetails,
+    completion_tokens_details: CompletionTokensDetails,
     /// DeepSeek's word for it.
     #[serde(deserialize_with = "lenient::count")]
     prompt_cache_hit_tokens: Option<u64>,
@@ -180,7 +182,7 @@ pub(super) struct WireUsage {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct PromptDetails {
+struct PromptTokensDetails {
     #[serde(deserialize_with = "lenient::count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::count")]
@@ -189,17 +191,17 @@ struct PromptDetails {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CompletionDetails {
+struct CompletionTokensDetails {
     #[serde(deserialize_with = "lenient::count")]
     reasoning_tokens: Option<u64>,
 }
 
-impl WireUsage {
-    pub(super) fn usage(&self) -> Usage {
+impl CompletionUsage {
+    pub(super) fn usage(&self) -> ModelUsage {
         let reasoning = self.completion_tokens_details.reasoning_tokens;
-        Usage {
+        ModelUsage {
             input: self.prompt_tokens,
-            output: self.completion_tokens.map(|said| said.saturating_add(self.thought_besides())),
+            output: self.completion_tokens.map(|said| said.saturating_add(self.uncounted_reasoning_tokens())),
             cached: self.prompt_tokens_details.cached_tokens.or(self.prompt_cache_hit_tokens),
             cache_written: self.prompt_tokens_details.cache_write_tokens,
             reasoning,
@@ -207,7 +209,7 @@ impl WireUsage {
     }
 
     /// The tokens of thinking, where the server counts them beside what was said (xAI), which its sum shows.
-    fn thought_besides(&self) -> u64 {
+    fn uncounted_reasoning_tokens(&self) -> u64 {
         let (Some(prompt), Some(said), Some(total)) =
             (self.prompt_tokens, self.completion_tokens, self.total_tokens)
         else {

@@ -9,32 +9,32 @@ use toolway_types::RawJson;
 /// A message.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-pub(super) enum WireMessage<'a> {
+pub(super) enum ChatCompletionMessage<'a> {
     System { content: Cow<'a, str> },
     Developer { content: Cow<'a, str> },
-    User { content: Content<'a> },
-    Assistant(Assistant<'a>),
+    User { content: ChatUserContent<'a> },
+    Assistant(ChatAssistantMessage<'a>),
     Tool { tool_call_id: Cow<'a, str>, content: String },
 }
 
 /// A model's message.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Assistant<'a> {
+pub(super) struct ChatAssistantMessage<'a> {
     pub(super) content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_details: Option<RawJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) tool_calls: Vec<WireCall<'a>>,
+    pub(super) tool_calls: Vec<ChatToolCall<'a>>,
 }
 
 /// A tool call.
 #[derive(Debug, Serialize)]
-pub(super) struct WireCall<'a> {
+pub(super) struct ChatToolCall<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) r#type: &'static str,
-    pub(super) function: CalledFunction<'a>,
+    pub(super) function: ChatFunctionCall<'a>,
     /// What Google's compatible address wants to see again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) extra_content: Option<RawJson>,
@@ -42,7 +42,7 @@ pub(super) struct WireCall<'a> {
 
 /// Which function, and with what.
 #[derive(Debug, Serialize)]
-pub(super) struct CalledFunction<'a> {
+pub(super) struct ChatFunctionCall<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: Cow<'a, str>,
 }
@@ -50,15 +50,15 @@ pub(super) struct CalledFunction<'a> {
 /// What a person's message holds.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Content<'a> {
+pub(super) enum ChatUserContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<ContentPart<'a>>),
+    Parts(Vec<ChatContentPart<'a>>),
 }
 
 /// A part of it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum ContentPart<'a> {
+pub(super) enum ChatContentPart<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl<'a> },
 }
@@ -88,7 +88,7 @@ impl Serialize for DataUrl<'_> {
     }
 }
 
-impl<'a> ContentPart<'a> {
+impl<'a> ChatContentPart<'a> {
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text { text: text.into() }
     }
@@ -99,14 +99,14 @@ impl<'a> ContentPart<'a> {
 }
 
 /// Several texts as one.
-const BETWEEN: &str = "\n\n";
+const PARAGRAPH_BREAK: &str = "\n\n";
 
-impl<'a> Content<'a> {
+impl<'a> ChatUserContent<'a> {
     /// One text where it is nothing else, or where the server knows nothing else.
-    pub(super) fn of(mut parts: Vec<ContentPart<'a>>, as_parts: bool) -> Self {
+    pub(super) fn from_parts(mut parts: Vec<ChatContentPart<'a>>, as_parts: bool) -> Self {
         if parts.len() == 1
-            && let Some(ContentPart::Text { text }) =
-                parts.pop_if(|part| matches!(part, ContentPart::Text { .. }))
+            && let Some(ChatContentPart::Text { text }) =
+                parts.pop_if(|part| matches!(part, ChatContentPart::Text { .. }))
         {
             return Self::Text(text);
         }
@@ -114,9 +114,9 @@ impl<'a> Content<'a> {
             return Self::Parts(parts);
         }
         let texts = parts.into_iter().filter_map(|part| match part {
-            ContentPart::Text { text } => Some(text),
-            ContentPart::ImageUrl { .. } => None,
+            ChatContentPart::Text { text } => Some(text),
+            ChatContentPart::ImageUrl { .. } => None,
         });
-        Self::Text(Cow::Owned(texts.collect::<Vec<_>>().join(BETWEEN)))
+        Self::Text(Cow::Owned(texts.collect::<Vec<_>>().join(PARAGRAPH_BREAK)))
     }
 }

@@ -10,26 +10,28 @@ use toolway_types::RawJson;
 
 use super::history::messages;
 use super::tool;
-use crate::body::{BodyWriter, conversation_size};
 use crate::config::{
-    MaxTokensField, OutputForm, ProviderConfig, ReasoningRequest, SeedField, Switches, ToolChoiceForm,
+    MaxTokensField, ProviderConfig, ReasoningRequest, SeedField, StructuredOutputMode, Switches,
+    ToolChoiceSupport,
 };
 use crate::error::{ModelError, ModelErrorKind};
-use crate::names;
 use crate::request::{ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
-use crate::schema::{self, Target};
+use crate::request_body::{RequestBodyWriter, conversation_size};
+use crate::schema::{self, SchemaTarget};
+use crate::tool_names;
 
 /// What a body takes besides messages and tools, roughly, in bytes.
-const ROOM: usize = 1024;
+const BODY_OVERHEAD_BYTES: usize = 1024;
 
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
-    let (switches, options) = (&config.switches, &request.options);
-    let tools = tool::list(config, request)?;
+    let (switches, options) = (&config.compatibility, &request.options);
+    let tools = tool::tool_list(config, request)?;
     let messages = messages(config, request);
-    let size =
-        ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&options.extra, size);
+    let size = BODY_OVERHEAD_BYTES
+        + tools.as_ref().map_or(0, |tools| tools.get().len())
+        + conversation_size(&request.messages);
+    let mut body = RequestBodyWriter::new(&options.extra, size);
     body.field("model", &*request.model);
     body.field("messages", &messages);
     if let Some(tools) = &tools {
@@ -38,7 +40,7 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
             body.field("tool_choice", &choice);
         }
         if switches.parallel_tool_calls {
-            body.some("parallel_tool_calls", options.parallel_tool_calls.as_ref());
+            body.optional_field("parallel_tool_calls", options.parallel_tool_calls.as_ref());
         }
     }
     if let Some(output) = &request.output
@@ -48,20 +50,20 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     }
     let is_forced =
         tools.is_some() && matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
-    reasoning(&mut body, switches.reasoning, options.reasoning, is_forced);
+    write_reasoning(&mut body, switches.reasoning, options.reasoning, is_forced);
     let max_tokens = match switches.max_tokens {
         MaxTokensField::MaxTokens => "max_tokens",
         MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
     };
-    body.some(max_tokens, options.max_output_tokens.as_ref());
-    body.some("temperature", options.temperature.as_ref());
-    body.some("top_p", options.top_p.as_ref());
+    body.optional_field(max_tokens, options.max_output_tokens.as_ref());
+    body.optional_field("temperature", options.temperature.as_ref());
+    body.optional_field("top_p", options.top_p.as_ref());
     if !options.stop.is_empty() {
         body.field("stop", &options.stop);
     }
     match switches.seed {
-        SeedField::Seed => body.some("seed", options.seed.as_ref()),
-        SeedField::RandomSeed => body.some("random_seed", options.seed.as_ref()),
+        SeedField::Seed => body.optional_field("seed", options.seed.as_ref()),
+        SeedField::RandomSeed => body.optional_field("random_seed", options.seed.as_ref()),
         SeedField::None => {}
     }
     body.field("stream", &true);
@@ -72,15 +74,15 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
 }
 
 /// A choice of tools.
-enum Choice<'a> {
-    Word(&'static str),
+enum ChatToolChoice<'a> {
+    Mode(&'static str),
     Function(Cow<'a, str>),
 }
 
-impl Serialize for Choice<'_> {
+impl Serialize for ChatToolChoice<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Word(word) => serializer.serialize_str(word),
+            Self::Mode(word) => serializer.serialize_str(word),
             Self::Function(name) => {
                 let mut map = serializer.serialize_map(Some(2))?;
                 map.serialize_entry("type", "function")?;
@@ -94,65 +96,69 @@ impl Serialize for Choice<'_> {
 fn tool_choice<'a>(
     config: &ProviderConfig,
     request: &'a ModelRequest,
-) -> Result<Option<Choice<'a>>, ModelError> {
+) -> Result<Option<ChatToolChoice<'a>>, ModelError> {
     if let ToolChoice::Tool(name) = &request.tool_choice
-        && !is_sent(&config.switches, request, name)
+        && !is_tool_sent(&config.compatibility, request, name)
     {
         let message = format!("the tool {name:?} is to be called, but is not among those of the request");
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
     }
-    Ok(match (&request.tool_choice, config.switches.tool_choice) {
-        (ToolChoice::Auto, _) | (_, ToolChoiceForm::None) => None,
-        (ToolChoice::None, _) => Some(Choice::Word("none")),
-        (ToolChoice::Required, _) | (ToolChoice::Tool(_), ToolChoiceForm::Words) => {
-            Some(Choice::Word("required"))
+    Ok(match (&request.tool_choice, config.compatibility.tool_choice) {
+        (ToolChoice::Auto, _) | (_, ToolChoiceSupport::None) => None,
+        (ToolChoice::None, _) => Some(ChatToolChoice::Mode("none")),
+        (ToolChoice::Required, _) | (ToolChoice::Tool(_), ToolChoiceSupport::Words) => {
+            Some(ChatToolChoice::Mode("required"))
         }
-        (ToolChoice::Tool(name), ToolChoiceForm::Full) => Some(Choice::Function(names::sent(name))),
+        (ToolChoice::Tool(name), ToolChoiceSupport::Full) => {
+            Some(ChatToolChoice::Function(tool_names::wire_name(name)))
+        }
     })
 }
 
 /// Whether a tool is among those that are sent.
-fn is_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
+fn is_tool_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
     request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }
 
 /// The form of an answer.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ResponseFormat<'a> {
+enum ChatResponseFormat<'a> {
     JsonObject,
-    JsonSchema { json_schema: JsonSchema<'a> },
+    JsonSchema { json_schema: ChatJsonSchema<'a> },
 }
 
 #[derive(Serialize)]
-struct JsonSchema<'a> {
+struct ChatJsonSchema<'a> {
     name: Cow<'a, str>,
     schema: RawJson,
     strict: bool,
 }
 
-fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<ResponseFormat<'a>> {
+fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<ChatResponseFormat<'a>> {
     match switches.output {
-        OutputForm::Instructions => None,
-        OutputForm::JsonObject => Some(ResponseFormat::JsonObject),
-        OutputForm::JsonSchema => {
-            let (schema, strict) = output_form(output);
-            let name = names::sent(&output.name);
-            Some(ResponseFormat::JsonSchema { json_schema: JsonSchema { name, schema, strict } })
+        StructuredOutputMode::Instructions => None,
+        StructuredOutputMode::JsonObject => Some(ChatResponseFormat::JsonObject),
+        StructuredOutputMode::JsonSchema => {
+            let (schema, strict) = output_schema(output);
+            let name = tool_names::wire_name(&output.name);
+            Some(ChatResponseFormat::JsonSchema { json_schema: ChatJsonSchema { name, schema, strict } })
         }
     }
 }
 
 /// The schema of an answer, and whether it is strict: only where its strict form is no other, since nobody turns an
 /// answer's text back.
-pub(crate) fn output_form(output: &OutputSchema) -> (RawJson, bool) {
-    let strict = schema::output(&output.schema, Target::OpenAiStrict).ok().and_then(|strict| strict.schema);
+pub(crate) fn output_schema(output: &OutputSchema) -> (RawJson, bool) {
+    let strict = schema::convert_output_schema(&output.schema, SchemaTarget::OpenAiStrict)
+        .ok()
+        .and_then(|strict| strict.schema);
     let is_strict = strict.is_some_and(|strict| strict.to_value() == output.schema.to_value());
     (output.schema.clone(), is_strict)
 }
 
-fn reasoning(
-    body: &mut BodyWriter<'_>,
+fn write_reasoning(
+    body: &mut RequestBodyWriter<'_>,
     form: ReasoningRequest,
     effort: Option<ReasoningEffort>,
     is_forced: bool,
@@ -163,7 +169,7 @@ fn reasoning(
         _ => effort,
     };
     let Some(effort) = effort else { return };
-    let word = word(effort);
+    let word = effort_name(effort);
     match form {
         ReasoningRequest::None => {}
         ReasoningRequest::Effort => body.field("reasoning_effort", word),
@@ -179,7 +185,7 @@ fn reasoning(
 }
 
 /// How OpenAI's APIs call it.
-pub(crate) fn word(effort: ReasoningEffort) -> &'static str {
+pub(crate) fn effort_name(effort: ReasoningEffort) -> &'static str {
     match effort {
         ReasoningEffort::None => "none",
         ReasoningEffort::Low => "low",

@@ -8,26 +8,26 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_types::RawJson;
 
-use crate::body::too_many_tools;
-use crate::config::{ProviderConfig, Switches, ToolChoiceForm};
+use crate::config::{ProviderConfig, Switches, ToolChoiceSupport};
 use crate::error::ModelError;
-use crate::names;
-use crate::provider::{Converted, NotExpressible};
+use crate::provider::{ConvertedTool, NotExpressible};
 use crate::request::{ModelRequest, ToolChoice};
-use crate::schema::{self, ConvertedSchema, Target};
-use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
+use crate::request_body::check_tool_count;
+use crate::schema::{self, ConvertedSchema, SchemaTarget};
+use crate::tool_names;
+use crate::tools::{ConvertedTools, ToolDefinition, ToolFormat};
 
 /// Longest description that OpenAI takes, in characters.
 const DESCRIPTION_CHARS: usize = 1024;
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     r#type: &'static str,
-    function: Function<'a>,
+    function: ChatFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct ChatFunction<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
@@ -38,34 +38,41 @@ struct Function<'a> {
 }
 
 /// A tool in this form.
-pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-    let (converted, is_strict) = parameters(switches.strict, tool)?;
-    let ConvertedSchema { schema, mut lost, arguments } = converted;
-    let description = described(&tool.description, switches.long_descriptions, &mut lost);
-    let name = names::sent(&tool.name);
-    let function = Function {
+pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
+    let (converted, is_strict) = convert_parameters(switches.strict, tool)?;
+    let ConvertedSchema { schema, losses: mut lost, arguments } = converted;
+    let description = limit_description(&tool.description, switches.long_descriptions, &mut lost);
+    let name = tool_names::wire_name(&tool.name);
+    let function = ChatFunction {
         name: &name,
         description: &description,
         parameters: schema.as_ref(),
         strict: is_strict.then_some(true),
     };
-    let json = RawJson::from_value(&Tool { r#type: "function", function });
-    Ok(Converted { json: json.map_err(|error| NotExpressible(error.to_string()))?, lost, arguments })
+    let json = RawJson::from_value(&ChatTool { r#type: "function", function });
+    Ok(ConvertedTool {
+        json: json.map_err(|error| NotExpressible(error.to_string()))?,
+        losses: lost,
+        arguments,
+    })
 }
 
 /// The parameters of a tool, and whether they are in strict form.
-pub(crate) fn parameters(
+pub(crate) fn convert_parameters(
     strict: bool,
     tool: &ToolDefinition,
 ) -> Result<(ConvertedSchema, bool), NotExpressible> {
-    if strict && let Ok(converted) = schema::parameters(tool.parameters.as_ref(), Target::OpenAiStrict) {
+    if strict
+        && let Ok(converted) =
+            schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)
+    {
         return Ok((converted, true));
     }
-    Ok((schema::parameters(tool.parameters.as_ref(), Target::OpenAi)?, false))
+    Ok((schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAi)?, false))
 }
 
 /// A description that is not refused for its length, and the whole request with it.
-pub(crate) fn described<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>) -> Cow<'a, str> {
+pub(crate) fn limit_description<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>) -> Cow<'a, str> {
     let count = text.chars().count();
     if is_long || count <= DESCRIPTION_CHARS {
         return Cow::Borrowed(text);
@@ -76,13 +83,13 @@ pub(crate) fn described<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>
 }
 
 /// Most tools in one request.
-pub(super) fn most(switches: &Switches) -> usize {
+pub(super) fn max_tools(switches: &Switches) -> usize {
     if switches.tools { switches.max_tools } else { 0 }
 }
 
 /// The name of the form: each of the switches that make a tool come out differently has its own.
-pub(super) fn form(switches: &Switches) -> ToolForm {
-    ToolForm(match (switches.strict, switches.long_descriptions) {
+pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
+    ToolFormat(match (switches.strict, switches.long_descriptions) {
         (false, false) => "chat",
         (false, true) => "chat-long",
         (true, false) => "chat-strict",
@@ -91,24 +98,28 @@ pub(super) fn form(switches: &Switches) -> ToolForm {
 }
 
 /// The list of tools that is sent; none where none is.
-pub(super) fn list(config: &ProviderConfig, request: &ModelRequest) -> Result<Option<RawJson>, ModelError> {
-    let switches = &config.switches;
-    let is_wanted = request.tool_choice != ToolChoice::None || switches.tool_choice != ToolChoiceForm::None;
+pub(super) fn tool_list(
+    config: &ProviderConfig,
+    request: &ModelRequest,
+) -> Result<Option<RawJson>, ModelError> {
+    let switches = &config.compatibility;
+    let is_wanted =
+        request.tool_choice != ToolChoice::None || switches.tool_choice != ToolChoiceSupport::None;
     if !switches.tools || !is_wanted {
         return Ok(None);
     }
-    let (form, convert) = (form(switches), |tool: &ToolDefinition| convert(switches, tool));
-    if let (ToolChoice::Tool(name), ToolChoiceForm::Words) = (&request.tool_choice, switches.tool_choice) {
-        let only = request.tools.get(name).and_then(|tool| tool.converted(form, convert).ok());
+    let (form, convert) = (tool_format(switches), |tool: &ToolDefinition| convert(switches, tool));
+    if let (ToolChoice::Tool(name), ToolChoiceSupport::Words) = (&request.tool_choice, switches.tool_choice) {
+        let only = request.tools.get(name).and_then(|tool| tool.converted_to(form, convert).ok());
         return Ok(only.and_then(|only| RawJson::from_value(&[&only.json]).ok()));
     }
-    let tools = request.tools.converted(form, convert);
-    too_many_tools(&config.name, tools.len(), switches.max_tools)?;
+    let tools = request.tools.converted_to(form, convert);
+    check_tool_count(&config.name, tools.len(), switches.max_tools)?;
     Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
 /// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
-pub(super) fn restored(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
+pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
-    (switches.strict && switches.tools).then(|| request.tools.converted(form(switches), convert))
+    (switches.strict && switches.tools).then(|| request.tools.converted_to(tool_format(switches), convert))
 }

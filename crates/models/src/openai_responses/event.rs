@@ -6,18 +6,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::lenient;
-use crate::usage::Usage;
+use crate::usage::ModelUsage;
 
 /// An event's type, where its name does not say it.
 #[derive(Deserialize)]
-pub(super) struct Head<'a> {
+pub(super) struct ResponsesEventType<'a> {
     #[serde(borrow)]
     pub(super) r#type: Cow<'a, str>,
 }
 
 /// A piece of text, thinking or arguments.
 #[derive(Deserialize)]
-pub(super) struct Delta {
+pub(super) struct OutputItemDelta {
     #[serde(default)]
     pub(super) output_index: u64,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -26,30 +26,30 @@ pub(super) struct Delta {
 
 /// A part of a summary begins.
 #[derive(Deserialize)]
-pub(super) struct SummaryPart {
+pub(super) struct SummaryPartEvent {
     #[serde(default)]
     pub(super) output_index: u64,
 }
 
 /// An item begins, or is whole.
 #[derive(Deserialize)]
-pub(super) struct ItemEvent<'a> {
+pub(super) struct OutputItemEvent<'a> {
     #[serde(default)]
     pub(super) output_index: u64,
     #[serde(borrow)]
-    pub(super) item: Item<'a>,
+    pub(super) item: ResponsesOutputItem<'a>,
 }
 
 /// An item of an answer.
 #[derive(Deserialize)]
-pub(super) struct Item<'a> {
+pub(super) struct ResponsesOutputItem<'a> {
     #[serde(borrow)]
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) id: Option<Cow<'a, str>>,
     /// Of a message: its parts. Of thinking: its text, where it is not encrypted.
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) content: Vec<ContentPart>,
+    pub(super) content: Vec<OutputContentPart>,
     /// Of a message: whether it is the answer, or said by the way.
     #[serde(borrow)]
     pub(super) phase: Option<&'a RawValue>,
@@ -71,7 +71,7 @@ pub(super) struct Item<'a> {
 /// A part of a message, of thinking, or of a summary.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ContentPart {
+pub(super) struct OutputContentPart {
     #[serde(deserialize_with = "lenient::text")]
     pub(super) text: Option<String>,
     #[serde(deserialize_with = "lenient::text")]
@@ -80,27 +80,27 @@ pub(super) struct ContentPart {
 
 /// The answer begins.
 #[derive(Deserialize)]
-pub(super) struct Begun<'a> {
+pub(super) struct ResponseCreatedEvent<'a> {
     #[serde(borrow)]
-    pub(super) response: BegunResponse<'a>,
+    pub(super) response: CreatedResponse<'a>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BegunResponse<'a> {
+pub(super) struct CreatedResponse<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) model: Option<Cow<'a, str>>,
 }
 
 /// The answer is over, one way or another.
 #[derive(Deserialize)]
-pub(super) struct Ended<'a> {
+pub(super) struct ResponseEndedEvent<'a> {
     #[serde(borrow)]
-    pub(super) response: Response<'a>,
+    pub(super) response: EndedResponse<'a>,
 }
 
 /// An answer. Its items are read only where they did not come one by one.
 #[derive(Deserialize)]
-pub(super) struct Response<'a> {
+pub(super) struct EndedResponse<'a> {
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) model: Option<Cow<'a, str>>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
@@ -112,7 +112,7 @@ pub(super) struct Response<'a> {
     #[serde(default, deserialize_with = "lenient::object")]
     pub(super) incomplete_details: IncompleteDetails,
     #[serde(default, deserialize_with = "lenient::object")]
-    pub(super) usage: WireUsage,
+    pub(super) usage: ResponsesUsage,
 }
 
 #[derive(Default, Deserialize)]
@@ -125,20 +125,20 @@ pub(super) struct IncompleteDetails {
 /// Tokens.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WireUsage {
+pub(super) struct ResponsesUsage {
     #[serde(deserialize_with = "lenient::count")]
     input_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::object")]
-    input_tokens_details: InputDetails,
+    input_tokens_details: InputTokensDetails,
     #[serde(deserialize_with = "lenient::count")]
     output_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::object")]
-    output_tokens_details: OutputDetails,
+    output_tokens_details: OutputTokensDetails,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct InputDetails {
+struct InputTokensDetails {
     #[serde(deserialize_with = "lenient::count")]
     cached_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient::count")]
@@ -147,14 +147,14 @@ struct InputDetails {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct OutputDetails {
+struct OutputTokensDetails {
     #[serde(deserialize_with = "lenient::count")]
     reasoning_tokens: Option<u64>,
 }
 
-impl WireUsage {
-    pub(super) fn usage(&self) -> Usage {
-        Usage {
+impl ResponsesUsage {
+    pub(super) fn usage(&self) -> ModelUsage {
+        ModelUsage {
             input: self.input_tokens,
             output: self.output_tokens,
             cached: self.input_tokens_details.cached_tokens,

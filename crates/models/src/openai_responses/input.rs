@@ -7,36 +7,36 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use toolway_types::{CallId, RawJson};
 
-use crate::config::{CallIds, ProviderConfig};
-use crate::message::{Message, MessageRole, Opaque, Part, ToolResult};
-use crate::names;
-use crate::openai::{DataUrl, arguments, id};
+use crate::config::{CallIdFormat, ProviderConfig};
+use crate::message::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolResult};
+use crate::openai::{DataUrl, arguments, wire_call_id};
 use crate::request::ModelRequest;
-use crate::result::{self, Pictures, USUAL_PICTURES};
+use crate::tool_names;
+use crate::tool_result::{self, COMMON_IMAGE_TYPES, ImagePlacement};
 
 /// An item.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Item<'a> {
-    Message(MessageItem<'a>),
+pub(super) enum ResponsesInputItem<'a> {
+    Message(InputMessageItem<'a>),
     /// Encrypted thinking, as it came.
     Reasoning(RawJson),
-    Call(CallItem<'a>),
-    Output(OutputItem<'a>),
+    Call(FunctionCallItem<'a>),
+    Output(FunctionCallOutputItem<'a>),
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct MessageItem<'a> {
+pub(super) struct InputMessageItem<'a> {
     r#type: &'static str,
     role: &'static str,
-    content: Content<'a>,
+    content: InputItemContent<'a>,
     /// Whether the model spoke by the way or gave its answer; newer models want to see it again.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<RawJson>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct CallItem<'a> {
+pub(super) struct FunctionCallItem<'a> {
     r#type: &'static str,
     call_id: Cow<'a, str>,
     name: Cow<'a, str>,
@@ -44,29 +44,29 @@ pub(super) struct CallItem<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct OutputItem<'a> {
+pub(super) struct FunctionCallOutputItem<'a> {
     r#type: &'static str,
     call_id: Cow<'a, str>,
-    output: Content<'a>,
+    output: InputItemContent<'a>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum InputItemContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<ContentPart<'a>>),
+    Parts(Vec<InputContentPart<'a>>),
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ContentPart<'a> {
+enum InputContentPart<'a> {
     InputText { text: Cow<'a, str> },
     InputImage { image_url: DataUrl<'a>, detail: &'static str },
 }
 
 /// What a reasoning item leaves in a thinking part.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Thought {
+pub(super) struct StoredReasoning {
     /// The model whose thought it is. Another may not be able to read it, or not think at all and refuse it.
     pub(super) model: String,
     /// The item.
@@ -74,130 +74,152 @@ pub(super) struct Thought {
 }
 
 /// The items of a request.
-pub(super) fn items<'a>(config: &'a ProviderConfig, request: &'a ModelRequest) -> Vec<Item<'a>> {
-    let mut input = Input { config, model: &request.model, ids: HashMap::new(), items: Vec::new() };
+pub(super) fn items<'a>(
+    config: &'a ProviderConfig,
+    request: &'a ModelRequest,
+) -> Vec<ResponsesInputItem<'a>> {
+    let mut input =
+        InputItemsBuilder { config, model: &request.model, ids: HashMap::new(), items: Vec::new() };
     for message in &request.messages {
         match message.role {
-            MessageRole::User => input.person(&message.parts),
-            MessageRole::Assistant => input.assistant(message),
-            MessageRole::Tool => input.results(&message.parts),
+            MessageRole::User => input.add_user_message(&message.parts),
+            MessageRole::Assistant => input.add_assistant_message(message),
+            MessageRole::Tool => input.add_results(&message.parts),
         }
     }
     input.items
 }
 
-struct Input<'a> {
+struct InputItemsBuilder<'a> {
     config: &'a ProviderConfig,
     model: &'a str,
     /// The ids under which the provider knows the calls so far.
     ids: HashMap<CallId, Cow<'a, str>>,
-    items: Vec<Item<'a>>,
+    items: Vec<ResponsesInputItem<'a>>,
 }
 
-impl<'a> Input<'a> {
-    fn person(&mut self, parts: &'a [Part]) {
+impl<'a> InputItemsBuilder<'a> {
+    fn add_user_message(&mut self, parts: &'a [MessagePart]) {
         let mut content = Vec::new();
         for part in parts {
             match part {
-                Part::Text { text, .. } if text.is_empty() => {}
-                Part::Text { text, .. } => content.push(ContentPart::InputText { text: text.into() }),
-                Part::Image { data, mime_type } if self.can_show(data, mime_type) => {
-                    content.push(ContentPart::image(data, mime_type));
+                MessagePart::Text { text, .. } if text.is_empty() => {}
+                MessagePart::Text { text, .. } => {
+                    content.push(InputContentPart::InputText { text: text.into() })
                 }
-                Part::Image { mime_type, .. } => {
-                    content.push(ContentPart::InputText { text: result::unseen_picture(mime_type).into() });
+                MessagePart::Image { data, mime_type } if self.can_send_image(data, mime_type) => {
+                    content.push(InputContentPart::image(data, mime_type));
+                }
+                MessagePart::Image { mime_type, .. } => {
+                    content.push(InputContentPart::InputText {
+                        text: tool_result::omitted_image_note(mime_type).into(),
+                    });
                 }
                 // Not a person's.
-                Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) => {}
+                MessagePart::Thinking { .. } | MessagePart::ToolCall(_) | MessagePart::ToolResult(_) => {}
             }
         }
         if !content.is_empty() {
-            self.message("user", Content::of(content), None);
+            self.push_message("user", InputItemContent::from_parts(content), None);
         }
     }
 
-    fn assistant(&mut self, message: &'a Message) {
+    fn add_assistant_message(&mut self, message: &'a ModelMessage) {
         // A thought goes only before what came of it; without that it is refused.
         let mut thoughts = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Text { text, opaque } if !text.is_empty() => {
+                MessagePart::Text { text, opaque } if !text.is_empty() => {
                     self.items.append(&mut thoughts);
-                    self.message("assistant", Content::Text(text.into()), self.own(opaque.as_ref(), "phase"));
+                    self.push_message(
+                        "assistant",
+                        InputItemContent::Text(text.into()),
+                        self.opaque_field(opaque.as_ref(), "phase"),
+                    );
                 }
-                Part::Thinking { opaque, .. } => thoughts.extend(self.thought(opaque.as_ref())),
-                Part::ToolCall(call) => {
+                MessagePart::Thinking { opaque, .. } => thoughts.extend(self.reasoning_item(opaque.as_ref())),
+                MessagePart::ToolCall(call) => {
                     self.items.append(&mut thoughts);
-                    let call_id = id(call, &self.config.name, CallIds::Any);
+                    let call_id = wire_call_id(call, &self.config.name, CallIdFormat::Any);
                     self.ids.insert(call.id, call_id.clone());
-                    let (name, arguments) = (names::sent(&call.name), arguments(call));
-                    self.items.push(Item::Call(CallItem {
+                    let (name, arguments) = (tool_names::wire_name(&call.name), arguments(call));
+                    self.items.push(ResponsesInputItem::Call(FunctionCallItem {
                         r#type: "function_call",
                         call_id,
                         name,
                         arguments,
                     }));
                 }
-                Part::Text { .. } | Part::Image { .. } | Part::ToolResult(_) => {}
+                MessagePart::Text { .. } | MessagePart::Image { .. } | MessagePart::ToolResult(_) => {}
             }
         }
     }
 
-    fn results(&mut self, parts: &'a [Part]) {
+    fn add_results(&mut self, parts: &'a [MessagePart]) {
         for part in parts {
             match part {
-                Part::ToolResult(result) => self.result(result),
-                other => self.person(std::slice::from_ref(other)),
+                MessagePart::ToolResult(result) => self.add_result(result),
+                other => self.add_user_message(std::slice::from_ref(other)),
             }
         }
     }
 
-    fn result(&mut self, result: &'a ToolResult) {
-        let shows = self.config.switches.images;
-        let place = if shows { Pictures::Beside } else { Pictures::Unseen };
-        let text = result::said(result, place, USUAL_PICTURES);
-        let mut content = vec![ContentPart::InputText { text: text.into() }];
+    fn add_result(&mut self, result: &'a ToolResult) {
+        let shows = self.config.compatibility.images;
+        let place = if shows { ImagePlacement::InResult } else { ImagePlacement::Omitted };
+        let text = tool_result::result_text(result, place, COMMON_IMAGE_TYPES);
+        let mut content = vec![InputContentPart::InputText { text: text.into() }];
         if shows {
-            let pictures = result::pictures(&result.outcome, USUAL_PICTURES);
-            content.extend(pictures.map(|(data, mime_type)| ContentPart::image(data, mime_type)));
+            let pictures = tool_result::sendable_images(&result.outcome, COMMON_IMAGE_TYPES);
+            content.extend(pictures.map(|(data, mime_type)| InputContentPart::image(data, mime_type)));
         }
         let known = self.ids.get(&result.call_id).cloned();
         let call_id = known.unwrap_or_else(|| Cow::Owned(result.call_id.to_string()));
-        let output = Content::of(content);
-        self.items.push(Item::Output(OutputItem { r#type: "function_call_output", call_id, output }));
+        let output = InputItemContent::from_parts(content);
+        self.items.push(ResponsesInputItem::Output(FunctionCallOutputItem {
+            r#type: "function_call_output",
+            call_id,
+            output,
+        }));
     }
 
-    fn message(&mut self, role: &'static str, content: Content<'a>, phase: Option<RawJson>) {
-        self.items.push(Item::Message(MessageItem { r#type: "message", role, content, phase }));
+    fn push_message(&mut self, role: &'static str, content: InputItemContent<'a>, phase: Option<RawJson>) {
+        self.items.push(ResponsesInputItem::Message(InputMessageItem {
+            r#type: "message",
+            role,
+            content,
+            phase,
+        }));
     }
 
-    fn thought(&self, opaque: Option<&Opaque>) -> Option<Item<'a>> {
-        let thought: Thought = opaque?.for_provider(&self.config.name)?.to().ok()?;
-        (thought.model == self.model).then_some(Item::Reasoning(thought.item))
+    fn reasoning_item(&self, opaque: Option<&OpaqueState>) -> Option<ResponsesInputItem<'a>> {
+        let thought: StoredReasoning = opaque?.for_provider(&self.config.name)?.to().ok()?;
+        (thought.model == self.model).then_some(ResponsesInputItem::Reasoning(thought.item))
     }
 
-    fn own(&self, opaque: Option<&Opaque>, field: &str) -> Option<RawJson> {
+    fn opaque_field(&self, opaque: Option<&OpaqueState>, field: &str) -> Option<RawJson> {
         let fields: HashMap<String, RawJson> = opaque?.for_provider(&self.config.name)?.to().ok()?;
         fields.get(field).cloned()
     }
 
-    fn can_show(&self, data: &str, mime_type: &str) -> bool {
-        self.config.switches.images && result::can_be_shown(data, mime_type, USUAL_PICTURES)
+    fn can_send_image(&self, data: &str, mime_type: &str) -> bool {
+        self.config.compatibility.images
+            && tool_result::is_sendable_image(data, mime_type, COMMON_IMAGE_TYPES)
     }
 }
 
-impl<'a> ContentPart<'a> {
+impl<'a> InputContentPart<'a> {
     fn image(data: &'a str, mime_type: &'a str) -> Self {
         Self::InputImage { image_url: DataUrl { mime_type, data }, detail: "auto" }
     }
 }
 
-impl<'a> Content<'a> {
+impl<'a> InputItemContent<'a> {
     /// One text where it is nothing else.
-    fn of(mut parts: Vec<ContentPart<'a>>) -> Self {
+    fn from_parts(mut parts: Vec<InputContentPart<'a>>) -> Self {
         if parts.len() == 1
-            && let Some(ContentPart::InputText { text }) =
-                parts.pop_if(|part| matches!(part, ContentPart::InputText { .. }))
+            && let Some(InputContentPart::InputText { text }) =
+                parts.pop_if(|part| matches!(part, InputContentPart::InputText { .. }))
         {
             return Self::Text(text);
         }

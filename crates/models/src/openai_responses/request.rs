@@ -8,33 +8,33 @@ use toolway_types::RawJson;
 
 use super::input::items;
 use super::tool;
-use crate::body::{BodyWriter, conversation_size};
 use crate::config::{ProviderConfig, Switches};
 use crate::error::{ModelError, ModelErrorKind};
-use crate::names;
-use crate::openai::{output_form, word};
+use crate::openai::{effort_name, output_schema};
 use crate::request::{ModelRequest, ToolChoice};
+use crate::request_body::{RequestBodyWriter, conversation_size};
+use crate::tool_names;
 
 /// What a body takes besides messages and tools, roughly, in bytes.
-const ROOM: usize = 1024;
+const BODY_OVERHEAD_BYTES: usize = 1024;
 /// How the ids of models begin that do not think, and for which asking for encrypted thinking is refused.
-const WITHOUT_THOUGHT: &[&str] = &["gpt-3.5", "gpt-4", "chatgpt-4"];
+const NON_REASONING_PREFIXES: &[&str] = &["gpt-3.5", "gpt-4", "chatgpt-4"];
 
 /// A choice of tools.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Choice<'a> {
+enum ResponsesToolChoice<'a> {
     Word(&'static str),
     Function { r#type: &'static str, name: Cow<'a, str> },
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
-    format: Format<'a>,
+struct ResponsesTextConfig<'a> {
+    format: ResponsesTextFormat<'a>,
 }
 
 #[derive(Serialize)]
-struct Format<'a> {
+struct ResponsesTextFormat<'a> {
     r#type: &'static str,
     name: Cow<'a, str>,
     schema: RawJson,
@@ -44,13 +44,14 @@ struct Format<'a> {
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let options = &request.options;
-    let tools = tool::list(config, request)?;
+    let tools = tool::tool_list(config, request)?;
     let items = items(config, request);
-    let size =
-        ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
+    let size = BODY_OVERHEAD_BYTES
+        + tools.as_ref().map_or(0, |tools| tools.get().len())
+        + conversation_size(&request.messages);
     // How much it thinks is the agent's, what is told of it may be what the owner adds.
-    let reasoning = options.reasoning.map(|effort| ("effort", RawJson::from(&word(effort).into())));
-    let mut body = BodyWriter::new(&options.extra, size);
+    let reasoning = options.reasoning.map(|effort| ("effort", RawJson::from(&effort_name(effort).into())));
+    let mut body = RequestBodyWriter::new(&options.extra, size);
     body.field("model", &*request.model);
     if !request.system.is_empty() {
         body.field("instructions", &request.system);
@@ -61,19 +62,24 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
         if let Some(choice) = tool_choice(config, request)? {
             body.field("tool_choice", &choice);
         }
-        body.some("parallel_tool_calls", options.parallel_tool_calls.as_ref());
+        body.optional_field("parallel_tool_calls", options.parallel_tool_calls.as_ref());
     }
     if let Some(output) = &request.output {
-        let (schema, strict) = output_form(output);
-        let name = names::sent(&output.name);
-        body.field("text", &Text { format: Format { r#type: "json_schema", name, schema, strict } });
+        let (schema, strict) = output_schema(output);
+        let name = tool_names::wire_name(&output.name);
+        body.field(
+            "text",
+            &ResponsesTextConfig {
+                format: ResponsesTextFormat { r#type: "json_schema", name, schema, strict },
+            },
+        );
     }
-    if !WITHOUT_THOUGHT.iter().any(|start| request.model.starts_with(start)) {
+    if !NON_REASONING_PREFIXES.iter().any(|start| request.model.starts_with(start)) {
         body.field("include", &["reasoning.encrypted_content"]);
     }
-    body.some("max_output_tokens", options.max_output_tokens.as_ref());
-    body.some("temperature", options.temperature.as_ref());
-    body.some("top_p", options.top_p.as_ref());
+    body.optional_field("max_output_tokens", options.max_output_tokens.as_ref());
+    body.optional_field("temperature", options.temperature.as_ref());
+    body.optional_field("top_p", options.top_p.as_ref());
     body.field("store", &false);
     body.field("stream", &true);
     body.object("reasoning", reasoning.as_slice());
@@ -83,13 +89,13 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
 fn tool_choice<'a>(
     config: &ProviderConfig,
     request: &'a ModelRequest,
-) -> Result<Option<Choice<'a>>, ModelError> {
+) -> Result<Option<ResponsesToolChoice<'a>>, ModelError> {
     Ok(Some(match &request.tool_choice {
         ToolChoice::Auto => return Ok(None),
-        ToolChoice::None => Choice::Word("none"),
-        ToolChoice::Required => Choice::Word("required"),
-        ToolChoice::Tool(name) if is_sent(&config.switches, request, name) => {
-            Choice::Function { r#type: "function", name: names::sent(name) }
+        ToolChoice::None => ResponsesToolChoice::Word("none"),
+        ToolChoice::Required => ResponsesToolChoice::Word("required"),
+        ToolChoice::Tool(name) if is_tool_sent(&config.compatibility, request, name) => {
+            ResponsesToolChoice::Function { r#type: "function", name: tool_names::wire_name(name) }
         }
         ToolChoice::Tool(name) => {
             let message = format!("the tool {name:?} is to be called, but is not among those of the request");
@@ -99,6 +105,6 @@ fn tool_choice<'a>(
 }
 
 /// Whether a tool is among those that are sent.
-fn is_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
+fn is_tool_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
     request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }

@@ -11,29 +11,32 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
-use super::event::{Begun, ContentPart, Delta, Ended, Head, Item, ItemEvent, Response, SummaryPart};
-use super::input::Thought;
-use super::items::{Items, Kind, PARAGRAPH};
-use crate::answer::{Decoder, Events, Progress, not_understood};
+use super::event::{
+    EndedResponse, OutputContentPart, OutputItemDelta, OutputItemEvent, ResponseCreatedEvent,
+    ResponseEndedEvent, ResponsesEventType, ResponsesOutputItem, SummaryPartEvent,
+};
+use super::input::StoredReasoning;
+use super::open_items::{OpenItemKind, OpenItems, PARAGRAPH_BREAK};
 use crate::config::ProviderConfig;
 use crate::event::{FinishReason, ModelEvent};
-use crate::failure::{self, Failure, Said};
-use crate::message::{Opaque, Part};
+use crate::failure::{self, AttemptFailure, ProviderErrorBody};
+use crate::message::{MessagePart, OpaqueState};
 use crate::request::ModelRequest;
+use crate::response::{ModelEventQueue, ResponseDecoder, ResponseProgress, unexpected_event};
 use crate::tools::ConvertedTools;
 use crate::transport::SseEvent;
-use crate::usage::Usage;
+use crate::usage::ModelUsage;
 
 /// The decoder.
 pub(super) struct ResponsesDecoder {
     config: Arc<ProviderConfig>,
     model: Arc<str>,
     started: bool,
-    items: Items,
+    items: OpenItems,
     /// How many items are done.
-    done: usize,
+    finished_items: usize,
     refused: bool,
-    over: bool,
+    is_finished: bool,
 }
 
 impl ResponsesDecoder {
@@ -43,22 +46,22 @@ impl ResponsesDecoder {
         restore: Option<Arc<ConvertedTools>>,
     ) -> Self {
         Self {
-            items: Items::new(Arc::clone(&config), Arc::clone(&request.tools), restore),
+            items: OpenItems::new(Arc::clone(&config), Arc::clone(&request.tools), restore),
             config,
             model: Arc::clone(&request.model),
             started: false,
-            done: 0,
+            finished_items: 0,
             refused: false,
-            over: false,
+            is_finished: false,
         }
     }
 
-    fn read<'a, T: Deserialize<'a>>(&self, data: &'a str) -> Result<T, Failure> {
+    fn parse<'a, T: Deserialize<'a>>(&self, data: &'a str) -> Result<T, AttemptFailure> {
         serde_json::from_str(data)
-            .map_err(|problem| not_understood(&self.config, &self.model, data, &problem))
+            .map_err(|problem| unexpected_event(&self.config, &self.model, data, &problem))
     }
 
-    fn start(&mut self, model: Option<&str>, out: &mut Events) {
+    fn start(&mut self, model: Option<&str>, out: &mut ModelEventQueue) {
         if !self.started {
             self.started = true;
             let model = model.filter(|model| !model.is_empty()).map(str::to_owned);
@@ -67,14 +70,19 @@ impl ResponsesDecoder {
     }
 
     /// An item is whole.
-    fn item_done(&mut self, index: u64, item: Item<'_>, out: &mut Events) -> Result<(), Failure> {
-        self.done += 1;
+    fn item_done(
+        &mut self,
+        index: u64,
+        item: ResponsesOutputItem<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
+        self.finished_items += 1;
         match &*item.r#type {
             "message" => self.message_done(index, &item, out),
-            "reasoning" => self.thought_done(index, &item, out),
+            "reasoning" => self.reasoning_done(index, &item, out),
             "function_call" => {
-                self.items.added(index, &item, out)?;
-                self.items.call_done(index, item, out);
+                self.items.add_item(index, &item, out)?;
+                self.items.finish_call(index, item, out);
             }
             // Tools that run at OpenAI, which are not asked for.
             _ => {}
@@ -82,7 +90,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn message_done(&mut self, index: u64, item: &Item<'_>, out: &mut Events) {
+    fn message_done(&mut self, index: u64, item: &ResponsesOutputItem<'_>, out: &mut ModelEventQueue) {
         let mut text = String::new();
         for part in &item.content {
             text.push_str(part.text.as_deref().unwrap_or_default());
@@ -91,38 +99,44 @@ impl ResponsesDecoder {
                 text.push_str(refusal);
             }
         }
-        if let Some(rest) = self.items.untold(index, &Kind::Text, &text, out) {
+        if let Some(rest) = self.items.take_unreported(index, &OpenItemKind::Text, &text, out) {
             out.push_back(ModelEvent::Text(rest));
         }
         let phase = item.phase.filter(|phase| phase.get() != "null");
         let opaque = phase.map(|phase| self.items.opaque(&json!({ "phase": phase })));
         if !text.is_empty() {
-            out.push_back(ModelEvent::Part(Part::Text { text, opaque }));
+            out.push_back(ModelEvent::Part(MessagePart::Text { text, opaque }));
         }
     }
 
-    fn thought_done(&mut self, index: u64, item: &Item<'_>, out: &mut Events) {
-        let summary = item.summary.and_then(|raw| serde_json::from_str::<Vec<ContentPart>>(raw.get()).ok());
-        let summary = joined(summary.as_deref().unwrap_or_default(), PARAGRAPH);
-        let text = if summary.is_empty() { joined(&item.content, "") } else { summary };
-        if let Some(rest) = self.items.untold(index, &Kind::Thinking, &text, out) {
+    fn reasoning_done(&mut self, index: u64, item: &ResponsesOutputItem<'_>, out: &mut ModelEventQueue) {
+        let summary =
+            item.summary.and_then(|raw| serde_json::from_str::<Vec<OutputContentPart>>(raw.get()).ok());
+        let summary = join_text(summary.as_deref().unwrap_or_default(), PARAGRAPH_BREAK);
+        let text = if summary.is_empty() { join_text(&item.content, "") } else { summary };
+        if let Some(rest) = self.items.take_unreported(index, &OpenItemKind::Thinking, &text, out) {
             out.push_back(ModelEvent::Thinking(rest));
         }
         // Without its encrypted form it can't be sent back, since nothing is kept at the provider's.
         let encrypted = item.encrypted_content.filter(|encrypted| encrypted.get() != "null");
         let opaque = match (&item.id, encrypted) {
-            (Some(id), Some(encrypted)) => self.thought(id, item.summary, encrypted),
+            (Some(id), Some(encrypted)) => self.reasoning_state(id, item.summary, encrypted),
             _ => None,
         };
         if !text.is_empty() || opaque.is_some() {
-            out.push_back(ModelEvent::Part(Part::Thinking { text, opaque }));
+            out.push_back(ModelEvent::Part(MessagePart::Thinking { text, opaque }));
         }
     }
 
     /// The item as it goes back. `status`, which came with it, is refused there.
-    fn thought(&self, id: &str, summary: Option<&RawValue>, encrypted: &RawValue) -> Option<Opaque> {
+    fn reasoning_state(
+        &self,
+        id: &str,
+        summary: Option<&RawValue>,
+        encrypted: &RawValue,
+    ) -> Option<OpaqueState> {
         #[derive(serde::Serialize)]
-        struct Reasoning<'a> {
+        struct ReasoningItem<'a> {
             r#type: &'static str,
             id: &'a str,
             summary: &'a RawValue,
@@ -130,30 +144,35 @@ impl ResponsesDecoder {
         }
         let empty = serde_json::from_str::<&RawValue>("[]").ok()?;
         let summary = summary.unwrap_or(empty);
-        let item = Reasoning { r#type: "reasoning", id, summary, encrypted_content: encrypted };
+        let item = ReasoningItem { r#type: "reasoning", id, summary, encrypted_content: encrypted };
         let item = RawJson::from_value(&item).ok()?;
-        let data = RawJson::from_value(&Thought { model: self.model.to_string(), item }).ok()?;
-        Some(Opaque { provider: Arc::clone(&self.config.name), data })
+        let data = RawJson::from_value(&StoredReasoning { model: self.model.to_string(), item }).ok()?;
+        Some(OpaqueState { provider: Arc::clone(&self.config.name), data })
     }
 
     /// The answer is over.
-    fn ended(&mut self, status: &str, response: Response<'_>, out: &mut Events) -> Result<(), Failure> {
+    fn finish_response(
+        &mut self,
+        status: &str,
+        response: EndedResponse<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         self.start(response.model.as_deref(), out);
         let usage = response.usage.usage();
-        if usage != Usage::default() {
+        if usage != ModelUsage::default() {
             out.push_back(ModelEvent::Usage(usage));
         }
         if status == "failed" {
-            return Err(self.failed(response.error));
+            return Err(self.stream_failure(response.error));
         }
         // Where no item came by itself, all of them come here.
-        if self.done == 0
+        if self.finished_items == 0
             && self.items.is_empty()
             && let Some(output) = response.output
         {
-            let items: Vec<&RawValue> = self.read(output.get())?;
+            let items: Vec<&RawValue> = self.parse(output.get())?;
             for (index, item) in (0..).zip(items) {
-                let item: Item<'_> = self.read(item.get())?;
+                let item: ResponsesOutputItem<'_> = self.parse(item.get())?;
                 self.item_done(index, item, out)?;
             }
         }
@@ -168,103 +187,111 @@ impl ResponsesDecoder {
             (status, reason) => FinishReason::Other(reason.unwrap_or(status).chars().take(64).collect()),
         };
         out.push_back(ModelEvent::Finished(finish));
-        self.over = true;
+        self.is_finished = true;
         Ok(())
     }
 
-    fn failed(&self, error: Option<&RawValue>) -> Failure {
+    fn stream_failure(&self, error: Option<&RawValue>) -> AttemptFailure {
         let value = error.and_then(|error| serde_json::from_str(error.get()).ok());
-        let said = value.map_or_else(|| Said::new("server_error", ""), |value| Said::in_value(&value));
-        failure::in_stream(&self.config, &self.model, &said)
+        let said = value.map_or_else(
+            || ProviderErrorBody::new("server_error", ""),
+            |value| ProviderErrorBody::from_value(&value),
+        );
+        failure::from_stream_error(&self.config, &self.model, &said)
     }
 }
 
-fn joined(parts: &[ContentPart], between: &str) -> String {
+fn join_text(parts: &[OutputContentPart], between: &str) -> String {
     let texts: Vec<_> = parts.iter().filter_map(|part| part.text.as_deref()).collect();
     texts.join(between)
 }
 
-impl Decoder for ResponsesDecoder {
-    fn event(&mut self, event: &SseEvent<'_>, out: &mut Events) -> Result<(), Failure> {
+impl ResponseDecoder for ResponsesDecoder {
+    fn decode_event(
+        &mut self,
+        event: &SseEvent<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
         // The name of an event is its type; where a proxy lost it, it stands inside as well.
-        let head: Head<'_>;
+        let head: ResponsesEventType<'_>;
         let kind = match &*event.name {
             "" | "message" => {
-                head = self.read(data)?;
+                head = self.parse(data)?;
                 &*head.r#type
             }
             name => name,
         };
         match kind {
             "response.created" => {
-                let begun: Begun<'_> = self.read(data)?;
+                let begun: ResponseCreatedEvent<'_> = self.parse(data)?;
                 self.start(begun.response.model.as_deref(), out);
             }
             "response.output_text.delta" => {
-                let delta: Delta = self.read(data)?;
-                self.items.text(delta.output_index, delta.delta.unwrap_or_default(), out)?;
+                let delta: OutputItemDelta = self.parse(data)?;
+                self.items.push_text(delta.output_index, delta.delta.unwrap_or_default(), out)?;
             }
             "response.refusal.delta" => {
-                let delta: Delta = self.read(data)?;
+                let delta: OutputItemDelta = self.parse(data)?;
                 self.refused = true;
-                self.items.text(delta.output_index, delta.delta.unwrap_or_default(), out)?;
+                self.items.push_text(delta.output_index, delta.delta.unwrap_or_default(), out)?;
             }
             "response.reasoning_summary_part.added" => {
-                let part: SummaryPart = self.read(data)?;
-                self.items.summary_part(part.output_index, out)?;
+                let part: SummaryPartEvent = self.parse(data)?;
+                self.items.start_summary_part(part.output_index, out)?;
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let delta: Delta = self.read(data)?;
-                self.items.thinking(delta.output_index, delta.delta.unwrap_or_default(), out)?;
+                let delta: OutputItemDelta = self.parse(data)?;
+                self.items.push_thinking(delta.output_index, delta.delta.unwrap_or_default(), out)?;
             }
             "response.function_call_arguments.delta" => {
-                let delta: Delta = self.read(data)?;
-                self.items.arguments(delta.output_index, delta.delta.unwrap_or_default(), out);
+                let delta: OutputItemDelta = self.parse(data)?;
+                self.items.push_arguments(delta.output_index, delta.delta.unwrap_or_default(), out);
             }
             "response.output_item.added" => {
-                let added: ItemEvent<'_> = self.read(data)?;
-                self.items.added(added.output_index, &added.item, out)?;
+                let added: OutputItemEvent<'_> = self.parse(data)?;
+                self.items.add_item(added.output_index, &added.item, out)?;
             }
             "response.output_item.done" => {
-                let done: ItemEvent<'_> = self.read(data)?;
+                let done: OutputItemEvent<'_> = self.parse(data)?;
                 self.item_done(done.output_index, done.item, out)?;
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let status = kind.trim_start_matches("response.").to_owned();
-                let ended: Ended<'_> = self.read(data)?;
-                self.ended(&status, ended.response, out)?;
+                let ended: ResponseEndedEvent<'_> = self.parse(data)?;
+                self.finish_response(&status, ended.response, out)?;
             }
             "error" => {
-                let said = Said::in_text(data).unwrap_or_else(|| Said::new("", data));
-                return Err(failure::in_stream(&self.config, &self.model, &said));
+                let said =
+                    ProviderErrorBody::from_text(data).unwrap_or_else(|| ProviderErrorBody::new("", data));
+                return Err(failure::from_stream_error(&self.config, &self.model, &said));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn whole(&mut self, body: &str, out: &mut Events) -> Result<(), Failure> {
-        let response: Response<'_> = self.read(body)?;
+    fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
+        let response: EndedResponse<'_> = self.parse(body)?;
         let status = response.status.as_deref().unwrap_or_default().to_owned();
         let is_over = matches!(&*status, "completed" | "incomplete" | "failed");
         if !is_over {
-            return Err(match Said::in_text(body) {
-                Some(said) => failure::in_stream(&self.config, &self.model, &said),
-                None => failure::protocol(&self.config, "the answer has no status", body),
+            return Err(match ProviderErrorBody::from_text(body) {
+                Some(said) => failure::from_stream_error(&self.config, &self.model, &said),
+                None => failure::protocol_failure(&self.config, "the answer has no status", body),
             });
         }
-        self.ended(&status, response, out)
+        self.finish_response(&status, response, out)
     }
 
-    fn end(&mut self, _: &mut Events) -> Result<(), Failure> {
-        if self.over { Ok(()) } else { Err(failure::cut_off(&self.config)) }
+    fn finish(&mut self, _: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
+        if self.is_finished { Ok(()) } else { Err(failure::truncated_response(&self.config)) }
     }
 
-    fn progress(&self) -> Progress {
-        if self.over { Progress::Over } else { Progress::Going }
+    fn progress(&self) -> ResponseProgress {
+        if self.is_finished { ResponseProgress::Done } else { ResponseProgress::Reading }
     }
 }

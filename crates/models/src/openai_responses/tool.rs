@@ -6,18 +6,18 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_types::RawJson;
 
-use crate::body::too_many_tools;
 use crate::config::{ProviderConfig, Switches};
 use crate::error::ModelError;
-use crate::names;
-use crate::openai::{described, parameters};
-use crate::provider::{Converted, NotExpressible};
+use crate::openai::{convert_parameters, limit_description};
+use crate::provider::{ConvertedTool, NotExpressible};
 use crate::request::ModelRequest;
+use crate::request_body::check_tool_count;
 use crate::schema::ConvertedSchema;
-use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
+use crate::tool_names;
+use crate::tools::{ConvertedTools, ToolDefinition, ToolFormat};
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     r#type: &'static str,
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -27,12 +27,12 @@ struct Tool<'a> {
 }
 
 /// A tool in this form.
-pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-    let (converted, strict) = parameters(switches.strict, tool)?;
-    let ConvertedSchema { schema, mut lost, arguments } = converted;
-    let description = described(&tool.description, switches.long_descriptions, &mut lost);
-    let name = names::sent(&tool.name);
-    let tool = Tool {
+pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
+    let (converted, strict) = convert_parameters(switches.strict, tool)?;
+    let ConvertedSchema { schema, losses: mut lost, arguments } = converted;
+    let description = limit_description(&tool.description, switches.long_descriptions, &mut lost);
+    let name = tool_names::wire_name(&tool.name);
+    let tool = ResponsesTool {
         r#type: "function",
         name: &name,
         description: &description,
@@ -40,11 +40,11 @@ pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Conv
         strict,
     };
     let json = RawJson::from_value(&tool).map_err(|error| NotExpressible(error.to_string()))?;
-    Ok(Converted { json, lost, arguments })
+    Ok(ConvertedTool { json, losses: lost, arguments })
 }
 
-pub(super) fn form(switches: &Switches) -> ToolForm {
-    ToolForm(match (switches.strict, switches.long_descriptions) {
+pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
+    ToolFormat(match (switches.strict, switches.long_descriptions) {
         (false, false) => "responses",
         (false, true) => "responses-long",
         (true, false) => "responses-strict",
@@ -53,15 +53,18 @@ pub(super) fn form(switches: &Switches) -> ToolForm {
 }
 
 /// The list of tools that is sent; none where none is.
-pub(super) fn list(config: &ProviderConfig, request: &ModelRequest) -> Result<Option<RawJson>, ModelError> {
-    let convert = |tool: &ToolDefinition| convert(&config.switches, tool);
-    let tools = request.tools.converted(form(&config.switches), convert);
-    too_many_tools(&config.name, tools.len(), config.switches.max_tools)?;
+pub(super) fn tool_list(
+    config: &ProviderConfig,
+    request: &ModelRequest,
+) -> Result<Option<RawJson>, ModelError> {
+    let convert = |tool: &ToolDefinition| convert(&config.compatibility, tool);
+    let tools = request.tools.converted_to(tool_format(&config.compatibility), convert);
+    check_tool_count(&config.name, tools.len(), config.compatibility.max_tools)?;
     Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
 /// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
-pub(super) fn restored(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
+pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
-    switches.strict.then(|| request.tools.converted(form(switches), convert))
+    switches.strict.then(|| request.tools.converted_to(tool_format(switches), convert))
 }

@@ -8,70 +8,70 @@
 
 /// What a provider takes.
 #[derive(Debug)]
-pub(crate) struct Dialect {
+pub(crate) struct SchemaDialect {
     /// The keywords that are sent; all there are where nothing is listed.
     pub(crate) keywords: Option<&'static [&'static str]>,
     /// The values of `format` that are sent; all where nothing is listed.
     pub(crate) formats: Option<&'static [&'static str]>,
     /// Whether it is written in draft 2020-12 without references, whatever it was written in.
-    pub(crate) writes_out: bool,
+    pub(crate) inlines_references: bool,
     /// Whether a schema may be `true` or `false`.
-    pub(crate) booleans: bool,
+    pub(crate) allows_boolean_schemas: bool,
     /// Whether `type` may list several besides `null`, and `enum` anything else than texts or numbers.
-    pub(crate) mixes_types: bool,
+    pub(crate) allows_mixed_types: bool,
     /// Whether it knows `allOf`.
-    pub(crate) all_of: bool,
+    pub(crate) has_all_of: bool,
     /// Whether it knows `oneOf`.
-    pub(crate) one_of: bool,
+    pub(crate) has_one_of: bool,
     /// Whether `anyOf` must stand alone.
-    pub(crate) any_of_alone: bool,
+    pub(crate) needs_lone_any_of: bool,
     /// Whether an array must say what is in it.
     pub(crate) needs_items: bool,
     /// Whether what is required must be among the properties.
-    pub(crate) needs_known_required: bool,
+    pub(crate) needs_described_required: bool,
     /// Whether the order of properties is lost on the way and is said besides.
-    pub(crate) says_order: bool,
+    pub(crate) states_property_order: bool,
     /// Whether a tool without parameters has no schema at all.
-    pub(crate) leaves_out_nothing: bool,
+    pub(crate) omits_empty_parameters: bool,
     /// What is not allowed at the root. Alternatives and references there are folded into one object.
-    pub(crate) not_at_root: &'static [&'static str],
+    pub(crate) forbidden_at_root: &'static [&'static str],
     /// Which names properties of the root may have.
-    pub(crate) is_property: Option<fn(&str) -> bool>,
+    pub(crate) is_valid_property: Option<fn(&str) -> bool>,
 }
 
-impl Dialect {
-    pub(crate) fn takes(&self, keyword: &str) -> bool {
+impl SchemaDialect {
+    pub(crate) fn has_keyword(&self, keyword: &str) -> bool {
         self.keywords.is_none_or(|keywords| keywords.contains(&keyword))
     }
 
-    pub(crate) fn takes_format(&self, format: &str) -> bool {
+    pub(crate) fn has_format(&self, format: &str) -> bool {
         self.formats.is_none_or(|formats| formats.contains(&format))
     }
 }
 
 /// OpenAI's functions that are not strict: everything but what is refused.
-pub(crate) static OPENAI: Dialect = Dialect {
+pub(crate) static OPENAI: SchemaDialect = SchemaDialect {
     keywords: None,
     formats: None,
-    writes_out: false,
-    booleans: true,
-    mixes_types: true,
-    all_of: true,
-    one_of: true,
-    any_of_alone: false,
+    inlines_references: false,
+    allows_boolean_schemas: true,
+    allows_mixed_types: true,
+    has_all_of: true,
+    has_one_of: true,
+    needs_lone_any_of: false,
     needs_items: true,
-    needs_known_required: false,
-    says_order: false,
-    leaves_out_nothing: false,
-    not_at_root: &["anyOf", "oneOf", "allOf", "enum", "const", "not"],
-    is_property: None,
+    needs_described_required: false,
+    states_property_order: false,
+    omits_empty_parameters: false,
+    forbidden_at_root: &["anyOf", "oneOf", "allOf", "enum", "const", "not"],
+    is_valid_property: None,
 };
 
 /// The same, for a schema whose references would lead nowhere once its root is folded, and for one that says something
 /// as only earlier drafts do.
-pub(crate) static OPENAI_WRITTEN_OUT: Dialect = Dialect { writes_out: true, ..OPENAI };
+pub(crate) static OPENAI_INLINED: SchemaDialect = SchemaDialect { inlines_references: true, ..OPENAI };
 
-pub(crate) static ANTHROPIC: Dialect = Dialect {
+pub(crate) static ANTHROPIC: SchemaDialect = SchemaDialect {
     keywords: Some(&[
         "type",
         "title",
@@ -119,21 +119,21 @@ pub(crate) static ANTHROPIC: Dialect = Dialect {
         "else",
     ]),
     formats: None,
-    writes_out: true,
-    booleans: true,
-    mixes_types: true,
-    all_of: true,
-    one_of: true,
-    any_of_alone: false,
+    inlines_references: true,
+    allows_boolean_schemas: true,
+    allows_mixed_types: true,
+    has_all_of: true,
+    has_one_of: true,
+    needs_lone_any_of: false,
     needs_items: false,
-    needs_known_required: false,
-    says_order: false,
-    leaves_out_nothing: false,
-    not_at_root: &["anyOf", "oneOf", "allOf", "enum"],
-    is_property: Some(is_anthropic_property),
+    needs_described_required: false,
+    states_property_order: false,
+    omits_empty_parameters: false,
+    forbidden_at_root: &["anyOf", "oneOf", "allOf", "enum"],
+    is_valid_property: Some(is_anthropic_property),
 };
 
-pub(crate) static GEMINI: Dialect = Dialect {
+pub(crate) static GEMINI: SchemaDialect = SchemaDialect {
     keywords: Some(&[
         "type",
         "title",
@@ -152,18 +152,18 @@ pub(crate) static GEMINI: Dialect = Dialect {
         "anyOf",
     ]),
     formats: Some(&["date-time", "date", "time"]),
-    writes_out: true,
-    booleans: false,
-    mixes_types: false,
-    all_of: false,
-    one_of: false,
-    any_of_alone: true,
+    inlines_references: true,
+    allows_boolean_schemas: false,
+    allows_mixed_types: false,
+    has_all_of: false,
+    has_one_of: false,
+    needs_lone_any_of: true,
     needs_items: true,
-    needs_known_required: true,
-    says_order: true,
-    leaves_out_nothing: true,
-    not_at_root: &["anyOf", "enum"],
-    is_property: Some(is_gemini_property),
+    needs_described_required: true,
+    states_property_order: true,
+    omits_empty_parameters: true,
+    forbidden_at_root: &["anyOf", "enum"],
+    is_valid_property: Some(is_gemini_property),
 };
 
 fn is_anthropic_property(name: &str) -> bool {
@@ -179,7 +179,7 @@ fn is_gemini_property(name: &str) -> bool {
 
 /// What a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum KeywordValueKind {
     /// A schema.
     Schema,
     /// Schemas in order.
@@ -191,7 +191,7 @@ pub(crate) enum Holds {
 }
 
 /// What a keyword holds, in any draft.
-pub(crate) fn holds(keyword: &str) -> Holds {
+pub(crate) fn keyword_value_kind(keyword: &str) -> KeywordValueKind {
     match keyword {
         "items"
         | "additionalItems"
@@ -204,11 +204,11 @@ pub(crate) fn holds(keyword: &str) -> Holds {
         | "if"
         | "then"
         | "else"
-        | "contentSchema" => Holds::Schema,
-        "anyOf" | "oneOf" | "allOf" | "prefixItems" => Holds::List,
+        | "contentSchema" => KeywordValueKind::Schema,
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" => KeywordValueKind::List,
         "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
-        | "definitions" => Holds::Map,
-        _ => Holds::Data,
+        | "definitions" => KeywordValueKind::Map,
+        _ => KeywordValueKind::Data,
     }
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
 }
 
 /// Keywords that are of no use where nothing refers to anything.
-pub(crate) fn is_plumbing(keyword: &str) -> bool {
+pub(crate) fn is_reference_keyword(keyword: &str) -> bool {
     matches!(
         keyword,
         "$schema"

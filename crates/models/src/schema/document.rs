@@ -4,121 +4,124 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use super::json::{Fields, Json};
+use super::json::{OrderedFields, OrderedJson};
 
 /// Keywords whose values are data, not schemas.
-const DATA: &[&str] = &["enum", "const", "default", "examples", "example"];
+const DATA_KEYWORDS: &[&str] = &["enum", "const", "default", "examples", "example"];
 /// Objects with more fields than this have an index.
-const SMALL: usize = 16;
+const INDEX_THRESHOLD: usize = 16;
 /// How much of a name is shown in a pointer, and how much of a pointer.
-const SHOWN: (usize, usize) = (80, 400);
+const MAX_SHOWN_CHARS: (usize, usize) = (80, 400);
 
 /// The draft that a schema says it is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Draft {
-    Four,
-    Six,
-    Seven,
-    Nineteen,
-    Twenty,
+pub(crate) enum SchemaDraft {
+    Draft4,
+    Draft6,
+    Draft7,
+    Draft2019,
+    Draft2020,
 }
 
-impl Draft {
-    fn of(root: &Json) -> Self {
-        let named = root.as_object().and_then(|fields| fields.get("$schema")).and_then(Json::as_text);
+impl SchemaDraft {
+    fn detect(root: &OrderedJson) -> Self {
+        let named = root.as_object().and_then(|fields| fields.get("$schema")).and_then(OrderedJson::as_text);
         match named {
-            Some(uri) if uri.contains("draft-04") || uri.contains("draft-03") => Self::Four,
-            Some(uri) if uri.contains("draft-06") => Self::Six,
-            Some(uri) if uri.contains("draft-07") => Self::Seven,
-            Some(uri) if uri.contains("2019-09") => Self::Nineteen,
-            _ => Self::Twenty,
+            Some(uri) if uri.contains("draft-04") || uri.contains("draft-03") => Self::Draft4,
+            Some(uri) if uri.contains("draft-06") => Self::Draft6,
+            Some(uri) if uri.contains("draft-07") => Self::Draft7,
+            Some(uri) if uri.contains("2019-09") => Self::Draft2019,
+            _ => Self::Draft2020,
         }
     }
 
     /// Whether what stands beside a reference counts.
-    pub(crate) fn has_siblings(self) -> bool {
-        self >= Self::Nineteen
+    pub(crate) fn allows_reference_siblings(self) -> bool {
+        self >= Self::Draft2019
     }
 
     /// Whether a keyword means something in it. Of a keyword that is no draft's it says yes.
-    pub(crate) fn knows(self, keyword: &str) -> bool {
+    pub(crate) fn has_keyword(self, keyword: &str) -> bool {
         match keyword {
-            "const" | "contains" | "propertyNames" => self >= Self::Six,
-            "if" | "then" | "else" => self >= Self::Seven,
+            "const" | "contains" | "propertyNames" => self >= Self::Draft6,
+            "if" | "then" | "else" => self >= Self::Draft7,
             "dependentRequired"
             | "dependentSchemas"
             | "minContains"
             | "maxContains"
             | "unevaluatedProperties"
-            | "unevaluatedItems" => self >= Self::Nineteen,
-            "prefixItems" | "$dynamicRef" => self >= Self::Twenty,
-            "$recursiveRef" => self == Self::Nineteen,
-            "additionalItems" => self <= Self::Nineteen,
-            "dependencies" => self <= Self::Seven,
+            | "unevaluatedItems" => self >= Self::Draft2019,
+            "prefixItems" | "$dynamicRef" => self >= Self::Draft2020,
+            "$recursiveRef" => self == Self::Draft2019,
+            "additionalItems" => self <= Self::Draft2019,
+            "dependencies" => self <= Self::Draft7,
             _ => true,
         }
     }
 
     /// The id of a schema that has one of its own.
-    fn id(self, fields: &Fields) -> Option<&str> {
-        let id = fields.get(if self == Self::Four { "id" } else { "$id" }).and_then(Json::as_text)?;
+    fn id(self, fields: &OrderedFields) -> Option<&str> {
+        let id =
+            fields.get(if self == Self::Draft4 { "id" } else { "$id" }).and_then(OrderedJson::as_text)?;
         (!id.starts_with('#') && !id.is_empty()).then_some(id)
     }
 
     /// The names that a schema has as an anchor.
-    fn anchors(self, fields: &Fields) -> impl Iterator<Item = &str> {
+    fn anchors(self, fields: &OrderedFields) -> impl Iterator<Item = &str> {
         // Before draft 2019-09 an anchor was an id that is nothing but a fragment.
-        let old = fields.get(if self == Self::Four { "id" } else { "$id" }).and_then(Json::as_text);
+        let old = fields.get(if self == Self::Draft4 { "id" } else { "$id" }).and_then(OrderedJson::as_text);
         let old =
-            old.and_then(|id| id.strip_prefix('#')).filter(|name| !name.is_empty() && self <= Self::Seven);
-        let names = ["$anchor", "$dynamicAnchor"].map(|name| fields.get(name).and_then(Json::as_text));
+            old.and_then(|id| id.strip_prefix('#')).filter(|name| !name.is_empty() && self <= Self::Draft7);
+        let names = ["$anchor", "$dynamicAnchor"].map(|name| fields.get(name).and_then(OrderedJson::as_text));
         names.into_iter().flatten().chain(old)
     }
 }
 
 /// Where something stands in the document: a JSON pointer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pointer<'s>(Option<Rc<Link<'s>>>);
+pub(crate) struct SchemaPointer<'s>(Option<Rc<PointerLink<'s>>>);
 
 #[derive(Debug)]
-struct Link<'s> {
-    before: Pointer<'s>,
-    token: Token<'s>,
+struct PointerLink<'s> {
+    parent: SchemaPointer<'s>,
+    token: ReferenceToken<'s>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Token<'s> {
+enum ReferenceToken<'s> {
     Name(&'s str),
     Index(usize),
 }
 
-impl<'s> Pointer<'s> {
+impl<'s> SchemaPointer<'s> {
     pub(crate) fn name(&self, name: &'s str) -> Self {
-        Self(Some(Rc::new(Link { before: self.clone(), token: Token::Name(name) })))
+        Self(Some(Rc::new(PointerLink { parent: self.clone(), token: ReferenceToken::Name(name) })))
     }
 
     pub(crate) fn index(&self, index: usize) -> Self {
-        Self(Some(Rc::new(Link { before: self.clone(), token: Token::Index(index) })))
+        Self(Some(Rc::new(PointerLink { parent: self.clone(), token: ReferenceToken::Index(index) })))
     }
 }
 
-impl fmt::Display for Pointer<'_> {
+impl fmt::Display for SchemaPointer<'_> {
     /// Shortened where it is of no use to anybody.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tokens = Vec::new();
         let mut at = self;
         while let Some(link) = &at.0 {
             tokens.push(link.token);
-            at = &link.before;
+            at = &link.parent;
         }
         let mut length = 0;
         for token in tokens.into_iter().rev() {
             let token = match token {
-                Token::Index(index) => index.to_string(),
-                Token::Name(name) => shortened(&name.replace('~', "~0").replace('/', "~1"), SHOWN.0),
+                ReferenceToken::Index(index) => index.to_string(),
+                ReferenceToken::Name(name) => {
+                    truncate_chars(&name.replace('~', "~0").replace('/', "~1"), MAX_SHOWN_CHARS.0)
+                }
             };
             length += token.len();
-            if length > SHOWN.1 {
+            if length > MAX_SHOWN_CHARS.1 {
                 return f.write_str("/…");
             }
             write!(f, "/{token}")?;
@@ -128,7 +131,7 @@ impl fmt::Display for Pointer<'_> {
 }
 
 /// At most so many characters of a text.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn truncate_chars(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
@@ -137,99 +140,121 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 
 /// A schema in the document.
 #[derive(Debug, Clone)]
-pub(crate) struct At<'s> {
-    pub(crate) node: &'s Json,
+pub(crate) struct SchemaLocation<'s> {
+    pub(crate) node: &'s OrderedJson,
     /// What pointers in it start from: the nearest schema around it with an `$id`, or the root.
-    base: &'s Json,
-    pub(crate) pointer: Pointer<'s>,
+    base: &'s OrderedJson,
+    pub(crate) pointer: SchemaPointer<'s>,
 }
 
 /// A schema as its author wrote it.
 #[derive(Debug)]
-pub(crate) struct Document<'s> {
-    root: &'s Json,
-    pub(crate) draft: Draft,
+pub(crate) struct ParsedSchema<'s> {
+    root: &'s OrderedJson,
+    pub(crate) draft: SchemaDraft,
     /// How many values it is made of.
     pub(crate) size: usize,
     /// About how many bytes it has.
-    pub(crate) weight: usize,
+    pub(crate) byte_size: usize,
     /// Schemas with an `$id`, by it.
-    ids: HashMap<&'s str, At<'s>>,
+    ids: HashMap<&'s str, SchemaLocation<'s>>,
     /// The same by the last part of it; none where several have it.
-    names: HashMap<&'s str, Option<At<'s>>>,
+    names: HashMap<&'s str, Option<SchemaLocation<'s>>>,
     /// Schemas with an anchor, by what pointers there start from and its name; none where there are two.
-    anchors: HashMap<(*const Json, &'s str), Option<At<'s>>>,
-    indexes: HashMap<*const Fields, HashMap<&'s str, &'s Json>>,
+    anchors: HashMap<(*const OrderedJson, &'s str), Option<SchemaLocation<'s>>>,
+    indexes: HashMap<*const OrderedFields, HashMap<&'s str, &'s OrderedJson>>,
     /// Whether every reference leads into `$defs` or `definitions` of the root.
     pub(crate) has_plain_references: bool,
     /// Whether something is said as earlier drafts did: `items` as a list, `exclusiveMinimum` as true or false.
-    pub(crate) has_old_forms: bool,
+    pub(crate) has_legacy_forms: bool,
 }
 
-impl<'s> Document<'s> {
-    pub(crate) fn new(root: &'s Json) -> Self {
+impl<'s> ParsedSchema<'s> {
+    pub(crate) fn new(root: &'s OrderedJson) -> Self {
         let mut document = Self {
             root,
-            draft: Draft::of(root),
-            size: root.size(),
-            weight: root.weight(),
+            draft: SchemaDraft::detect(root),
+            size: root.value_count(),
+            byte_size: root.byte_size(),
             ids: HashMap::new(),
             names: HashMap::new(),
             anchors: HashMap::new(),
             indexes: HashMap::new(),
             has_plain_references: true,
-            has_old_forms: false,
+            has_legacy_forms: false,
         };
-        document.look_at(&document.start());
+        document.index_subschemas(&document.root_location());
         document
     }
 
     /// The root.
-    pub(crate) fn start(&self) -> At<'s> {
-        At { node: self.root, base: self.root, pointer: Pointer::default() }
+    pub(crate) fn root_location(&self) -> SchemaLocation<'s> {
+        SchemaLocation { node: self.root, base: self.root, pointer: SchemaPointer::default() }
     }
 
     /// The value of a field of a schema.
-    pub(crate) fn field(&self, at: &At<'s>, name: &'s str, node: &'s Json) -> At<'s> {
-        self.inner(at, node, at.pointer.name(name))
+    pub(crate) fn field_location(
+        &self,
+        at: &SchemaLocation<'s>,
+        name: &'s str,
+        node: &'s OrderedJson,
+    ) -> SchemaLocation<'s> {
+        self.child_location(at, node, at.pointer.name(name))
     }
 
     /// A value in a field of a schema that holds several, by name.
-    pub(crate) fn entry(&self, at: &At<'s>, field: &'s str, name: &'s str, node: &'s Json) -> At<'s> {
-        self.inner(at, node, at.pointer.name(field).name(name))
+    pub(crate) fn entry_location(
+        &self,
+        at: &SchemaLocation<'s>,
+        field: &'s str,
+        name: &'s str,
+        node: &'s OrderedJson,
+    ) -> SchemaLocation<'s> {
+        self.child_location(at, node, at.pointer.name(field).name(name))
     }
 
     /// A value in a field of a schema that holds several, in order.
-    pub(crate) fn item(&self, at: &At<'s>, field: &'s str, index: usize, node: &'s Json) -> At<'s> {
-        self.inner(at, node, at.pointer.name(field).index(index))
+    pub(crate) fn item_location(
+        &self,
+        at: &SchemaLocation<'s>,
+        field: &'s str,
+        index: usize,
+        node: &'s OrderedJson,
+    ) -> SchemaLocation<'s> {
+        self.child_location(at, node, at.pointer.name(field).index(index))
     }
 
-    fn inner(&self, at: &At<'s>, node: &'s Json, pointer: Pointer<'s>) -> At<'s> {
+    fn child_location(
+        &self,
+        at: &SchemaLocation<'s>,
+        node: &'s OrderedJson,
+        pointer: SchemaPointer<'s>,
+    ) -> SchemaLocation<'s> {
         let has_id = node.as_object().is_some_and(|fields| self.draft.id(fields).is_some());
-        At { node, base: if has_id { node } else { at.base }, pointer }
+        SchemaLocation { node, base: if has_id { node } else { at.base }, pointer }
     }
 
-    fn look_at(&mut self, at: &At<'s>) {
+    fn index_subschemas(&mut self, at: &SchemaLocation<'s>) {
         match at.node {
-            Json::List(items) => {
+            OrderedJson::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    let inner = self.inner(at, item, at.pointer.index(index));
-                    self.look_at(&inner);
+                    let inner = self.child_location(at, item, at.pointer.index(index));
+                    self.index_subschemas(&inner);
                 }
             }
-            Json::Object(fields) => {
-                self.remember(fields, at);
-                for (name, value) in fields.iter().filter(|(name, _)| !DATA.contains(name)) {
-                    let inner = self.inner(at, value, at.pointer.name(name));
-                    self.look_at(&inner);
+            OrderedJson::Object(fields) => {
+                self.index_object(fields, at);
+                for (name, value) in fields.iter().filter(|(name, _)| !DATA_KEYWORDS.contains(name)) {
+                    let inner = self.child_location(at, value, at.pointer.name(name));
+                    self.index_subschemas(&inner);
                 }
             }
             _ => {}
         }
     }
 
-    fn remember(&mut self, fields: &'s Fields, at: &At<'s>) {
-        if fields.len() > SMALL {
+    fn index_object(&mut self, fields: &'s OrderedFields, at: &SchemaLocation<'s>) {
+        if fields.len() > INDEX_THRESHOLD {
             self.indexes.insert(std::ptr::from_ref(fields), fields.index());
         }
         if let Some(id) = self.draft.id(fields) {
@@ -239,9 +264,9 @@ impl<'s> Document<'s> {
             name.and_modify(|other| *other = None).or_insert_with(|| Some(at.clone()));
             self.has_plain_references &= std::ptr::eq(at.node, self.root);
         }
-        self.has_old_forms |= matches!(fields.get("items"), Some(Json::List(_)));
+        self.has_legacy_forms |= matches!(fields.get("items"), Some(OrderedJson::List(_)));
         let mut bounds = ["exclusiveMinimum", "exclusiveMaximum"].into_iter();
-        self.has_old_forms |= bounds.any(|bound| matches!(fields.get(bound), Some(Json::Bool(_))));
+        self.has_legacy_forms |= bounds.any(|bound| matches!(fields.get(bound), Some(OrderedJson::Bool(_))));
         for name in self.draft.anchors(fields) {
             let place = self.anchors.entry((std::ptr::from_ref(at.base), name));
             place.and_modify(|other| *other = None).or_insert_with(|| Some(at.clone()));
@@ -253,54 +278,54 @@ impl<'s> Document<'s> {
     }
 
     /// The reference that a schema has.
-    pub(crate) fn reference(&self, fields: &'s Fields) -> Option<&'s str> {
+    pub(crate) fn reference(&self, fields: &'s OrderedFields) -> Option<&'s str> {
         let mut words = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
-        let word = words.find(|word| fields.has(word) && self.draft.knows(word))?;
-        fields.get(word).and_then(Json::as_text)
+        let word = words.find(|word| fields.has(word) && self.draft.has_keyword(word))?;
+        fields.get(word).and_then(OrderedJson::as_text)
     }
 
     /// Where a reference leads; none where that is outside, or unclear.
-    pub(crate) fn resolve(&self, reference: &str, from: &At<'s>) -> Option<At<'s>> {
+    pub(crate) fn resolve(&self, reference: &str, from: &SchemaLocation<'s>) -> Option<SchemaLocation<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let start = if uri.is_empty() { self.at_base(from)? } else { self.by_id(uri)? };
+        let start = if uri.is_empty() { self.base_location(from)? } else { self.find_by_id(uri)? };
         let fragment = percent_decoded(fragment)?;
         if fragment.is_empty() {
             return Some(start);
         }
         match fragment.strip_prefix('/') {
-            Some(pointer) => self.walk(start, pointer),
+            Some(pointer) => self.resolve_pointer(start, pointer),
             None => self.anchors.get(&(std::ptr::from_ref(start.node), fragment.as_str())).cloned().flatten(),
         }
     }
 
-    fn at_base(&self, from: &At<'s>) -> Option<At<'s>> {
+    fn base_location(&self, from: &SchemaLocation<'s>) -> Option<SchemaLocation<'s>> {
         if std::ptr::eq(from.base, self.root) {
-            return Some(self.start());
+            return Some(self.root_location());
         }
         let id = from.base.as_object().and_then(|fields| self.draft.id(fields))?;
         self.ids.get(id.trim_end_matches('#')).filter(|at| std::ptr::eq(at.node, from.base)).cloned()
     }
 
     /// By the whole id, or by its last part where only one has that.
-    fn by_id(&self, uri: &str) -> Option<At<'s>> {
+    fn find_by_id(&self, uri: &str) -> Option<SchemaLocation<'s>> {
         match self.ids.get(uri) {
             Some(at) => Some(at.clone()),
             None => self.names.get(last_part(uri)).cloned().flatten(),
         }
     }
 
-    fn walk(&self, start: At<'s>, pointer: &str) -> Option<At<'s>> {
+    fn resolve_pointer(&self, start: SchemaLocation<'s>, pointer: &str) -> Option<SchemaLocation<'s>> {
         let mut at = start;
         for token in pointer.split('/') {
             let token = token.replace("~1", "/").replace("~0", "~");
             at = match at.node {
-                Json::Object(fields) => {
-                    let (name, node) = self.named(fields, &token)?;
-                    self.field(&at, name, node)
+                OrderedJson::Object(fields) => {
+                    let (name, node) = self.find_field(fields, &token)?;
+                    self.field_location(&at, name, node)
                 }
-                Json::List(items) => {
+                OrderedJson::List(items) => {
                     let index = token.parse().ok()?;
-                    self.inner(&at, items.get(index)?, at.pointer.index(index))
+                    self.child_location(&at, items.get(index)?, at.pointer.index(index))
                 }
                 _ => return None,
             };
@@ -308,7 +333,7 @@ impl<'s> Document<'s> {
         Some(at)
     }
 
-    fn named(&self, fields: &'s Fields, name: &str) -> Option<(&'s str, &'s Json)> {
+    fn find_field(&self, fields: &'s OrderedFields, name: &str) -> Option<(&'s str, &'s OrderedJson)> {
         match self.indexes.get(&std::ptr::from_ref(fields)) {
             Some(index) => index.get_key_value(name).map(|(name, node)| (*name, *node)),
             None => fields.iter().find(|(of, _)| *of == name),

@@ -1,20 +1,20 @@
 //! What a schema can't say to a provider is said to the model in words, where it is short: in the description.
 
-use super::document::shortened;
-use super::json::{Fields, Json};
-use super::names;
+use super::document::truncate_chars;
+use super::json::{OrderedFields, OrderedJson};
+use super::required_names;
 
 /// Most hints on one schema, and the length of one.
 const MAX_HINTS: usize = 8;
-const MAX_LENGTH: usize = 120;
+const MAX_HINT_CHARS: usize = 120;
 
 /// Hints for the description of a schema.
 #[derive(Debug, Default)]
-pub(super) struct Hints(Vec<String>);
+pub(super) struct DescriptionHints(Vec<String>);
 
-impl Hints {
+impl DescriptionHints {
     /// A keyword that is left out.
-    pub(super) fn add(&mut self, name: &str, value: &Json) {
+    pub(super) fn add(&mut self, name: &str, value: &OrderedJson) {
         let is_of_use = matches!(
             name,
             "default"
@@ -33,18 +33,18 @@ impl Hints {
                 | "maxProperties"
         );
         if is_of_use {
-            let value = value.as_text().map_or_else(|| value.written(), str::to_owned);
+            let value = value.as_text().map_or_else(|| value.to_json_string(), str::to_owned);
             self.push(&format!("{name}: {value}"));
-        } else if name == "uniqueItems" && *value == Json::Bool(true) {
+        } else if name == "uniqueItems" && *value == OrderedJson::Bool(true) {
             self.push("no item twice");
         }
     }
 
     /// Alternatives that say nothing but what must be there.
-    pub(super) fn add_needs(&mut self, alternatives: &[Json]) {
+    pub(super) fn add_required_alternatives(&mut self, alternatives: &[OrderedJson]) {
         let sets = alternatives.iter().map(|schema| {
             let required = schema.as_object().and_then(|fields| fields.get("required"));
-            let mut names: Vec<_> = names(required).into_iter().collect();
+            let mut names: Vec<_> = required_names(required).into_iter().collect();
             names.sort_unstable();
             names.join(" and ")
         });
@@ -56,12 +56,12 @@ impl Hints {
 
     fn push(&mut self, hint: &str) {
         if self.0.len() < MAX_HINTS {
-            self.0.push(shortened(hint, MAX_LENGTH));
+            self.0.push(truncate_chars(hint, MAX_HINT_CHARS));
         }
     }
 
     /// Puts them into the description of a schema.
-    pub(super) fn describe(self, out: &mut Fields) {
+    pub(super) fn describe(self, out: &mut OrderedFields) {
         if !self.0.is_empty() {
             add_words(out, &self.0.join("; "));
         }
@@ -69,10 +69,10 @@ impl Hints {
 }
 
 /// Puts words in brackets after the description of a schema.
-pub(super) fn add_words(out: &mut Fields, words: &str) {
-    let text = match out.get("description").and_then(Json::as_text) {
+pub(super) fn add_words(out: &mut OrderedFields, words: &str) {
+    let text = match out.get("description").and_then(OrderedJson::as_text) {
         Some(said) if !said.is_empty() => format!("{said} ({words})"),
         _ => words.to_owned(),
     };
-    out.put("description", Json::Text(text));
+    out.put("description", OrderedJson::Text(text));
 }

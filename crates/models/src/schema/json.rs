@@ -11,27 +11,27 @@ use serde_json::Number;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum OrderedJson {
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Json>),
-    Object(Fields),
+    List(Vec<OrderedJson>),
+    Object(OrderedFields),
 }
 
 /// The fields of an object, in order, no name twice.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Fields(Vec<(String, Json)>);
+pub(crate) struct OrderedFields(Vec<(String, OrderedJson)>);
 
-impl Default for Json {
+impl Default for OrderedJson {
     /// A schema that fits everything.
     fn default() -> Self {
-        Self::Object(Fields::default())
+        Self::Object(OrderedFields::default())
     }
 }
 
-impl Json {
+impl OrderedJson {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -43,14 +43,14 @@ impl Json {
         }
     }
 
-    pub(crate) fn as_list(&self) -> Option<&[Json]> {
+    pub(crate) fn as_list(&self) -> Option<&[OrderedJson]> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
         }
     }
 
-    pub(crate) fn as_object(&self) -> Option<&Fields> {
+    pub(crate) fn as_object(&self) -> Option<&OrderedFields> {
         match self {
             Self::Object(fields) => Some(fields),
             _ => None,
@@ -71,29 +71,30 @@ impl Json {
     }
 
     /// How many values it is made of.
-    pub(crate) fn size(&self) -> usize {
+    pub(crate) fn value_count(&self) -> usize {
         match self {
-            Self::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
-            Self::Object(fields) => 1 + fields.iter().map(|(_, value)| value.size()).sum::<usize>(),
+            Self::List(items) => 1 + items.iter().map(Self::value_count).sum::<usize>(),
+            Self::Object(fields) => 1 + fields.iter().map(|(_, value)| value.value_count()).sum::<usize>(),
             _ => 1,
         }
     }
 
     /// About how many bytes it takes as JSON text.
-    pub(crate) fn weight(&self) -> usize {
+    pub(crate) fn byte_size(&self) -> usize {
         const OTHER: usize = 4;
         match self {
             Self::Text(text) => OTHER + text.len(),
-            Self::List(items) => OTHER + items.iter().map(Self::weight).sum::<usize>(),
+            Self::List(items) => OTHER + items.iter().map(Self::byte_size).sum::<usize>(),
             Self::Object(fields) => {
-                OTHER + fields.iter().map(|(name, value)| OTHER + name.len() + value.weight()).sum::<usize>()
+                OTHER
+                    + fields.iter().map(|(name, value)| OTHER + name.len() + value.byte_size()).sum::<usize>()
             }
             _ => OTHER,
         }
     }
 
     /// As JSON text.
-    pub(crate) fn written(&self) -> String {
+    pub(crate) fn to_json_string(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -103,12 +104,12 @@ pub(crate) fn is_whole(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-impl Fields {
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
+impl OrderedFields {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &OrderedJson)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut OrderedJson)> {
         self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
     }
 
@@ -120,11 +121,11 @@ impl Fields {
         self.0.is_empty()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn get(&self, name: &str) -> Option<&OrderedJson> {
         self.0.iter().find(|(of, _)| of == name).map(|(_, value)| value)
     }
 
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut OrderedJson> {
         self.0.iter_mut().find(|(of, _)| of == name).map(|(_, value)| value)
     }
 
@@ -133,7 +134,7 @@ impl Fields {
     }
 
     /// In the place of what has this name, else at the end.
-    pub(crate) fn put(&mut self, name: &str, value: Json) {
+    pub(crate) fn put(&mut self, name: &str, value: OrderedJson) {
         match self.get_mut(name) {
             Some(place) => *place = value,
             None => self.0.push((name.to_owned(), value)),
@@ -141,50 +142,50 @@ impl Fields {
     }
 
     /// At the end; the caller knows that the name is new.
-    pub(crate) fn push(&mut self, name: impl Into<String>, value: Json) {
+    pub(crate) fn push(&mut self, name: impl Into<String>, value: OrderedJson) {
         self.0.push((name.into(), value));
     }
 
     /// In front of all others.
-    pub(crate) fn put_first(&mut self, name: &str, value: Json) {
+    pub(crate) fn put_first(&mut self, name: &str, value: OrderedJson) {
         self.take(name);
         self.0.insert(0, (name.to_owned(), value));
     }
 
     /// All of another object's fields, each as [`Fields::put`] does.
-    pub(crate) fn extend(&mut self, other: Fields) {
+    pub(crate) fn extend(&mut self, other: OrderedFields) {
         for (name, value) in other {
             self.put(&name, value);
         }
     }
 
-    pub(crate) fn take(&mut self, name: &str) -> Option<Json> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<OrderedJson> {
         let at = self.0.iter().position(|(of, _)| of == name)?;
         Some(self.0.remove(at).1)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &Json) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &OrderedJson) -> bool) {
         self.0.retain(|(name, value)| keep(name, value));
     }
 
     /// Where each field stands, for objects too large to be searched often.
-    pub(crate) fn index(&self) -> HashMap<&str, &Json> {
+    pub(crate) fn index(&self) -> HashMap<&str, &OrderedJson> {
         self.iter().collect()
     }
 }
 
-impl IntoIterator for Fields {
-    type Item = (String, Json);
-    type IntoIter = std::vec::IntoIter<(String, Json)>;
+impl IntoIterator for OrderedFields {
+    type Item = (String, OrderedJson);
+    type IntoIter = std::vec::IntoIter<(String, OrderedJson)>;
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }
 
-impl FromIterator<(String, Json)> for Fields {
+impl FromIterator<(String, OrderedJson)> for OrderedFields {
     /// Of two with the same name the last one's value counts, in the place of the first, as for most parsers.
-    fn from_iter<I: IntoIterator<Item = (String, Json)>>(fields: I) -> Self {
-        let mut kept: Vec<(String, Json)> = Vec::new();
+    fn from_iter<I: IntoIterator<Item = (String, OrderedJson)>>(fields: I) -> Self {
+        let mut kept: Vec<(String, OrderedJson)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for (name, value) in fields {
             match places.get(&name).and_then(|at| kept.get_mut(*at)) {
@@ -199,7 +200,7 @@ impl FromIterator<(String, Json)> for Fields {
     }
 }
 
-impl Serialize for Json {
+impl Serialize for OrderedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -212,7 +213,7 @@ impl Serialize for Json {
     }
 }
 
-impl Serialize for Fields {
+impl Serialize for OrderedFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, value) in &self.0 {
@@ -222,63 +223,63 @@ impl Serialize for Fields {
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+impl<'de> Deserialize<'de> for OrderedJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
+        deserializer.deserialize_any(OrderedJsonVisitor)
     }
 }
 
-struct JsonVisitor;
+struct OrderedJsonVisitor;
 
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
+impl<'de> Visitor<'de> for OrderedJsonVisitor {
+    type Value = OrderedJson;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
+    fn visit_unit<E>(self) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Bool(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Number(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(value.into()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Number(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(Number::from_f64(value).map_or(Json::Null, Json::Number))
+    fn visit_f64<E>(self, value: f64) -> Result<OrderedJson, E> {
+        Ok(Number::from_f64(value).map_or(OrderedJson::Null, OrderedJson::Number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::text(text))
+    fn visit_str<E>(self, text: &str) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::text(text))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Json, E> {
-        Ok(Json::Text(text))
+    fn visit_string<E>(self, text: String) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Text(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<OrderedJson, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
         }
-        Ok(Json::List(items))
+        Ok(OrderedJson::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedJson, A::Error> {
         let mut fields = Vec::new();
         while let Some(field) = map.next_entry()? {
             fields.push(field);
         }
-        Ok(Json::Object(fields.into_iter().collect()))
+        Ok(OrderedJson::Object(fields.into_iter().collect()))
     }
 }
 

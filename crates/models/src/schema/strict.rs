@@ -6,21 +6,21 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::combine::kinds;
-use super::dialect::{is_annotation, is_plumbing};
-use super::document::{At, Document, shortened};
-use super::hint::Hints;
-use super::json::{Fields, Json};
-use super::lost::Lost;
+use super::dialect::{is_annotation, is_reference_keyword};
+use super::document::{ParsedSchema, SchemaLocation, truncate_chars};
+use super::hint::DescriptionHints;
+use super::json::{OrderedFields, OrderedJson};
+use super::merge::type_names;
+use super::notes::ConversionNotes;
 use crate::provider::NotExpressible;
 
-mod undo;
+mod null_removal;
 
-pub(crate) use undo::undo;
+pub(crate) use null_removal::remove_filler_nulls;
 
 /// What a strict form has.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct StrictRules {
     /// Whether properties that are optional must be there too, as null.
     pub(super) all_required: bool,
     /// Whether a schema may refer to itself.
@@ -40,14 +40,14 @@ pub(super) struct Rules {
     pub(super) alternatives: usize,
 }
 
-impl Rules {
+impl StrictRules {
     /// Whether null stands for what is not there.
     pub(super) fn fills_with_null(&self) -> bool {
         self.all_required
     }
 }
 
-pub(super) static OPENAI: Rules = Rules {
+pub(super) static OPENAI: StrictRules = StrictRules {
     all_required: true,
     recursive: true,
     keywords: &[
@@ -69,7 +69,7 @@ pub(super) static OPENAI: Rules = Rules {
     alternatives: usize::MAX,
 };
 
-pub(super) static ANTHROPIC: Rules = Rules {
+pub(super) static ANTHROPIC: StrictRules = StrictRules {
     all_required: false,
     recursive: false,
     keywords: &["format"],
@@ -86,14 +86,14 @@ const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 /// A schema being said strictly.
-pub(super) struct Strict<'s> {
-    document: &'s Document<'s>,
-    rules: &'static Rules,
-    pub(super) lost: Lost,
+pub(super) struct StrictConverter<'s> {
+    document: &'s ParsedSchema<'s>,
+    rules: &'static StrictRules,
+    pub(super) notes: ConversionNotes,
     /// The names of what references lead to, by where they lead.
-    names: HashMap<*const Json, String>,
+    names: HashMap<*const OrderedJson, String>,
     /// What references lead to and is not said yet.
-    waiting: VecDeque<(String, At<'s>)>,
+    pending_definitions: VecDeque<(String, SchemaLocation<'s>)>,
     depth: usize,
     /// What was written, to be held against the rules.
     properties: usize,
@@ -103,16 +103,16 @@ pub(super) struct Strict<'s> {
     alternatives: usize,
 }
 
-type Said<T> = Result<T, NotExpressible>;
+type StrictResult<T> = Result<T, NotExpressible>;
 
-impl<'s> Strict<'s> {
-    pub(super) fn new(document: &'s Document<'s>, rules: &'static Rules) -> Self {
+impl<'s> StrictConverter<'s> {
+    pub(super) fn new(document: &'s ParsedSchema<'s>, rules: &'static StrictRules) -> Self {
         Self {
             document,
             rules,
-            lost: Lost::default(),
+            notes: ConversionNotes::default(),
             names: HashMap::new(),
-            waiting: VecDeque::new(),
+            pending_definitions: VecDeque::new(),
             depth: 0,
             properties: 0,
             values: 0,
@@ -123,35 +123,35 @@ impl<'s> Strict<'s> {
     }
 
     /// The schema with all that its references lead to.
-    pub(super) fn whole(&mut self, must_be_object: bool) -> Said<Fields> {
-        let start = self.document.start();
+    pub(super) fn convert_document(&mut self, must_be_object: bool) -> StrictResult<OrderedFields> {
+        let start = self.document.root_location();
         if must_be_object {
             self.check_root(&start)?;
         }
         let mut out = self.schema(&start)?;
-        let mut definitions = Fields::default();
-        while let Some((name, at)) = self.waiting.pop_front() {
+        let mut definitions = OrderedFields::default();
+        while let Some((name, at)) = self.pending_definitions.pop_front() {
             let schema = self.schema(&at)?;
-            definitions.push(name, Json::Object(schema));
+            definitions.push(name, OrderedJson::Object(schema));
         }
         if !definitions.is_empty() {
-            out.push("$defs", Json::Object(definitions));
+            out.push("$defs", OrderedJson::Object(definitions));
         }
         self.check_size()?;
         Ok(out)
     }
 
-    fn check_root(&self, at: &At<'s>) -> Said<()> {
+    fn check_root(&self, at: &SchemaLocation<'s>) -> StrictResult<()> {
         let fields = at.node.as_object();
         let is_object =
-            fields.and_then(|fields| fields.get("type")).is_some_and(|of| kinds(of) == ["object"]);
+            fields.and_then(|fields| fields.get("type")).is_some_and(|of| type_names(of) == ["object"]);
         match fields {
             Some(fields) if is_object && self.document.reference(fields).is_none() => Ok(()),
-            _ => Err(cannot(at, "the root is not plainly an object")),
+            _ => Err(not_expressible(at, "the root is not plainly an object")),
         }
     }
 
-    fn check_size(&self) -> Said<()> {
+    fn check_size(&self) -> StrictResult<()> {
         let rules = self.rules;
         for (count, most, what) in [
             (self.properties, rules.properties, "properties"),
@@ -169,77 +169,91 @@ impl<'s> Strict<'s> {
         Ok(())
     }
 
-    fn schema(&mut self, at: &At<'s>) -> Said<Fields> {
+    fn schema(&mut self, at: &SchemaLocation<'s>) -> StrictResult<OrderedFields> {
         let Some(fields) = at.node.as_object() else {
             let why = match at.node {
-                Json::Bool(_) => "it is true or false for everything",
+                OrderedJson::Bool(_) => "it is true or false for everything",
                 _ => "it is no single schema",
             };
-            return Err(cannot(at, why));
+            return Err(not_expressible(at, why));
         };
         if self.depth > self.rules.depth {
-            return Err(cannot(at, &format!("it nests more than {} levels deep", self.rules.depth)));
+            return Err(not_expressible(at, &format!("it nests more than {} levels deep", self.rules.depth)));
         }
         if let Some(reference) = self.document.reference(fields) {
             return self.reference(at, fields, reference);
         }
         let alone = |name: &str, beside: &[&str]| {
             let says_nothing =
-                |other: &str| is_annotation(other) || is_plumbing(other) || beside.contains(&other);
+                |other: &str| is_annotation(other) || is_reference_keyword(other) || beside.contains(&other);
             fields.iter().all(|(other, _)| other == name || says_nothing(other))
         };
-        match fields.get("allOf").and_then(Json::as_list) {
+        match fields.get("allOf").and_then(OrderedJson::as_list) {
             None => {}
             Some([one]) if alone("allOf", &[]) => {
-                let mut out = self.schema(&self.document.item(at, "allOf", 0, one))?;
+                let mut out = self.schema(&self.document.item_location(at, "allOf", 0, one))?;
                 let described = self.annotations(at, fields);
                 if out.has("$ref") && !described.is_empty() {
-                    out = wrapped(out);
+                    out = wrap_in_any_of(out);
                 }
                 out.extend(described);
                 return Ok(out);
             }
-            Some(_) => return Err(cannot(at, "allOf can't be said strictly")),
+            Some(_) => return Err(not_expressible(at, "allOf can't be said strictly")),
         }
         for name in ["anyOf", "oneOf"] {
-            match fields.get(name).and_then(Json::as_list) {
+            match fields.get(name).and_then(OrderedJson::as_list) {
                 None => {}
                 Some(items) if alone(name, &["type"]) && !items.is_empty() => {
                     return self.any_of(at, fields, name, items);
                 }
-                Some(_) => return Err(cannot(at, &format!("{name} stands beside other keywords"))),
+                Some(_) => return Err(not_expressible(at, &format!("{name} stands beside other keywords"))),
             }
         }
-        self.plain(at, fields)
+        self.plain_schema(at, fields)
     }
 
-    fn any_of(&mut self, at: &At<'s>, fields: &'s Fields, name: &'s str, items: &'s [Json]) -> Said<Fields> {
+    fn any_of(
+        &mut self,
+        at: &SchemaLocation<'s>,
+        fields: &'s OrderedFields,
+        name: &'s str,
+        items: &'s [OrderedJson],
+    ) -> StrictResult<OrderedFields> {
         self.alternatives += 1;
         let mut out = self.annotations(at, fields);
         let mut said = Vec::new();
         for (index, item) in items.iter().enumerate() {
-            said.push(Json::Object(self.schema(&self.document.item(at, name, index, item))?));
+            said.push(OrderedJson::Object(self.schema(&self.document.item_location(at, name, index, item))?));
         }
         if name == "oneOf" {
-            self.lost.loosen(&at.pointer, "that no more than one of oneOf fits is not said");
+            self.notes.add_loosening(&at.pointer, "that no more than one of oneOf fits is not said");
         }
-        out.push("anyOf", Json::List(said));
+        out.push("anyOf", OrderedJson::List(said));
         Ok(out)
     }
 
-    fn reference(&mut self, at: &At<'s>, fields: &'s Fields, reference: &str) -> Said<Fields> {
-        let counts = |name: &str| !is_plumbing(name) && !is_annotation(name);
-        if self.document.draft.has_siblings() && fields.iter().any(|(name, _)| counts(name)) {
-            return Err(cannot(at, "a reference stands beside other keywords"));
+    fn reference(
+        &mut self,
+        at: &SchemaLocation<'s>,
+        fields: &'s OrderedFields,
+        reference: &str,
+    ) -> StrictResult<OrderedFields> {
+        let counts = |name: &str| !is_reference_keyword(name) && !is_annotation(name);
+        if self.document.draft.allows_reference_siblings() && fields.iter().any(|(name, _)| counts(name)) {
+            return Err(not_expressible(at, "a reference stands beside other keywords"));
         }
         let Some(target) = self.document.resolve(reference, at) else {
-            return Err(cannot(at, &format!("the reference {:?} leads nowhere", shortened(reference, 60))));
+            return Err(not_expressible(
+                at,
+                &format!("the reference {:?} leads nowhere", truncate_chars(reference, 60)),
+            ));
         };
-        let mut out = Fields::default();
-        out.push("$ref", Json::Text(self.name_of(&target, reference)?));
+        let mut out = OrderedFields::default();
+        out.push("$ref", OrderedJson::Text(self.definition_name(&target, reference)?));
         let described = self.annotations(at, fields);
         if !described.is_empty() {
-            out = wrapped(out);
+            out = wrap_in_any_of(out);
             for (name, value) in described {
                 out.put_first(&name, value);
             }
@@ -248,13 +262,13 @@ impl<'s> Strict<'s> {
     }
 
     /// How what a reference leads to is referred to.
-    fn name_of(&mut self, target: &At<'s>, reference: &str) -> Said<String> {
+    fn definition_name(&mut self, target: &SchemaLocation<'s>, reference: &str) -> StrictResult<String> {
         let node = std::ptr::from_ref(target.node);
-        if std::ptr::eq(node, self.document.start().node) {
+        if std::ptr::eq(node, self.document.root_location().node) {
             return if self.rules.recursive {
                 Ok("#".to_owned())
             } else {
-                Err(cannot(target, "it refers to itself"))
+                Err(not_expressible(target, "it refers to itself"))
             };
         }
         if let Some(name) = self.names.get(&node) {
@@ -275,25 +289,31 @@ impl<'s> Strict<'s> {
             return Err(NotExpressible(format!("its references lead to more than {MAX_DEFINITIONS} places")));
         }
         self.names.insert(node, name.clone());
-        self.waiting.push_back((name.clone(), target.clone()));
+        self.pending_definitions.push_back((name.clone(), target.clone()));
         Ok(format!("#/$defs/{name}"))
     }
 
-    fn plain(&mut self, at: &At<'s>, fields: &'s Fields) -> Said<Fields> {
-        let listed =
-            match (fields.get("enum"), fields.get("const").filter(|_| self.document.draft.knows("const"))) {
-                (_, Some(value)) => Some(vec![value.clone()]),
-                (Some(Json::List(values)), None) if !values.is_empty() => Some(values.clone()),
-                _ => None,
-            };
+    fn plain_schema(
+        &mut self,
+        at: &SchemaLocation<'s>,
+        fields: &'s OrderedFields,
+    ) -> StrictResult<OrderedFields> {
+        let listed = match (
+            fields.get("enum"),
+            fields.get("const").filter(|_| self.document.draft.has_keyword("const")),
+        ) {
+            (_, Some(value)) => Some(vec![value.clone()]),
+            (Some(OrderedJson::List(values)), None) if !values.is_empty() => Some(values.clone()),
+            _ => None,
+        };
         let of = match (fields.get("type"), &listed) {
-            (Some(of), _) => kinds(of).into_iter().map(str::to_owned).collect(),
-            (None, Some(values)) => kinds_of(values),
-            (None, None) => return Err(cannot(at, "it does not say its type")),
+            (Some(of), _) => type_names(of).into_iter().map(str::to_owned).collect(),
+            (None, Some(values)) => value_types(values),
+            (None, None) => return Err(not_expressible(at, "it does not say its type")),
         };
         let has = |kind: &str| of.iter().any(|of| of == kind);
-        let mut out = Fields::default();
-        let mut hints = Hints::default();
+        let mut out = OrderedFields::default();
+        let mut hints = DescriptionHints::default();
         for (name, value) in fields.iter() {
             match name {
                 "type" => out.push("type", type_of(&of)),
@@ -303,28 +323,28 @@ impl<'s> Strict<'s> {
                 }
                 "items" if has("array") => {
                     self.depth += 1;
-                    let items = self.schema(&self.document.field(at, "items", value))?;
+                    let items = self.schema(&self.document.field_location(at, "items", value))?;
                     self.depth -= 1;
-                    out.push("items", Json::Object(items));
+                    out.push("items", OrderedJson::Object(items));
                 }
                 "enum" | "const" => {
                     if let Some(values) = listed.as_ref().filter(|_| !out.has("enum")) {
-                        self.count(values);
-                        out.push("enum", Json::List(values.clone()));
+                        self.count_values(values);
+                        out.push("enum", OrderedJson::List(values.clone()));
                     }
                 }
                 "title" | "description" => out.push(name, value.clone()),
                 "required" | "additionalProperties" | "properties" | "items" => {}
-                _ if is_plumbing(name) => {}
-                _ if !self.document.draft.knows(name) => {}
-                _ if self.keeps(name, value) => out.push(name, value.clone()),
+                _ if is_reference_keyword(name) => {}
+                _ if !self.document.draft.has_keyword(name) => {}
+                _ if self.keeps_keyword(name, value) => out.push(name, value.clone()),
                 _ => {
                     hints.add(name, value);
-                    let what = format!("{:?} is left out", shortened(name, 60));
+                    let what = format!("{:?} is left out", truncate_chars(name, 60));
                     if is_annotation(name) {
-                        self.lost.remark(&at.pointer, &what);
+                        self.notes.add_note(&at.pointer, &what);
                     } else {
-                        self.lost.loosen(&at.pointer, &what);
+                        self.notes.add_loosening(&at.pointer, &what);
                     }
                 }
             }
@@ -336,110 +356,115 @@ impl<'s> Strict<'s> {
             out.extend(self.object(at, fields)?);
         }
         if has("array") && !out.has("items") {
-            return Err(cannot(at, "it does not say what is in the array"));
+            return Err(not_expressible(at, "it does not say what is in the array"));
         }
         hints.describe(&mut out);
         Ok(out)
     }
 
-    fn keeps(&self, name: &str, value: &Json) -> bool {
+    fn keeps_keyword(&self, name: &str, value: &OrderedJson) -> bool {
         self.rules.keywords.contains(&name)
             && match (name, value) {
                 ("format", value) => value.as_text().is_some_and(|format| FORMATS.contains(&format)),
                 // What looks around or back is not known.
-                ("pattern", Json::Text(pattern)) => !pattern.contains("(?") && !has_back_reference(pattern),
-                (_, value) => matches!(value, Json::Number(_)),
+                ("pattern", OrderedJson::Text(pattern)) => {
+                    !pattern.contains("(?") && !has_back_reference(pattern)
+                }
+                (_, value) => matches!(value, OrderedJson::Number(_)),
             }
     }
 
     /// An object, closed.
-    fn object(&mut self, at: &At<'s>, fields: &'s Fields) -> Said<Fields> {
-        let closed = fields.get("additionalProperties") == Some(&Json::Bool(false));
+    fn object(&mut self, at: &SchemaLocation<'s>, fields: &'s OrderedFields) -> StrictResult<OrderedFields> {
+        let closed = fields.get("additionalProperties") == Some(&OrderedJson::Bool(false));
         if fields.has("additionalProperties") && !closed {
-            return Err(cannot(at, "it lets properties be there that it does not name"));
+            return Err(not_expressible(at, "it lets properties be there that it does not name"));
         }
         if fields.has("patternProperties") {
-            return Err(cannot(at, "its properties have patterns instead of names"));
+            return Err(not_expressible(at, "its properties have patterns instead of names"));
         }
-        let empty = Fields::default();
+        let empty = OrderedFields::default();
         let properties = match fields.get("properties") {
-            Some(Json::Object(properties)) => properties,
+            Some(OrderedJson::Object(properties)) => properties,
             _ if closed => {
-                let mut out = Fields::default();
-                out.push("properties", Json::Object(empty));
-                out.push("required", Json::List(Vec::new()));
-                out.push("additionalProperties", Json::Bool(false));
+                let mut out = OrderedFields::default();
+                out.push("properties", OrderedJson::Object(empty));
+                out.push("required", OrderedJson::List(Vec::new()));
+                out.push("additionalProperties", OrderedJson::Bool(false));
                 return Ok(out);
             }
-            _ => return Err(cannot(at, "it lets properties be there that it does not name")),
+            _ => return Err(not_expressible(at, "it lets properties be there that it does not name")),
         };
         if properties.is_empty() && !closed && self.depth > 0 {
-            return Err(cannot(at, "it lets properties be there that it does not name"));
+            return Err(not_expressible(at, "it lets properties be there that it does not name"));
         }
-        let required = super::names(fields.get("required"));
+        let required = super::required_names(fields.get("required"));
         let known = properties.index();
         if let Some(name) = required.iter().find(|name| !known.contains_key(*name)) {
-            return Err(cannot(at, &format!("{:?} must be there but is not described", shortened(name, 60))));
+            return Err(not_expressible(
+                at,
+                &format!("{:?} must be there but is not described", truncate_chars(name, 60)),
+            ));
         }
-        let (mut said, mut order) = (Fields::default(), Vec::new());
+        let (mut said, mut order) = (OrderedFields::default(), Vec::new());
         self.depth += 1;
         for (name, value) in properties.iter() {
-            let schema = self.schema(&self.document.entry(at, "properties", name, value))?;
+            let schema = self.schema(&self.document.entry_location(at, "properties", name, value))?;
             let is_optional = !required.contains(name);
             self.properties += 1;
             self.characters += name.chars().count();
             self.optional += usize::from(is_optional);
             if self.rules.all_required && is_optional {
-                said.push(name, Json::Object(nullable(schema)));
+                said.push(name, OrderedJson::Object(nullable(schema)));
             } else {
-                said.push(name, Json::Object(schema));
+                said.push(name, OrderedJson::Object(schema));
             }
             if self.rules.all_required || !is_optional {
-                order.push(Json::text(name));
+                order.push(OrderedJson::text(name));
             }
         }
         self.depth -= 1;
-        let mut out = Fields::default();
-        out.push("properties", Json::Object(said));
-        out.push("required", Json::List(order));
-        out.push("additionalProperties", Json::Bool(false));
+        let mut out = OrderedFields::default();
+        out.push("properties", OrderedJson::Object(said));
+        out.push("required", OrderedJson::List(order));
+        out.push("additionalProperties", OrderedJson::Bool(false));
         Ok(out)
     }
 
-    fn annotations(&mut self, at: &At<'s>, fields: &'s Fields) -> Fields {
-        let mut out = Fields::default();
+    fn annotations(&mut self, at: &SchemaLocation<'s>, fields: &'s OrderedFields) -> OrderedFields {
+        let mut out = OrderedFields::default();
         for (name, value) in fields.iter().filter(|(name, _)| is_annotation(name)) {
             if matches!(name, "title" | "description") {
                 out.push(name, value.clone());
             } else {
-                self.lost.remark(&at.pointer, &format!("{name:?} is left out"));
+                self.notes.add_note(&at.pointer, &format!("{name:?} is left out"));
             }
         }
         out
     }
 
-    fn count(&mut self, values: &[Json]) {
+    fn count_values(&mut self, values: &[OrderedJson]) {
         self.values += values.len();
         self.characters +=
-            values.iter().filter_map(Json::as_text).map(|text| text.chars().count()).sum::<usize>();
+            values.iter().filter_map(OrderedJson::as_text).map(|text| text.chars().count()).sum::<usize>();
     }
 }
 
 /// Most places that references lead to.
 const MAX_DEFINITIONS: usize = 200;
 
-fn cannot(at: &At<'_>, why: &str) -> NotExpressible {
+fn not_expressible(at: &SchemaLocation<'_>, why: &str) -> NotExpressible {
     NotExpressible(format!("#{}: {why}", at.pointer))
 }
 
 /// A reference, so that something may stand beside it.
-fn wrapped(reference: Fields) -> Fields {
-    let mut out = Fields::default();
-    out.push("anyOf", Json::List(vec![Json::Object(reference)]));
+fn wrap_in_any_of(reference: OrderedFields) -> OrderedFields {
+    let mut out = OrderedFields::default();
+    out.push("anyOf", OrderedJson::List(vec![OrderedJson::Object(reference)]));
     out
 }
 
-fn kinds_of(values: &[Json]) -> Vec<String> {
+fn value_types(values: &[OrderedJson]) -> Vec<String> {
     let mut of: Vec<String> = Vec::new();
     for value in values {
         let kind = value.kind();
@@ -453,42 +478,42 @@ fn kinds_of(values: &[Json]) -> Vec<String> {
     of
 }
 
-fn type_of(of: &[String]) -> Json {
+fn type_of(of: &[String]) -> OrderedJson {
     match of {
-        [one] => Json::text(one.as_str()),
-        several => Json::List(several.iter().map(|of| Json::text(of.as_str())).collect()),
+        [one] => OrderedJson::text(one.as_str()),
+        several => OrderedJson::List(several.iter().map(|of| OrderedJson::text(of.as_str())).collect()),
     }
 }
 
 /// The same, or null.
-fn nullable(mut schema: Fields) -> Fields {
+fn nullable(mut schema: OrderedFields) -> OrderedFields {
     let null = || {
-        let mut null = Fields::default();
-        null.push("type", Json::text("null"));
-        Json::Object(null)
+        let mut null = OrderedFields::default();
+        null.push("type", OrderedJson::text("null"));
+        OrderedJson::Object(null)
     };
     if schema.has("$ref") {
-        let mut out = Fields::default();
-        out.push("anyOf", Json::List(vec![Json::Object(schema), null()]));
+        let mut out = OrderedFields::default();
+        out.push("anyOf", OrderedJson::List(vec![OrderedJson::Object(schema), null()]));
         return out;
     }
-    if let Some(Json::List(alternatives)) = schema.get_mut("anyOf") {
+    if let Some(OrderedJson::List(alternatives)) = schema.get_mut("anyOf") {
         if !alternatives.contains(&null()) {
             alternatives.push(null());
         }
         return schema;
     }
     if let Some(of) = schema.get("type") {
-        let mut of: Vec<Json> = kinds(of).into_iter().map(Json::text).collect();
-        if !of.contains(&Json::text("null")) {
-            of.push(Json::text("null"));
-            schema.put("type", Json::List(of));
+        let mut of: Vec<OrderedJson> = type_names(of).into_iter().map(OrderedJson::text).collect();
+        if !of.contains(&OrderedJson::text("null")) {
+            of.push(OrderedJson::text("null"));
+            schema.put("type", OrderedJson::List(of));
         }
     }
-    if let Some(Json::List(values)) = schema.get_mut("enum")
-        && !values.contains(&Json::Null)
+    if let Some(OrderedJson::List(values)) = schema.get_mut("enum")
+        && !values.contains(&OrderedJson::Null)
     {
-        values.push(Json::Null);
+        values.push(OrderedJson::Null);
     }
     schema
 }

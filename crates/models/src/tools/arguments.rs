@@ -13,26 +13,26 @@ use crate::schema;
 
 /// How arguments that fit a converted schema become arguments of the tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ArgumentForm {
+pub struct ArgumentMapping {
     /// Whether properties that are optional are null where they are not meant to be there.
     pub is_strict: bool,
     /// Properties of the root that have another name there: that name, and their own.
     pub renamed: Vec<(String, String)>,
 }
 
-impl ArgumentForm {
+impl ArgumentMapping {
     /// The tool's own arguments, where they are another text than what the model wrote.
-    pub(crate) fn restored(&self, parameters: Option<&RawJson>, arguments: &str) -> Option<String> {
-        let named = if self.renamed.is_empty() { None } else { self.named(arguments) };
+    pub(crate) fn restore(&self, parameters: Option<&RawJson>, arguments: &str) -> Option<String> {
+        let named = if self.renamed.is_empty() { None } else { self.rename_to_original(arguments) };
         if !self.is_strict {
             return named;
         }
-        let schema = schema::parsed(parameters?).ok()?;
-        schema::undo(&schema, named.as_deref().unwrap_or(arguments)).or(named)
+        let schema = schema::parse_schema(parameters?).ok()?;
+        schema::remove_filler_nulls(&schema, named.as_deref().unwrap_or(arguments)).or(named)
     }
 
-    fn named(&self, arguments: &str) -> Option<String> {
-        renamed(arguments, |name| {
+    fn rename_to_original(&self, arguments: &str) -> Option<String> {
+        rename_fields(arguments, |name| {
             let found = self.renamed.iter().find(|(sent, _)| sent == name);
             found.map(|(_, own)| own.clone())
         })
@@ -41,7 +41,7 @@ impl ArgumentForm {
 
 /// A JSON object with fields of other names, where it is one and any has another; the values stay as they are
 /// written. A name that is taken already is not given again.
-pub(crate) fn renamed(object: &str, other_name: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(crate) fn rename_fields(object: &str, other_name: impl Fn(&str) -> Option<String>) -> Option<String> {
     let RawFields(mut fields) = serde_json::from_str(object).ok()?;
     let mut changed = false;
     for at in 0..fields.len() {
@@ -62,13 +62,13 @@ pub(crate) struct RawFields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RawVisitor)
+        deserializer.deserialize_map(RawFieldsVisitor)
     }
 }
 
-struct RawVisitor;
+struct RawFieldsVisitor;
 
-impl<'de> Visitor<'de> for RawVisitor {
+impl<'de> Visitor<'de> for RawFieldsVisitor {
     type Value = RawFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for RawVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawFields<'de>, A::Error> {
         let mut fields = Vec::new();
-        while let Some((name, value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+        while let Some((name, value)) = map.next_entry::<BorrowedName<'de>, &'de RawValue>()? {
             fields.push((name.0, value));
         }
         Ok(RawFields(fields))
@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for RawVisitor {
 
 /// A name, borrowed where it has no escapes in it.
 #[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedName<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Serialize for RawFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

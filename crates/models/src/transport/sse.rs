@@ -5,16 +5,16 @@
 use std::borrow::Cow;
 
 /// The longest event, in bytes: a whole answer with pictures in it fits.
-pub const MAX_EVENT: usize = 16 * 1024 * 1024;
+pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// What the buffers may keep of their size from one event to the next.
-const KEPT: usize = 64 * 1024;
+const MAX_KEPT_CAPACITY: usize = 64 * 1024;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent<'a> {
     /// Its type; empty where none is named.
     pub name: Cow<'a, str>,
-    /// Its data. What is not UTF-8 in it is replaced, as the specification says.
+    /// The data of the event. Invalid UTF-8 is replaced (HTML standard, section 9.2.6).
     pub data: Cow<'a, str>,
 }
 
@@ -36,17 +36,17 @@ pub struct SseParser {
     /// Whether the last line ended in CR, so that an LF which follows belongs to it.
     after_cr: bool,
     /// Whether anything was used yet: a byte order mark is one only at the beginning.
-    begun: bool,
+    has_started: bool,
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
     /// Whether the event in `name` and `data` was given out.
-    given: bool,
+    is_event_taken: bool,
 }
 
 impl Default for SseParser {
     fn default() -> Self {
-        Self::with_limit(MAX_EVENT)
+        Self::with_limit(MAX_EVENT_BYTES)
     }
 }
 
@@ -60,11 +60,11 @@ impl SseParser {
             start: 0,
             scanned: 0,
             after_cr: false,
-            begun: false,
+            has_started: false,
             name: Vec::new(),
             data: Vec::new(),
             has_data: false,
-            given: false,
+            is_event_taken: false,
         }
     }
 
@@ -76,7 +76,7 @@ impl SseParser {
             self.start = 0;
         }
         if self.buffer.is_empty() {
-            self.buffer.shrink_to(KEPT);
+            self.buffer.shrink_to(MAX_KEPT_CAPACITY);
         }
         self.buffer.extend_from_slice(bytes);
     }
@@ -86,7 +86,7 @@ impl SseParser {
     /// # Errors
     /// [`EventTooLong`]; there is no going on after it.
     pub fn next_event(&mut self) -> Result<Option<SseEvent<'_>>, EventTooLong> {
-        self.forget_given();
+        self.clear_taken();
         loop {
             let Some(end) = self.line_end() else {
                 self.check_size(self.buffer.len() - self.start)?;
@@ -95,9 +95,9 @@ impl SseParser {
             let start = std::mem::replace(&mut self.start, end + 1);
             self.after_cr = self.buffer.get(end) == Some(&b'\r');
             if start == end {
-                self.begun = true;
+                self.has_started = true;
                 if self.has_data {
-                    return Ok(Some(self.give()));
+                    return Ok(Some(self.take_event()));
                 }
                 self.name.clear();
                 continue;
@@ -108,13 +108,13 @@ impl SseParser {
 
     /// The event that was not ended by an empty line before the bytes ended, whole or not.
     pub fn last_event(&mut self) -> Option<SseEvent<'_>> {
-        self.forget_given();
+        self.clear_taken();
         let (start, end) = (self.start, self.buffer.len());
         self.start = end;
         if start < end && self.take_line(start, end).is_err() {
             return None;
         }
-        self.has_data.then(|| self.give())
+        self.has_data.then(|| self.take_event())
     }
 
     /// The position of the next end of line; steps over an LF that belongs to the line before.
@@ -135,10 +135,10 @@ impl SseParser {
     fn take_line(&mut self, start: usize, end: usize) -> Result<(), EventTooLong> {
         self.check_size(end - start)?;
         let mut line = self.buffer.get(start..end).unwrap_or_default();
-        if !self.begun {
+        if !self.has_started {
             line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         }
-        self.begun = true;
+        self.has_started = true;
         let colon = line.iter().position(|byte| *byte == b':');
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
         let value = value.strip_prefix(b":").unwrap_or(value);
@@ -155,7 +155,7 @@ impl SseParser {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            // Comments, `id`, `retry`, and whatever else is in no specification.
+            // Comments, `id`, `retry`, and unknown fields (HTML standard, section 9.2.6).
             _ => {}
         }
         Ok(())
@@ -165,18 +165,18 @@ impl SseParser {
         if self.data.len() + line > self.limit { Err(EventTooLong(self.limit)) } else { Ok(()) }
     }
 
-    fn give(&mut self) -> SseEvent<'_> {
-        self.given = true;
+    fn take_event(&mut self) -> SseEvent<'_> {
+        self.is_event_taken = true;
         SseEvent { name: String::from_utf8_lossy(&self.name), data: String::from_utf8_lossy(&self.data) }
     }
 
-    fn forget_given(&mut self) {
-        if std::mem::take(&mut self.given) {
+    fn clear_taken(&mut self) {
+        if std::mem::take(&mut self.is_event_taken) {
             self.name.clear();
             self.data.clear();
             self.has_data = false;
-            self.data.shrink_to(KEPT);
-            self.name.shrink_to(KEPT);
+            self.data.shrink_to(MAX_KEPT_CAPACITY);
+            self.name.shrink_to(MAX_KEPT_CAPACITY);
         }
     }
 }

@@ -5,29 +5,29 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolway_models::{
-    FinishReason, ModelEvent, ModelOptions, ModelRequest, OutputSchema, Part, ProviderKind, ReasoningEffort,
-    ToolChoice, ToolSet,
+    FinishReason, MessagePart, ModelEvent, ModelOptions, ModelRequest, OutputSchema, ProviderKind,
+    ReasoningEffort, ToolChoice, ToolSet,
 };
 use toolway_types::RawJson;
 
-use super::answers::{calls, read};
-use super::bodies::{bodies, list};
-use super::support::{answer, check, golden};
+use super::recorded_responses::{calls, replay_recorded};
+use super::request_bodies::{bodies, list};
+use super::support::{check_golden, golden, replay_body};
 use crate::corpus::{conversations, models, schemas};
 
 const KIND: ProviderKind = ProviderKind::Anthropic;
 const OLD: &str = "claude-sonnet-4-5";
 
 fn tools(name: &str) -> Arc<ToolSet> {
-    schemas::sets(100).into_iter().find(|(of, _)| *of == name).unwrap().1
+    schemas::tool_sets(100).into_iter().find(|(of, _)| *of == name).unwrap().1
 }
 
-fn asked(model: &str, conversation: &str) -> ModelRequest {
+fn request_for(model: &str, conversation: &str) -> ModelRequest {
     ModelRequest { tools: tools("required"), ..conversations::get(KIND, model, conversation) }
 }
 
 fn body(request: &ModelRequest) -> Value {
-    models::of(KIND).body(request).unwrap().to().unwrap()
+    models::provider_of(KIND).request_body(request).unwrap().to().unwrap()
 }
 
 fn kind_of(block: &Value) -> &str {
@@ -54,13 +54,13 @@ fn bodies_are_what_the_golden_files_say() {
         ("claude-fable-5-1", "effort_in_a_turn"),
         ("claude-3-haiku-20240307", "form_of_the_answer"),
     ] {
-        let body = models::of(KIND).body(&asked(model, conversation)).unwrap();
-        check(&golden(format!("anthropic/{model}.{conversation}.request.json")), body.get());
+        let body = models::provider_of(KIND).request_body(&request_for(model, conversation)).unwrap();
+        check_golden(&golden(format!("anthropic/{model}.{conversation}.request.json")), body.get());
     }
 }
 
 #[test]
-fn m9_a_person_begins_and_the_two_take_turns() {
+fn messages_start_with_the_user_and_alternate_m9() {
     for (what, _, body) in bodies(KIND) {
         let roles: Vec<_> =
             list(&body, "messages").iter().map(|message| message["role"].as_str().unwrap()).collect();
@@ -70,7 +70,7 @@ fn m9_a_person_begins_and_the_two_take_turns() {
 }
 
 #[test]
-fn m13_all_results_are_first_in_the_very_next_message() {
+fn all_results_come_first_in_the_next_message_m13() {
     let mut seen = 0;
     for (what, request, body) in bodies(KIND) {
         let messages = list(&body, "messages");
@@ -112,9 +112,9 @@ fn m13_all_results_are_first_in_the_very_next_message() {
 
 /// A result as the API documents it: its text and its pictures are blocks of its own content.
 #[test]
-fn m13_pictures_stand_in_the_result_and_failures_are_marked() {
+fn images_stay_in_the_result_and_failures_set_is_error_m13() {
     let results = |conversation: &str| {
-        let body = body(&asked(OLD, conversation));
+        let body = body(&request_for(OLD, conversation));
         let mut content = body["messages"][2]["content"].clone();
         // The text is the envelope, compared as what it says.
         for result in content.as_array_mut().unwrap() {
@@ -214,9 +214,9 @@ fn at_most_four_places_are_marked_for_the_cache() {
 }
 
 #[test]
-fn m8_thinking_goes_back_in_its_place_and_only_to_its_model() {
+fn thinking_is_replayed_in_place_and_only_to_its_own_model_m8() {
     let thought = |model: &str, conversation: &str| {
-        let body = body(&asked(model, conversation));
+        let body = body(&request_for(model, conversation));
         let kinds: Vec<Vec<String>> = list(&body, "messages")
             .iter()
             .filter(|message| message["role"] == "assistant")
@@ -242,8 +242,8 @@ fn m8_thinking_goes_back_in_its_place_and_only_to_its_model() {
 }
 
 #[test]
-fn m3_no_schema_has_alternatives_at_its_root() {
-    for (name, tools) in schemas::sets(1_000) {
+fn no_anthropic_schema_has_alternatives_at_its_root_m3() {
+    for (name, tools) in schemas::tool_sets(1_000) {
         let request = ModelRequest { tools, ..conversations::get(KIND, OLD, "one_question") };
         for tool in list(&body(&request), "tools") {
             let schema = tool["input_schema"].as_object().unwrap();
@@ -285,7 +285,7 @@ fn what_is_refused_together_is_not_sent_together() {
 
 #[test]
 fn a_model_that_can_t_be_forced_is_asked() {
-    let mut request = asked("claude-sonnet-5-5", "this_call");
+    let mut request = request_for("claude-sonnet-5-5", "this_call");
     let body = body(&request);
     assert_eq!(body["tool_choice"], json!({"type": "auto"}));
     let system = list(&body, "system");
@@ -300,7 +300,7 @@ fn a_model_that_can_t_be_forced_is_asked() {
 
 #[test]
 fn a_choice_is_said_in_the_api_s_words() {
-    let choice = |conversation: &str| body(&asked(OLD, conversation)).get("tool_choice").cloned();
+    let choice = |conversation: &str| body(&request_for(OLD, conversation)).get("tool_choice").cloned();
     assert_eq!(choice("one_question"), None);
     assert_eq!(choice("no_call"), Some(json!({"type": "none"})));
     assert_eq!(choice("some_call"), Some(json!({"type": "any"})));
@@ -310,21 +310,21 @@ fn a_choice_is_said_in_the_api_s_words() {
         Some(json!({"type": "auto", "disable_parallel_tool_use": true}))
     );
     // Not told of any tool there is nothing to choose.
-    let none = ModelRequest { tools: tools("no_tools"), ..asked(OLD, "some_call") };
+    let none = ModelRequest { tools: tools("no_tools"), ..request_for(OLD, "some_call") };
     assert_eq!(body(&none).get("tool_choice"), None);
 }
 
 #[test]
 fn calls_of_tools_that_are_gone_are_still_taken() {
-    let request = ModelRequest { tools: tools("no_tools"), ..asked(OLD, "one_call") };
+    let request = ModelRequest { tools: tools("no_tools"), ..request_for(OLD, "one_call") };
     let body = body(&request);
     assert_eq!(list(&body, "tools").len(), 1);
     assert_eq!(body["tool_choice"], json!({"type": "none"}));
 }
 
 #[test]
-fn m10_arguments_that_are_cut_are_shown_and_the_result_says_what_was_wrong() {
-    let body = body(&asked(OLD, "cut_call"));
+fn truncated_arguments_are_replayed_with_an_error_result_m10() {
+    let body = body(&request_for(OLD, "cut_call"));
     let call = &body["messages"][1]["content"][0];
     assert_eq!(call["input"], json!({"unreadable_arguments": "{\"place\": \"Kö"}));
     let result = &body["messages"][2]["content"][0];
@@ -334,30 +334,30 @@ fn m10_arguments_that_are_cut_are_shown_and_the_result_says_what_was_wrong() {
 
 #[test]
 fn an_answer_s_form_is_said_as_the_model_takes_it() {
-    let strict = body(&asked(OLD, "form_of_the_answer"));
+    let strict = body(&request_for(OLD, "form_of_the_answer"));
     assert_eq!(strict["output_config"]["format"]["type"], "json_schema");
     assert_eq!(strict["output_config"]["format"]["schema"]["required"], json!(["zulu", "alpha"]));
     assert!(strict.get("tool_choice").is_none());
     // A schema that can't be held to is asked for with a tool.
-    let loose = body(&asked("claude-3-haiku-20240307", "loose_form_of_the_answer"));
+    let loose = body(&request_for("claude-3-haiku-20240307", "loose_form_of_the_answer"));
     let names: Vec<_> = list(&loose, "tools").iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names.last(), Some(&"answer_report"));
     assert_eq!(loose["tool_choice"], json!({"type": "any"}));
     // Nothing else may be called: just that one.
     let only = ModelRequest {
         tool_choice: ToolChoice::None,
-        ..asked("claude-3-haiku-20240307", "loose_form_of_the_answer")
+        ..request_for("claude-3-haiku-20240307", "loose_form_of_the_answer")
     };
     assert_eq!(body(&only)["tool_choice"], json!({"type": "tool", "name": "answer_report"}));
     // Or in words.
-    let words = body(&asked("claude-sonnet-5-5", "loose_form_of_the_answer"));
+    let words = body(&request_for("claude-sonnet-5-5", "loose_form_of_the_answer"));
     assert!(words.get("output_config").is_none());
     assert!(list(&words, "system").last().unwrap()["text"].as_str().unwrap().contains("JSON Schema"));
 }
 
 #[test]
 fn effort_and_form_are_both_in_what_the_owner_adds_to() {
-    let mut request = asked("claude-opus-4-8", "form_of_the_answer");
+    let mut request = request_for("claude-opus-4-8", "form_of_the_answer");
     request.options.reasoning = Some(ReasoningEffort::Low);
     request.options.extra =
         json!({"output_config": {"effort": "max"}, "top_k": 5}).as_object().unwrap().clone();
@@ -375,7 +375,7 @@ fn the_tool_that_is_the_answer_is_text() {
             schema: RawJson::parse(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#).unwrap(),
         }),
         options: ModelOptions::default(),
-        ..asked("claude-3-haiku-20240307", "one_question")
+        ..request_for("claude-3-haiku-20240307", "one_question")
     };
     let stream = concat!(
         "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"answer_report\",\"input\":{}}}\n\n",
@@ -391,21 +391,21 @@ fn the_tool_that_is_the_answer_is_text() {
         ModelEvent::Started { model: None },
         ModelEvent::Text("{\"a\":".to_owned()),
         ModelEvent::Text("\"x\"}".to_owned()),
-        ModelEvent::Part(Part::text("{\"a\":\"x\"}")),
+        ModelEvent::Part(MessagePart::text("{\"a\":\"x\"}")),
         ModelEvent::Finished(FinishReason::Stop),
     ];
     assert_eq!(replayed.events, expected);
 }
 
 #[test]
-fn m12_a_call_that_was_whole_before_an_error_is_not_given_out() {
-    let replayed = read(KIND, "error-in-call");
+fn a_complete_call_before_a_stream_error_is_not_returned_m12() {
+    let replayed = replay_recorded(KIND, "error-in-call");
     assert!(replayed.error.is_some());
     assert!(calls(&replayed.events).is_empty());
 }
 
 #[test]
-fn m4_a_call_comes_back_under_the_tool_s_own_name_and_arguments() {
+fn an_anthropic_call_returns_with_the_original_tool_name_and_arguments_m4() {
     let tool =
         schemas::tool("take a photo", r#"{"type":"object","properties":{"first name":{"type":"string"}}}"#);
     let request = ModelRequest {
@@ -432,6 +432,6 @@ fn the_number_of_blocks_is_bounded() {
             "data: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"text\",\"text\":\"\"}}}}\n\n"
         );
     }
-    let replayed = answer(KIND, stream.as_bytes(), 4096);
+    let replayed = replay_body(KIND, stream.as_bytes(), 4096);
     assert!(replayed.error.unwrap().to_string().contains("blocks"));
 }

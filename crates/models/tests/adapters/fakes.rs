@@ -6,41 +6,43 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::json;
-use toolway_fake_models::{Answer, Api, Failure, FakeModels, Finish, KEY, Quirks, Step};
-use toolway_models::config::{ProviderConfig, provider};
-use toolway_models::transport::Http;
+use toolway_fake_models::{
+    ApiKind, ApiQuirks, FakeModels, KEY, ResponseStep, ScriptedFailure, ScriptedFinish, ScriptedResponse,
+};
+use toolway_models::config::{ProviderConfig, build_provider};
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
-    Collected, Collector, FinishReason, Message, MessageRole, ModelError, ModelErrorKind, ModelProvider,
-    ModelRequest, Part, ProviderKind, ReasoningEffort, ToolResult, ToolSet,
+    CollectedResponse, FinishReason, MessagePart, MessageRole, ModelError, ModelErrorKind, ModelMessage,
+    ModelProvider, ModelRequest, ProviderKind, ReasoningEffort, ResponseCollector, ToolResult, ToolSet,
 };
 use toolway_types::{Code, ContentPart, Outcome, ToolError, ToolOutput};
 
 use super::support::request;
 
 /// A model of the fakes that wants to see its signatures again.
-const THINKER: &str = "fake-thinker";
+const THINKING_MODEL: &str = "fake-thinker";
 
-fn api(kind: ProviderKind) -> Api {
+fn api_kind(kind: ProviderKind) -> ApiKind {
     match kind {
-        ProviderKind::Openai => Api::Openai,
-        ProviderKind::OpenaiResponses => Api::OpenaiResponses,
-        ProviderKind::Anthropic => Api::Anthropic,
-        ProviderKind::Gemini => Api::Gemini,
-        ProviderKind::Compatible => Api::Compatible,
+        ProviderKind::Openai => ApiKind::Openai,
+        ProviderKind::OpenaiResponses => ApiKind::OpenaiResponses,
+        ProviderKind::Anthropic => ApiKind::Anthropic,
+        ProviderKind::Gemini => ApiKind::Gemini,
+        ProviderKind::Compatible => ApiKind::Compatible,
     }
 }
 
 fn adapter(fakes: &FakeModels, kind: ProviderKind) -> Arc<dyn ModelProvider> {
-    let base_url = fakes.base_url(api(kind)).parse().unwrap();
+    let base_url = fakes.base_url(api_kind(kind)).parse().unwrap();
     let mut config = ProviderConfig::new("mine", kind, base_url).with_key(KEY, "the test");
     config.retries.first_wait = Duration::from_millis(1);
     config.retries.attempts = 2;
-    config.switches.images = true;
-    config.switches.stream_usage = true;
-    provider(config, Http::new(|| Err("there are no authorities here".to_owned())))
+    config.compatibility.images = true;
+    config.compatibility.stream_usage = true;
+    build_provider(config, ProviderHttpClient::new(|| Err("there are no authorities here".to_owned())))
 }
 
-fn asking(model: &str, messages: Vec<Message>) -> ModelRequest {
+fn request_with(model: &str, messages: Vec<ModelMessage>) -> ModelRequest {
     let mut request = ModelRequest { model: model.into(), messages, ..request() };
     request.system = "Be short.".to_owned();
     request.options.max_output_tokens = Some(4_000);
@@ -48,19 +50,22 @@ fn asking(model: &str, messages: Vec<Message>) -> ModelRequest {
 }
 
 /// An answer as far as it came, how often it was asked for again, and what ended it.
-async fn ask(adapter: &dyn ModelProvider, request: ModelRequest) -> (Collected, usize, Option<ModelError>) {
-    let (mut collector, mut retries) = (Collector::default(), 0);
+async fn ask(
+    adapter: &dyn ModelProvider,
+    request: ModelRequest,
+) -> (CollectedResponse, usize, Option<ModelError>) {
+    let (mut collector, mut retries) = (ResponseCollector::default(), 0);
     let mut stream = adapter.stream(Arc::new(request));
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => {
                 retries += usize::from(matches!(event, toolway_models::ModelEvent::Retrying { .. }));
-                collector.take(&event);
+                collector.add_event(&event);
             }
-            Err(error) => return (collector.end(), retries, Some(error)),
+            Err(error) => return (collector.finish(), retries, Some(error)),
         }
     }
-    (collector.end(), retries, None)
+    (collector.finish(), retries, None)
 }
 
 fn outcome_of(name: &str) -> Outcome {
@@ -82,23 +87,23 @@ async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_
         let fakes = FakeModels::start().await;
         let adapter = adapter(&fakes, kind);
         fakes.answer(
-            Answer::new()
+            ScriptedResponse::new()
                 .thinking("The weather, and the time.")
-                .says(["One ", "moment."])
-                .call("phone__weather", json!({"city": "Köln"}))
-                .call("time", json!({"zone": "UTC"}))
+                .text_deltas(["One ", "moment."])
+                .tool_call("phone__weather", json!({"city": "Köln"}))
+                .tool_call("time", json!({"zone": "UTC"}))
                 .usage(120, 30),
         );
-        let mut messages = vec![Message::user("What is the weather?")];
-        let mut first = asking(THINKER, messages.clone());
+        let mut messages = vec![ModelMessage::user("What is the weather?")];
+        let mut first = request_with(THINKING_MODEL, messages.clone());
         first.options.reasoning = Some(ReasoningEffort::Low);
         let (answer, _, error) = ask(&*adapter, first).await;
         assert_eq!(error, None, "{kind}");
         assert_eq!(answer.finish, Some(FinishReason::ToolCalls), "{kind}");
         assert_eq!((answer.usage.input, answer.usage.output), (Some(120), Some(30)), "{kind}");
-        let texts: String = answer.parts.iter().filter_map(Part::as_text).collect();
+        let texts: String = answer.parts.iter().filter_map(MessagePart::as_text).collect();
         assert_eq!(texts, "One moment.", "{kind}");
-        let message = Message { role: MessageRole::Assistant, parts: answer.parts };
+        let message = ModelMessage { role: MessageRole::Assistant, parts: answer.parts };
         let calls: Vec<_> = message.tool_calls().cloned().collect();
         let said: Vec<_> = calls
             .iter()
@@ -115,12 +120,12 @@ async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_
         // What it said goes back with the results, and is taken.
         let results = calls.iter().map(|call| {
             let outcome = Arc::new(outcome_of(&call.name));
-            Part::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
+            MessagePart::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
         });
         messages.push(message);
-        messages.push(Message { role: MessageRole::Tool, parts: results.collect() });
-        fakes.answer(Answer::text("18 °C."));
-        let mut second = asking(THINKER, messages.clone());
+        messages.push(ModelMessage { role: MessageRole::Tool, parts: results.collect() });
+        fakes.answer(ScriptedResponse::text("18 °C."));
+        let mut second = request_with(THINKING_MODEL, messages.clone());
         second.options.reasoning = Some(ReasoningEffort::Low);
         let (answer, _, error) = ask(&*adapter, second).await;
         assert_eq!(error, None, "{kind}");
@@ -136,11 +141,12 @@ async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_
         // A whole new conversation over the same history with another provider is taken as well.
         for other in ProviderKind::ALL {
             let fakes = FakeModels::start().await;
-            fakes.answer(Answer::text("Hello"));
+            fakes.answer(ScriptedResponse::text("Hello"));
             let mut messages = messages.clone();
-            messages.push(Message::assistant("18 °C."));
-            messages.push(Message::user("Thanks"));
-            let (_, _, error) = ask(&*self::adapter(&fakes, other), asking("fake-model", messages)).await;
+            messages.push(ModelMessage::assistant("18 °C."));
+            messages.push(ModelMessage::user("Thanks"));
+            let (_, _, error) =
+                ask(&*self::adapter(&fakes, other), request_with("fake-model", messages)).await;
             assert_eq!(error, None, "from {kind} to {other}");
         }
     }
@@ -152,22 +158,27 @@ async fn failures_of_each_api_are_of_the_same_kinds() {
         let fakes = FakeModels::start().await;
         let adapter = adapter(&fakes, kind);
         for (answer, expected, asked) in [
-            (Answer::status(401), ModelErrorKind::Auth, 1),
-            (Answer::status(403), ModelErrorKind::Auth, 1),
-            (Answer::status(400), ModelErrorKind::InvalidRequest, 1),
-            (Answer::status(429).retry_after(0.01), ModelErrorKind::RateLimited, 2),
-            (Answer::status(500), ModelErrorKind::Overloaded, 2),
-            (Answer::status(503), ModelErrorKind::Overloaded, 2),
-            (Answer::failing(Failure::context_too_long()), ModelErrorKind::ContextTooLong, 1),
+            (ScriptedResponse::status(401), ModelErrorKind::Auth, 1),
+            (ScriptedResponse::status(403), ModelErrorKind::Auth, 1),
+            (ScriptedResponse::status(400), ModelErrorKind::InvalidRequest, 1),
+            (ScriptedResponse::status(429).retry_after(0.01), ModelErrorKind::RateLimited, 2),
+            (ScriptedResponse::status(500), ModelErrorKind::Overloaded, 2),
+            (ScriptedResponse::status(503), ModelErrorKind::Overloaded, 2),
+            (
+                ScriptedResponse::from_failure(ScriptedFailure::context_too_long()),
+                ModelErrorKind::ContextTooLong,
+                1,
+            ),
         ] {
             fakes.forget_requests();
             fakes.answers(vec![answer; asked]);
-            let (_, retries, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+            let (_, retries, error) =
+                ask(&*adapter, request_with("fake-model", vec![ModelMessage::user("Hi")])).await;
             let error = error.unwrap();
             assert_eq!((error.kind, retries), (expected, asked - 1), "{kind}: {error}");
             assert_eq!(fakes.request_count(), asked, "{kind}: {error}");
         }
-        let (_, _, error) = ask(&*adapter, asking("fake-modell", vec![Message::user("Hi")])).await;
+        let (_, _, error) = ask(&*adapter, request_with("fake-modell", vec![ModelMessage::user("Hi")])).await;
         let error = error.unwrap();
         assert_eq!(error.kind, ModelErrorKind::ModelNotFound, "{kind}: {error}");
         assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("fake-model")), "{kind}: {error:?}");
@@ -178,11 +189,11 @@ async fn failures_of_each_api_are_of_the_same_kinds() {
 async fn a_wrong_key_is_refused_by_each_and_shown_by_none() {
     for kind in ProviderKind::ALL.into_iter().filter(|kind| *kind != ProviderKind::Compatible) {
         let fakes = FakeModels::start().await;
-        let base_url = fakes.base_url(api(kind)).parse().unwrap();
+        let base_url = fakes.base_url(api_kind(kind)).parse().unwrap();
         let config =
             ProviderConfig::new("mine", kind, base_url).with_key("sk-wrong-key-0123456789", "the test");
-        let adapter = provider(config, Http::new(|| Err("none".to_owned())));
-        let (_, _, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+        let adapter = build_provider(config, ProviderHttpClient::new(|| Err("none".to_owned())));
+        let (_, _, error) = ask(&*adapter, request_with("fake-model", vec![ModelMessage::user("Hi")])).await;
         let error = error.unwrap();
         assert_eq!(error.kind, ModelErrorKind::Auth, "{kind}: {error}");
         assert!(!format!("{error:?}").contains("sk-wrong-key-0123456789"), "{kind}: {error:?}");
@@ -191,12 +202,16 @@ async fn a_wrong_key_is_refused_by_each_and_shown_by_none() {
 }
 
 #[tokio::test]
-async fn m12_an_error_in_the_middle_of_a_stream_is_one_in_each_api() {
+async fn a_mid_stream_error_is_an_error_in_every_api_m12() {
     for kind in ProviderKind::ALL {
         let fakes = FakeModels::start().await;
-        fakes.answer(Answer::new().says(["Half of "]).then(Step::Error(Failure::status(500))));
+        fakes.answer(
+            ScriptedResponse::new()
+                .text_deltas(["Half of "])
+                .then(ResponseStep::Error(ScriptedFailure::status(500))),
+        );
         let (said, retries, error) =
-            ask(&*adapter(&fakes, kind), asking("fake-model", vec![Message::user("Hi")])).await;
+            ask(&*adapter(&fakes, kind), request_with("fake-model", vec![ModelMessage::user("Hi")])).await;
         assert_eq!((said.finish, retries), (None, 0), "{kind}");
         assert_eq!(said.parts[0].as_text(), Some("Half of "), "{kind}");
         assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Overloaded), "{kind}");
@@ -204,22 +219,24 @@ async fn m12_an_error_in_the_middle_of_a_stream_is_one_in_each_api() {
 }
 
 #[tokio::test]
-async fn m10_the_limit_of_tokens_in_the_middle_of_a_call_leaves_no_whole_call() {
+async fn the_token_limit_inside_a_call_leaves_no_complete_call_m10() {
     for kind in ProviderKind::ALL {
         let fakes = FakeModels::start().await;
-        let answer = Answer::new().says(["I write."]).call_in("files__write", ["{\"path\":", "\"/tm"]);
-        fakes.answer(answer.finish(Finish::Length));
+        let answer = ScriptedResponse::new()
+            .text_deltas(["I write."])
+            .tool_call_in_fragments("files__write", ["{\"path\":", "\"/tm"]);
+        fakes.answer(answer.finish(ScriptedFinish::Length));
         let (said, _, error) =
-            ask(&*adapter(&fakes, kind), asking("fake-model", vec![Message::user("Hi")])).await;
+            ask(&*adapter(&fakes, kind), request_with("fake-model", vec![ModelMessage::user("Hi")])).await;
         assert_eq!(error, None, "{kind}");
         assert_ne!(said.finish, Some(FinishReason::ToolCalls), "{kind}");
-        let message = Message { role: MessageRole::Assistant, parts: said.parts };
+        let message = ModelMessage { role: MessageRole::Assistant, parts: said.parts };
         assert!(message.tool_calls().all(|call| call.is_cut), "{kind}");
     }
 }
 
 /// Names that none of the APIs takes as they are.
-const ODD: [&str; 5] = [
+const ODD_NAMES: [&str; 5] = [
     "1st",
     "take a photo",
     "ö.é",
@@ -228,27 +245,28 @@ const ODD: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn m4_a_name_that_no_api_takes_goes_out_changed_and_comes_back_as_it_was() {
+async fn a_name_that_no_api_accepts_is_sent_as_an_alias_and_restored_m4() {
     for kind in ProviderKind::ALL {
         let fakes = FakeModels::start().await;
         let adapter = adapter(&fakes, kind);
         let parameters = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
-        let tools = ODD.map(|name| super::support::tool(name, parameters));
+        let tools = ODD_NAMES.map(|name| super::support::tool(name, parameters));
         let tools = Arc::new(ToolSet::new(tools.to_vec()));
-        let ask_with = async |messages: &[Message]| {
-            let request = ModelRequest { tools: tools.clone(), ..asking("fake-model", messages.to_vec()) };
+        let ask_with = async |messages: &[ModelMessage]| {
+            let request =
+                ModelRequest { tools: tools.clone(), ..request_with("fake-model", messages.to_vec()) };
             let (said, _, error) = ask(&*adapter, request).await;
             assert_eq!(error, None, "{kind}");
-            Message { role: MessageRole::Assistant, parts: said.parts }
+            ModelMessage { role: MessageRole::Assistant, parts: said.parts }
         };
-        let mut messages = vec![Message::user("Go.")];
-        fakes.answer(Answer::text("With what?"));
+        let mut messages = vec![ModelMessage::user("Go.")];
+        fakes.answer(ScriptedResponse::text("With what?"));
         messages.push(ask_with(&messages).await);
-        messages.push(Message::user("With all of it."));
+        messages.push(ModelMessage::user("With all of it."));
         let sent = fakes.requests().pop().unwrap().said.tools;
-        assert_eq!(sent.len(), ODD.len(), "{kind}: {sent:?}");
+        assert_eq!(sent.len(), ODD_NAMES.len(), "{kind}: {sent:?}");
         for name in &sent {
-            assert!(!ODD.contains(&name.as_str()) && name.len() <= 64, "{kind}: {name}");
+            assert!(!ODD_NAMES.contains(&name.as_str()) && name.len() <= 64, "{kind}: {name}");
             let mut characters = name.chars();
             assert!(
                 characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_'),
@@ -259,7 +277,8 @@ async fn m4_a_name_that_no_api_takes_goes_out_changed_and_comes_back_as_it_was()
 
         // The model calls them by the names that it knows.
         let calls = sent.iter().enumerate();
-        let answer = calls.fold(Answer::new(), |answer, (n, name)| answer.call(name, json!({"n": n})));
+        let answer =
+            calls.fold(ScriptedResponse::new(), |answer, (n, name)| answer.tool_call(name, json!({"n": n})));
         fakes.answer(answer);
         let called = ask_with(&messages).await;
         let calls: Vec<_> = called.tool_calls().cloned().collect();
@@ -268,13 +287,13 @@ async fn m4_a_name_that_no_api_takes_goes_out_changed_and_comes_back_as_it_was()
         assert_eq!(names, own, "{kind}");
         let results = calls.iter().map(|call| {
             let outcome = Arc::new(Outcome::Success(ToolOutput::text(format!("ran {}", call.arguments))));
-            Part::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
+            MessagePart::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
         });
-        let results = Message { role: MessageRole::Tool, parts: results.collect() };
+        let results = ModelMessage { role: MessageRole::Tool, parts: results.collect() };
         messages.extend([called, results]);
 
         // And reads of what it called by those names as well.
-        fakes.answer(Answer::text("All done."));
+        fakes.answer(ScriptedResponse::text("All done."));
         assert_eq!(ask_with(&messages).await.text(), "All done.", "{kind}");
         let said = fakes.requests().pop().unwrap().said;
         let called: Vec<_> =
@@ -287,29 +306,35 @@ async fn m4_a_name_that_no_api_takes_goes_out_changed_and_comes_back_as_it_was()
 #[tokio::test]
 async fn servers_that_call_themselves_compatible_are_understood_with_all_their_quirks() {
     for quirks in [
-        Quirks { no_call_ids: true, ..Quirks::default() },
-        Quirks { no_call_index: true, ..Quirks::default() },
-        Quirks { no_call_ids: true, no_call_index: true, arguments_as_object: true, ..Quirks::default() },
-        Quirks { index_always_zero: true, ..Quirks::default() },
-        Quirks { arguments_as_object: true, ..Quirks::default() },
-        Quirks { finish_stop_for_calls: true, ..Quirks::default() },
-        Quirks { thinking_field: Some("reasoning".to_owned()), ..Quirks::default() },
-        Quirks { usage_in_each_chunk: true, no_done: true, comments: true, ..Quirks::default() },
+        ApiQuirks { no_call_ids: true, ..ApiQuirks::default() },
+        ApiQuirks { no_call_index: true, ..ApiQuirks::default() },
+        ApiQuirks {
+            no_call_ids: true,
+            no_call_index: true,
+            arguments_as_object: true,
+            ..ApiQuirks::default()
+        },
+        ApiQuirks { index_always_zero: true, ..ApiQuirks::default() },
+        ApiQuirks { arguments_as_object: true, ..ApiQuirks::default() },
+        ApiQuirks { finish_stop_for_calls: true, ..ApiQuirks::default() },
+        ApiQuirks { thinking_field: Some("reasoning".to_owned()), ..ApiQuirks::default() },
+        ApiQuirks { usage_in_each_chunk: true, no_done: true, comments: true, ..ApiQuirks::default() },
     ] {
         let fakes = FakeModels::start().await;
         fakes.quirks(quirks.clone());
-        let answer = Answer::new()
+        let answer = ScriptedResponse::new()
             .thinking("Two.")
-            .call_in("time", ["{\"zone\":", "\"UTC\"}"])
-            .call_in("time", ["{\"zone\":", "\"CET\"}"])
+            .tool_call_in_fragments("time", ["{\"zone\":", "\"UTC\"}"])
+            .tool_call_in_fragments("time", ["{\"zone\":", "\"CET\"}"])
             .usage(7, 3);
         fakes.answer(answer.bytes_at_once(5));
         let adapter = adapter(&fakes, ProviderKind::Compatible);
-        let (said, _, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+        let (said, _, error) =
+            ask(&*adapter, request_with("fake-model", vec![ModelMessage::user("Hi")])).await;
         assert_eq!(error, None, "{quirks:?}");
         assert_eq!(said.finish, Some(FinishReason::ToolCalls), "{quirks:?}");
-        assert!(matches!(&said.parts[0], Part::Thinking { text, .. } if text == "Two."), "{quirks:?}");
-        let message = Message { role: MessageRole::Assistant, parts: said.parts };
+        assert!(matches!(&said.parts[0], MessagePart::Thinking { text, .. } if text == "Two."), "{quirks:?}");
+        let message = ModelMessage { role: MessageRole::Assistant, parts: said.parts };
         let arguments: Vec<_> = message
             .tool_calls()
             .map(|call| serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap())
@@ -322,7 +347,7 @@ async fn servers_that_call_themselves_compatible_are_understood_with_all_their_q
 async fn each_lists_its_models() {
     let fakes = FakeModels::start().await;
     for kind in ProviderKind::ALL {
-        let models = adapter(&fakes, kind).models().await.unwrap();
+        let models = adapter(&fakes, kind).list_models().await.unwrap();
         assert!(models.iter().any(|model| model.id == "fake-model"), "{kind}: {models:?}");
     }
 }

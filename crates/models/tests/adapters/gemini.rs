@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolway_models::{
-    FinishReason, Message, MessageRole, ModelEvent, ModelRequest, Part, ProviderKind, ToolChoice, ToolSet,
+    FinishReason, MessagePart, MessageRole, ModelEvent, ModelMessage, ModelRequest, ProviderKind, ToolChoice,
+    ToolSet,
 };
 
-use super::answers::{calls, read};
-use super::bodies::{bodies, list};
-use super::support::{answer, check, config, golden, request};
+use super::recorded_responses::{calls, replay_recorded};
+use super::request_bodies::{bodies, list};
+use super::support::{check_golden, config, golden, replay_body, request};
 use crate::corpus::{conversations, models, schemas};
 
 const KIND: ProviderKind = ProviderKind::Gemini;
@@ -17,15 +18,15 @@ const OLD: &str = "gemini-2.5-pro";
 const NEW: &str = "gemini-3.5-flash";
 
 fn tools(name: &str) -> Arc<ToolSet> {
-    schemas::sets(100).into_iter().find(|(of, _)| *of == name).unwrap().1
+    schemas::tool_sets(100).into_iter().find(|(of, _)| *of == name).unwrap().1
 }
 
-fn asked(model: &str, conversation: &str) -> ModelRequest {
+fn request_for(model: &str, conversation: &str) -> ModelRequest {
     ModelRequest { tools: tools("required"), ..conversations::get(KIND, model, conversation) }
 }
 
 fn body(request: &ModelRequest) -> Value {
-    models::of(KIND).body(request).unwrap().to().unwrap()
+    models::provider_of(KIND).request_body(request).unwrap().to().unwrap()
 }
 
 fn parts<'a>(content: &'a Value, field: &str) -> Vec<&'a Value> {
@@ -48,13 +49,13 @@ fn bodies_are_what_the_golden_files_say() {
         (OLD, "result_with_a_picture"),
         (OLD, "words_behind_results"),
     ] {
-        let body = models::of(KIND).body(&asked(model, conversation)).unwrap();
-        check(&golden(format!("gemini/{model}.{conversation}.request.json")), body.get());
+        let body = models::provider_of(KIND).request_body(&request_for(model, conversation)).unwrap();
+        check_golden(&golden(format!("gemini/{model}.{conversation}.request.json")), body.get());
     }
 }
 
 #[test]
-fn m7_all_results_of_a_step_are_in_the_next_content_in_the_order_of_their_calls() {
+fn all_results_of_a_step_are_in_the_next_content_in_call_order_m7() {
     let mut seen = 0;
     for (what, _, body) in bodies(KIND) {
         let contents = list(&body, "contents");
@@ -77,8 +78,8 @@ fn m7_all_results_of_a_step_are_in_the_next_content_in_the_order_of_their_calls(
 }
 
 #[test]
-fn m7_calls_without_ids_are_told_apart() {
-    let replayed = read(KIND, "calls-without-ids");
+fn calls_without_ids_get_distinct_ids_m7() {
+    let replayed = replay_recorded(KIND, "calls-without-ids");
     let calls = calls(&replayed.events);
     assert_eq!(calls.len(), 3);
     assert_eq!(calls[0].name, calls[1].name);
@@ -87,10 +88,10 @@ fn m7_calls_without_ids_are_told_apart() {
 }
 
 #[test]
-fn m8_every_signature_goes_back_on_the_part_that_it_came_with() {
+fn every_thought_signature_is_replayed_on_its_original_part_m8() {
     for name in ["signed-text", "signed-text-and-call", "thinking-and-calls", "whole"] {
-        let replayed = read(KIND, name);
-        let said: Vec<Part> = replayed
+        let replayed = replay_recorded(KIND, name);
+        let said: Vec<MessagePart> = replayed
             .events
             .iter()
             .filter_map(|event| match event {
@@ -99,25 +100,25 @@ fn m8_every_signature_goes_back_on_the_part_that_it_came_with() {
             })
             .collect();
         let mut request = request();
-        request.messages.push(Message { role: MessageRole::Assistant, parts: said });
-        let provider = toolway_models::config::provider(
+        request.messages.push(ModelMessage { role: MessageRole::Assistant, parts: said });
+        let provider = toolway_models::config::build_provider(
             (*config(KIND)).clone(),
-            toolway_models::transport::Http::new(|| Err("nothing is asked".to_owned())),
+            toolway_models::transport::ProviderHttpClient::new(|| Err("nothing is asked".to_owned())),
         );
-        let body: Value = provider.body(&request).unwrap().to().unwrap();
-        let sent: Vec<(String, String)> = signed(list(&body["contents"][1], "parts"));
+        let body: Value = provider.request_body(&request).unwrap().to().unwrap();
+        let sent: Vec<(String, String)> = signed_parts(list(&body["contents"][1], "parts"));
         let file =
             |extension: &str| std::fs::read_to_string(golden(format!("gemini/{name}.{extension}"))).unwrap();
         let came: Vec<(String, String)> = if name == "whole" {
             let chunk: Value = serde_json::from_str(&file("json")).unwrap();
-            signed(list(&chunk["candidates"][0]["content"], "parts"))
+            signed_parts(list(&chunk["candidates"][0]["content"], "parts"))
         } else {
             let text = file("sse");
             let chunks = text.lines().filter_map(|line| line.strip_prefix("data: "));
             chunks
                 .flat_map(|chunk| {
                     let chunk: Value = serde_json::from_str(chunk).unwrap();
-                    signed(list(&chunk["candidates"][0]["content"], "parts"))
+                    signed_parts(list(&chunk["candidates"][0]["content"], "parts"))
                 })
                 .collect()
         };
@@ -125,13 +126,13 @@ fn m8_every_signature_goes_back_on_the_part_that_it_came_with() {
         assert_eq!(sent, came, "{name}");
         // Another model gets none of them.
         request.model = "m-2".into();
-        let other = provider.body(&request).unwrap();
+        let other = provider.request_body(&request).unwrap();
         assert!(!other.get().contains("thoughtSignature"), "{name}");
     }
 }
 
 /// The signed parts: what each is, and its signature.
-fn signed(parts: &[Value]) -> Vec<(String, String)> {
+fn signed_parts(parts: &[Value]) -> Vec<(String, String)> {
     let of = parts.iter().filter_map(|part| {
         let what = part.get("text").or_else(|| part.pointer("/functionCall/name"))?;
         Some((what.to_string(), part.get("thoughtSignature")?.as_str()?.to_owned()))
@@ -140,7 +141,7 @@ fn signed(parts: &[Value]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn m8_the_first_call_of_each_step_of_this_turn_is_signed() {
+fn the_first_call_of_each_step_in_the_current_turn_has_a_signature_m8() {
     for (what, request, body) in bodies(KIND) {
         if !request.model.starts_with("gemini-3") {
             continue;
@@ -155,16 +156,16 @@ fn m8_the_first_call_of_each_step_of_this_turn_is_signed() {
         }
     }
     // Where the call is another's, it is signed as the API wants that.
-    let body = body(&asked(NEW, "ids_of_another_provider"));
+    let body = body(&request_for(NEW, "ids_of_another_provider"));
     assert_eq!(body["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
     // One that needs none gets none.
-    let old = self::body(&asked(OLD, "ids_of_another_provider"));
+    let old = self::body(&request_for(OLD, "ids_of_another_provider"));
     assert_eq!(old["contents"][1]["parts"][0].get("thoughtSignature"), None);
 }
 
 #[test]
-fn m1_declarations_have_the_newer_field_and_none_where_there_are_no_parameters() {
-    for (set, tools) in schemas::sets(128) {
+fn declarations_use_parameters_json_schema_and_omit_it_without_parameters_m1() {
+    for (set, tools) in schemas::tool_sets(128) {
         let request = ModelRequest { tools, ..conversations::get(KIND, NEW, "one_question") };
         let body = body(&request);
         for function in list(&body, "tools").iter().flat_map(|of| list(of, "functionDeclarations")) {
@@ -178,14 +179,14 @@ fn m1_declarations_have_the_newer_field_and_none_where_there_are_no_parameters()
 
 #[test]
 fn a_body_without_tools_says_nothing_of_them() {
-    let body = body(&ModelRequest { tools: tools("no_tools"), ..asked(NEW, "no_call") });
+    let body = body(&ModelRequest { tools: tools("no_tools"), ..request_for(NEW, "no_call") });
     assert!(body.get("tools").is_none() && body.get("toolConfig").is_none());
     assert!(body.get("generationConfig").is_some_and(|config| config.get("thinkingConfig").is_some()));
 }
 
 #[test]
 fn a_choice_is_said_in_the_api_s_words() {
-    let choice = |conversation: &str| body(&asked(NEW, conversation)).get("toolConfig").cloned();
+    let choice = |conversation: &str| body(&request_for(NEW, conversation)).get("toolConfig").cloned();
     let config = |config: Value| Some(json!({ "functionCallingConfig": config }));
     assert_eq!(choice("one_question"), None);
     assert_eq!(choice("no_call"), config(json!({"mode": "NONE"})));
@@ -195,11 +196,11 @@ fn a_choice_is_said_in_the_api_s_words() {
 
 #[test]
 fn pictures_in_results_stand_where_the_model_looks_for_them() {
-    let new = body(&asked(NEW, "result_with_a_picture"));
+    let new = body(&request_for(NEW, "result_with_a_picture"));
     let response = &new["contents"][2]["parts"][0]["functionResponse"];
     assert_eq!(response["parts"][0]["inlineData"]["mimeType"], "image/png");
     assert_eq!(list(&new["contents"][2], "parts").len(), 1);
-    let old = body(&asked(OLD, "result_with_a_picture"));
+    let old = body(&request_for(OLD, "result_with_a_picture"));
     let parts = list(&old["contents"][2], "parts");
     assert!(parts[0]["functionResponse"].get("parts").is_none());
     assert_eq!(parts[1]["text"], "[From the result of camera]");
@@ -208,28 +209,29 @@ fn pictures_in_results_stand_where_the_model_looks_for_them() {
 
 #[test]
 fn an_answer_s_form_is_said_as_the_model_takes_it() {
-    let new = body(&asked(NEW, "form_of_the_answer"));
+    let new = body(&request_for(NEW, "form_of_the_answer"));
     assert_eq!(new["generationConfig"]["responseMimeType"], "application/json");
     assert_eq!(new["generationConfig"]["responseJsonSchema"]["required"], json!(["zulu", "alpha"]));
     // Before the third generation not together with tools.
-    let old = body(&asked(OLD, "form_of_the_answer"));
+    let old = body(&request_for(OLD, "form_of_the_answer"));
     assert!(old["generationConfig"].get("responseJsonSchema").is_none());
     assert!(old["systemInstruction"]["parts"][1]["text"].as_str().unwrap().contains("JSON Schema"));
-    let alone = body(&ModelRequest { tools: tools("no_tools"), ..asked(OLD, "form_of_the_answer") });
+    let alone = body(&ModelRequest { tools: tools("no_tools"), ..request_for(OLD, "form_of_the_answer") });
     assert!(alone["generationConfig"].get("responseJsonSchema").is_some());
-    let never = body(&ModelRequest { tool_choice: ToolChoice::None, ..asked(OLD, "form_of_the_answer") });
+    let never =
+        body(&ModelRequest { tool_choice: ToolChoice::None, ..request_for(OLD, "form_of_the_answer") });
     assert!(never["generationConfig"].get("responseJsonSchema").is_some());
 }
 
 #[test]
 fn what_the_owner_adds_is_in_the_same_object() {
-    let body = body(&asked(NEW, "all_options"));
+    let body = body(&request_for(NEW, "all_options"));
     assert_eq!(body["generationConfig"]["topK"], 20);
     assert_eq!(body["generationConfig"]["seed"], 7);
     assert_eq!(body["generationConfig"]["thinkingConfig"]["thinkingLevel"], "LOW");
     assert_eq!(body["cachedContent"], "cachedContents/1");
     // A number that does not fit is not sent.
-    assert!(self::body(&asked(NEW, "seed"))["generationConfig"].get("seed").is_none());
+    assert!(self::body(&request_for(NEW, "seed"))["generationConfig"].get("seed").is_none());
 }
 
 #[test]
@@ -245,7 +247,7 @@ fn why_an_answer_ended_is_understood() {
         ("length-in-thought", FinishReason::Length),
         ("new-reason", FinishReason::Other("LANGUAGE".to_owned())),
     ] {
-        let replayed = read(KIND, name);
+        let replayed = replay_recorded(KIND, name);
         assert_eq!(
             (replayed.events.last(), replayed.error),
             (Some(&ModelEvent::Finished(expected)), None),
@@ -255,8 +257,8 @@ fn why_an_answer_ended_is_understood() {
 }
 
 #[test]
-fn m12_an_answer_without_a_reason_to_end_was_cut() {
-    let replayed = read(KIND, "no-finish");
+fn a_gemini_answer_without_a_finish_reason_is_incomplete_m12() {
+    let replayed = replay_recorded(KIND, "no-finish");
     assert!(replayed.error.unwrap().to_string().contains("ended in the middle"));
 }
 
@@ -264,6 +266,6 @@ fn m12_an_answer_without_a_reason_to_end_was_cut() {
 fn the_number_of_calls_is_bounded() {
     let call =
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"time\"}}]}}]}\n\n";
-    let replayed = answer(KIND, call.repeat(300).as_bytes(), 4096);
+    let replayed = replay_body(KIND, call.repeat(300).as_bytes(), 4096);
     assert!(replayed.error.unwrap().to_string().contains("calls"));
 }

@@ -5,40 +5,40 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use tokio::sync::{mpsc, oneshot};
-use toolway_models::config::{ProviderConfig, Timeouts, provider};
-use toolway_models::transport::Http;
+use toolway_models::config::{ProviderConfig, ProviderTimeouts, build_provider};
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
-    FinishReason, ModelErrorKind, ModelEvent, ModelOptions, ModelProvider, ModelRequest, Part, ProviderKind,
-    ReasoningEffort,
+    FinishReason, MessagePart, ModelErrorKind, ModelEvent, ModelOptions, ModelProvider, ModelRequest,
+    ProviderKind, ReasoningEffort,
 };
 
-use super::server::{Say, Server, answer, event, stream_head};
-use super::support::{request, shown};
+use super::server::{ScriptedServer, SocketAction, answer, event, stream_head};
+use super::support::{format_response, request};
 
 const HELLO: &str = r#"{"model":"m","choices":[{"index":0,"delta":{"content":"Hello"}}]}"#;
 const STOP: &str = r#"{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
-fn hello() -> Vec<Say> {
+fn hello() -> Vec<SocketAction> {
     vec![stream_head(), event(HELLO), event(STOP), event("[DONE]")]
 }
 
 /// Waits are as long as they would be without chance.
-fn http() -> Http {
-    Http::new(|| Err("there are no authorities here".to_owned())).with_fraction(|| 0.0)
+fn http() -> ProviderHttpClient {
+    ProviderHttpClient::new(|| Err("there are no authorities here".to_owned())).with_jitter_source(|| 0.0)
 }
 
-fn adapter(server: &Server, change: impl FnOnce(&mut ProviderConfig)) -> Arc<dyn ModelProvider> {
+fn adapter(server: &ScriptedServer, change: impl FnOnce(&mut ProviderConfig)) -> Arc<dyn ModelProvider> {
     let base_url = server.base_url.parse().unwrap();
     let mut config = ProviderConfig::new("mine", ProviderKind::Compatible, base_url)
         .with_key("sk-0123456789", "the file key.txt");
     config.retries.first_wait = Duration::from_millis(1);
     change(&mut config);
-    provider(config, http())
+    build_provider(config, http())
 }
 
 async fn ask(adapter: &dyn ModelProvider, request: ModelRequest) -> String {
     let mut stream = adapter.stream(Arc::new(request));
-    let mut replayed = toolway_models::replay::Replayed::default();
+    let mut replayed = toolway_models::replay::ReplayedResponse::default();
     while let Some(event) = stream.next().await {
         match event {
             Ok(event) => replayed.events.push(event),
@@ -47,18 +47,18 @@ async fn ask(adapter: &dyn ModelProvider, request: ModelRequest) -> String {
             }
         }
     }
-    shown(&replayed)
+    format_response(&replayed)
 }
 
 #[tokio::test]
 async fn a_request_and_its_answer() {
-    let server = Server::start(vec![hello()]).await;
+    let server = ScriptedServer::start(vec![hello()]).await;
     let adapter = adapter(&server, |config| {
         config.headers.insert("x-title", "toolway".parse().unwrap());
     });
     let said = ask(&*adapter, request()).await;
     assert_eq!(said, "started m\ntext \"Hello\"\npart text \"Hello\"\nfinished Stop\n");
-    let seen = server.seen().remove(0);
+    let seen = server.requests().remove(0);
     let (head, body) = seen.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
     for header in [
@@ -69,12 +69,12 @@ async fn a_request_and_its_answer() {
     ] {
         assert!(head.contains(header), "{head}");
     }
-    assert_eq!(body, adapter.body(&request()).unwrap().get());
+    assert_eq!(body, adapter.request_body(&request()).unwrap().get());
 }
 
 #[tokio::test]
 async fn refusals_before_the_first_word_are_tried_again_and_told() {
-    let server = Server::start(vec![
+    let server = ScriptedServer::start(vec![
         answer(
             429,
             "retry-after-ms: 5\r\n",
@@ -98,12 +98,12 @@ async fn refusals_before_the_first_word_are_tried_again_and_told() {
          retrying 3 in 4ms: mine: failed, or has too much to do: Overloaded\n\
          started m\ntext \"Hello\"\npart text \"Hello\"\nfinished Stop\n"
     );
-    assert_eq!(server.seen().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 }
 
 #[tokio::test]
 async fn attempts_are_bounded_and_so_is_a_wait() {
-    let server = Server::start((0..3).map(|_| answer(500, "", "")).collect()).await;
+    let server = ScriptedServer::start((0..3).map(|_| answer(500, "", "")).collect()).await;
     let said = ask(&*adapter(&server, |config| config.retries.attempts = 2), request()).await;
     assert!(
         said.ends_with(
@@ -111,9 +111,9 @@ async fn attempts_are_bounded_and_so_is_a_wait() {
         ),
         "{said}"
     );
-    assert_eq!(server.seen().len(), 2);
+    assert_eq!(server.requests().len(), 2);
 
-    let server = Server::start(vec![answer(429, "retry-after: 3600\r\n", "")]).await;
+    let server = ScriptedServer::start(vec![answer(429, "retry-after: 3600\r\n", "")]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert_eq!(
         said,
@@ -122,8 +122,8 @@ async fn attempts_are_bounded_and_so_is_a_wait() {
 }
 
 #[tokio::test]
-async fn m12_after_the_first_word_nothing_is_tried_again() {
-    let server = Server::start(vec![
+async fn a_request_is_not_retried_after_the_first_token_m12() {
+    let server = ScriptedServer::start(vec![
         vec![
             stream_head(),
             event(HELLO),
@@ -138,13 +138,13 @@ async fn m12_after_the_first_word_nothing_is_tried_again() {
         "started m\ntext \"Hello\"\nerror Overloaded: mine: failed, or has too much to do: Overloaded | -\n"
     );
     // Nor where the connection just ends.
-    let server = Server::start(vec![vec![stream_head(), event(HELLO)], hello()]).await;
+    let server = ScriptedServer::start(vec![vec![stream_head(), event(HELLO)], hello()]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert!(
         said.starts_with("started m\ntext \"Hello\"\nerror Network: mine: the answer ended in the middle"),
         "{said}"
     );
-    assert_eq!(server.seen().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -154,9 +154,9 @@ async fn an_answer_that_was_said_needs_no_proper_end() {
     for (events, end) in
         [(vec![event(HELLO), event(STOP)], "finished Stop\n"), (vec![event(HELLO)], "error Network")]
     {
-        let mut script = vec![Say::Bytes(head.as_bytes().to_vec())];
+        let mut script = vec![SocketAction::Bytes(head.as_bytes().to_vec())];
         script.extend(events);
-        let server = Server::start(vec![script]).await;
+        let server = ScriptedServer::start(vec![script]).await;
         let said = ask(&*adapter(&server, |_| {}), request()).await;
         assert!(said.contains(end), "{said}");
     }
@@ -164,7 +164,8 @@ async fn an_answer_that_was_said_needs_no_proper_end() {
 
 #[tokio::test]
 async fn a_refused_key_is_not_tried_again_and_says_where_it_is_set() {
-    let server = Server::start(vec![answer(401, "", r#"{"error":"no such key: sk-0123456789"}"#)]).await;
+    let server =
+        ScriptedServer::start(vec![answer(401, "", r#"{"error":"no such key: sk-0123456789"}"#)]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert!(
         said.starts_with("error Auth: mine: refused the key (HTTP 401): no such key: [redacted] |"),
@@ -175,30 +176,33 @@ async fn a_refused_key_is_not_tried_again_and_says_where_it_is_set() {
 
 #[tokio::test]
 async fn a_model_that_is_not_there_is_told_with_close_names() {
-    let server = Server::start(vec![
+    let server = ScriptedServer::start(vec![
         answer(404, "", r#"{"error":{"message":"The model `m-1` does not exist","code":"model_not_found"}}"#),
         answer(200, "", r#"{"data":[{"id":"m-10"},{"id":"zzz"}]}"#),
     ])
     .await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert!(said.ends_with("| It has: m-10.\n"), "{said}");
-    assert!(server.seen()[1].starts_with("GET /v1/models HTTP/1.1\r\n"));
-    assert!(server.seen()[1].contains("authorization: Bearer sk-0123456789"));
+    assert!(server.requests()[1].starts_with("GET /v1/models HTTP/1.1\r\n"));
+    assert!(server.requests()[1].contains("authorization: Bearer sk-0123456789"));
 }
 
 #[tokio::test]
 async fn the_list_of_models() {
-    let server = Server::start(vec![answer(200, "", r#"{"data":[{"id":"m","context_length":8}]}"#)]).await;
-    let models = adapter(&server, |_| {}).models().await.unwrap();
+    let server =
+        ScriptedServer::start(vec![answer(200, "", r#"{"data":[{"id":"m","context_length":8}]}"#)]).await;
+    let models = adapter(&server, |_| {}).list_models().await.unwrap();
     assert_eq!((models[0].id.as_str(), models[0].context_tokens), ("m", Some(8)));
-    let server = Server::start(vec![answer(403, "", "")]).await;
-    assert_eq!(adapter(&server, |_| {}).models().await.unwrap_err().kind, ModelErrorKind::Auth);
+    let server = ScriptedServer::start(vec![answer(403, "", "")]).await;
+    assert_eq!(adapter(&server, |_| {}).list_models().await.unwrap_err().kind, ModelErrorKind::Auth);
 }
 
 #[tokio::test]
 async fn dropping_the_stream_ends_the_request_at_once() {
     let (told, mut hung) = mpsc::unbounded_channel();
-    let server = Server::start(vec![vec![stream_head(), event(HELLO), Say::Hung(told)]]).await;
+    let server =
+        ScriptedServer::start(vec![vec![stream_head(), event(HELLO), SocketAction::WaitForHangUp(told)]])
+            .await;
     let adapter = adapter(&server, |_| {});
     let mut stream = adapter.stream(Arc::new(request()));
     assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Started { .. }))));
@@ -209,11 +213,16 @@ async fn dropping_the_stream_ends_the_request_at_once() {
     // The same before anything came.
     let (told, mut hung) = mpsc::unbounded_channel();
     let (waits, go) = oneshot::channel();
-    let server = Server::start(vec![vec![Say::Bytes(Vec::new()), Say::Hung(told), Say::Wait(go)]]).await;
+    let server = ScriptedServer::start(vec![vec![
+        SocketAction::Bytes(Vec::new()),
+        SocketAction::WaitForHangUp(told),
+        SocketAction::Wait(go),
+    ]])
+    .await;
     let adapter = self::adapter(&server, |_| {});
     let asked = adapter.stream(Arc::new(request()));
     let asked = tokio::spawn(async move { asked.into_future().await.0.is_some() });
-    while server.seen().is_empty() {
+    while server.requests().is_empty() {
         tokio::task::yield_now().await;
     }
     asked.abort();
@@ -225,25 +234,31 @@ async fn dropping_the_stream_ends_the_request_at_once() {
 async fn silence_is_waited_for_no_longer_than_allowed() {
     let short = Duration::from_millis(50);
     let quick = move |config: &mut ProviderConfig| {
-        config.timeouts =
-            Timeouts { first_byte: short, thinking: short, between: short, ..Timeouts::default() };
+        config.timeouts = ProviderTimeouts {
+            first_byte: short,
+            thinking: short,
+            between: short,
+            ..ProviderTimeouts::default()
+        };
         config.retries.attempts = 1;
     };
     // Before the headers, where it may think and where not, before the first word, between two words.
-    let server = Server::start(vec![vec![Say::Silence]]).await;
+    let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let thinks = ModelOptions { reasoning: Some(ReasoningEffort::High), ..ModelOptions::default() };
     let said = ask(&*adapter(&server, quick), ModelRequest { options: thinks, ..request() }).await;
     assert!(said.contains("no answer began") && said.contains("timeouts.thinking_s"), "{said}");
-    let server = Server::start(vec![vec![Say::Silence]]).await;
+    let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert_eq!(
         said,
         "error Timeout: mine: no answer began within 0.05 s | Where this model needs longer, set timeouts.first_byte_s of \"mine\" higher.\n"
     );
-    let server = Server::start(vec![vec![stream_head(), event(r#"{"choices":[]}"#), Say::Silence]]).await;
+    let server =
+        ScriptedServer::start(vec![vec![stream_head(), event(r#"{"choices":[]}"#), SocketAction::Silence]])
+            .await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert!(said.contains("not a word came within 0.05 s") && said.contains("timeouts.thinking_s"), "{said}");
-    let server = Server::start(vec![vec![stream_head(), event(HELLO), Say::Silence]]).await;
+    let server = ScriptedServer::start(vec![vec![stream_head(), event(HELLO), SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert!(
         said.starts_with("started m\ntext \"Hello\"\nerror Timeout: mine: nothing more came within 0.05 s"),
@@ -254,7 +269,7 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
 #[tokio::test]
 async fn an_answer_that_is_not_streamed_is_understood() {
     let body = r#"{"model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
-    let server = Server::start(vec![answer(200, "content-type: application/json\r\n", body)]).await;
+    let server = ScriptedServer::start(vec![answer(200, "content-type: application/json\r\n", body)]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert_eq!(said, "started m\ntext \"Hi\"\npart text \"Hi\"\nfinished Stop\n");
 }
@@ -267,11 +282,11 @@ async fn what_is_no_answer_of_this_api_is_said() {
         ("data: {\"choices\":3}\n\n", "what came is not of this API"),
         ("", "the answer ended in the middle"),
     ] {
-        let server = Server::start(vec![answer(200, "", body)]).await;
+        let server = ScriptedServer::start(vec![answer(200, "", body)]).await;
         let said = ask(&*adapter(&server, |config| config.retries.attempts = 1), request()).await;
         assert!(said.starts_with("error ") && said.contains(expected), "{body}: {said}");
     }
-    let server = Server::start(vec![answer(302, "location: http://127.0.0.1:9/login\r\n", "")]).await;
+    let server = ScriptedServer::start(vec![answer(302, "location: http://127.0.0.1:9/login\r\n", "")]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;
     assert!(said.contains("answered 302 and leads to http://127.0.0.1:9/login"), "{said}");
 }
@@ -285,7 +300,7 @@ async fn a_server_that_is_not_there_is_named() {
         ProviderConfig::new("mine", ProviderKind::Openai, format!("http://{place}").parse().unwrap());
     let mut config = config;
     config.retries.attempts = 1;
-    let said = ask(&*provider(config, http()), request()).await;
+    let said = ask(&*build_provider(config, http()), request()).await;
     assert_eq!(
         said,
         format!(
@@ -294,7 +309,7 @@ async fn a_server_that_is_not_there_is_named() {
     );
     let secure =
         ProviderConfig::new("mine", ProviderKind::Openai, format!("https://{place}").parse().unwrap());
-    let said = ask(&*provider(secure, http()), request()).await;
+    let said = ask(&*build_provider(secure, http()), request()).await;
     assert!(
         said.starts_with("error Network: mine: TLS can't be set up: there are no authorities here"),
         "{said}"
@@ -325,7 +340,7 @@ async fn a_connection_is_used_again_after_an_answer() {
         }
     });
     let config = ProviderConfig::new("mine", ProviderKind::Compatible, base_url.parse().unwrap());
-    let adapter = provider(config, http());
+    let adapter = build_provider(config, http());
     for _ in 0..2 {
         let mut stream = adapter.stream(Arc::new(request()));
         // Nobody polls beyond the end.
@@ -341,15 +356,20 @@ async fn a_connection_is_used_again_after_an_answer() {
 #[tokio::test]
 async fn words_come_as_they_are_said() {
     let (go, wait) = oneshot::channel();
-    let server =
-        Server::start(vec![vec![stream_head(), event(HELLO), Say::Wait(wait), event(STOP), event("[DONE]")]])
-            .await;
+    let server = ScriptedServer::start(vec![vec![
+        stream_head(),
+        event(HELLO),
+        SocketAction::Wait(wait),
+        event(STOP),
+        event("[DONE]"),
+    ]])
+    .await;
     let adapter = adapter(&server, |_| {});
     let mut stream = adapter.stream(Arc::new(request()));
     assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Started { .. }))));
     assert_eq!(stream.next().await, Some(Ok(ModelEvent::Text("Hello".to_owned()))));
     go.send(()).unwrap();
-    assert_eq!(stream.next().await, Some(Ok(ModelEvent::Part(Part::text("Hello")))));
+    assert_eq!(stream.next().await, Some(Ok(ModelEvent::Part(MessagePart::text("Hello")))));
     assert_eq!(stream.next().await, Some(Ok(ModelEvent::Finished(FinishReason::Stop))));
     assert_eq!(stream.next().await, None);
 }
@@ -386,7 +406,7 @@ async fn secure_server() -> (String, rustls::RootCertStore) {
 async fn https_trusts_whom_it_is_told_to_and_asks_when_it_first_matters() {
     let (base_url, roots) = secure_server().await;
     let client = |roots: rustls::RootCertStore| {
-        Http::new(move || {
+        ProviderHttpClient::new(move || {
             let provider = Arc::new(rustls::crypto::ring::default_provider());
             let settings =
                 rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -396,9 +416,10 @@ async fn https_trusts_whom_it_is_told_to_and_asks_when_it_first_matters() {
     };
     let config =
         |base_url: &str| ProviderConfig::new("mine", ProviderKind::Compatible, base_url.parse().unwrap());
-    let said = ask(&*provider(config(&base_url), client(roots)), request()).await;
+    let said = ask(&*build_provider(config(&base_url), client(roots)), request()).await;
     assert!(said.ends_with("finished Stop\n"), "{said}");
-    let said = ask(&*provider(config(&base_url), client(rustls::RootCertStore::empty())), request()).await;
+    let said =
+        ask(&*build_provider(config(&base_url), client(rustls::RootCertStore::empty())), request()).await;
     assert!(said.starts_with("error Network: mine: no secure connection to 127.0.0.1:"), "{said}");
     assert!(said.contains("UnknownIssuer"), "{said}");
 }

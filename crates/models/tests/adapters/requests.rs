@@ -3,44 +3,47 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolway_models::config::{OutputForm, ProviderConfig, Switches, ToolChoiceForm, provider};
-use toolway_models::transport::Http;
+use toolway_models::config::{
+    ProviderConfig, StructuredOutputMode, Switches, ToolChoiceSupport, build_provider,
+};
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
-    Message, MessageRole, ModelErrorKind, ModelOptions, ModelProvider, ModelRequest, Opaque, OutputSchema,
-    Part, ProviderKind, ReasoningEffort, ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolSet, presets,
+    MessagePart, MessageRole, ModelErrorKind, ModelMessage, ModelOptions, ModelProvider, ModelRequest,
+    OpaqueState, OutputSchema, ProviderKind, ReasoningEffort, ToolCall, ToolChoice, ToolDefinition,
+    ToolResult, ToolSet, presets,
 };
 use toolway_types::{Code, ContentPart, Outcome, RawJson, ToolError, ToolOutput};
 
-use super::support::{check, config, golden, request, tool};
+use super::support::{check_golden, config, golden, request, tool};
 
 const FIRST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const SECOND: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
 const THIRD: &str = "01890a5d-ac96-774b-bcce-b302099a8059";
 
-fn with(config: ProviderConfig) -> Arc<dyn ModelProvider> {
-    provider(config, Http::new(|| Err("nothing is asked".to_owned())))
+fn provider_with(config: ProviderConfig) -> Arc<dyn ModelProvider> {
+    build_provider(config, ProviderHttpClient::new(|| Err("nothing is asked".to_owned())))
 }
 
-fn plain(kind: ProviderKind) -> Arc<dyn ModelProvider> {
-    with((*config(kind)).clone())
+fn default_provider(kind: ProviderKind) -> Arc<dyn ModelProvider> {
+    provider_with((*config(kind)).clone())
 }
 
 fn preset(name: &str) -> Arc<dyn ModelProvider> {
-    with(presets::get(name).unwrap().config("mine").unwrap())
+    provider_with(presets::get(name).unwrap().config("mine").unwrap())
 }
 
-fn opaque(provider: &str, data: &str) -> Option<Opaque> {
-    Some(Opaque { provider: provider.into(), data: RawJson::parse(data).unwrap() })
+fn opaque(provider: &str, data: &str) -> Option<OpaqueState> {
+    Some(OpaqueState { provider: provider.into(), data: RawJson::parse(data).unwrap() })
 }
 
-fn call(id: &str, name: &str, arguments: &str, opaque: Option<Opaque>) -> Part {
+fn call(id: &str, name: &str, arguments: &str, opaque: Option<OpaqueState>) -> MessagePart {
     let (name, arguments) = (name.to_owned(), arguments.to_owned());
-    Part::ToolCall(ToolCall { id: id.parse().unwrap(), name, arguments, is_cut: false, opaque })
+    MessagePart::ToolCall(ToolCall { id: id.parse().unwrap(), name, arguments, is_cut: false, opaque })
 }
 
-fn result(id: &str, name: &str, outcome: Outcome) -> Part {
+fn result(id: &str, name: &str, outcome: Outcome) -> MessagePart {
     let outcome = Arc::new(outcome);
-    Part::ToolResult(ToolResult::new(id.parse().unwrap(), name.to_owned(), outcome))
+    MessagePart::ToolResult(ToolResult::new(id.parse().unwrap(), name.to_owned(), outcome))
 }
 
 fn success(content: Vec<ContentPart>, structured: Option<&str>) -> Outcome {
@@ -52,16 +55,16 @@ fn picture() -> ContentPart {
     ContentPart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() }
 }
 
-fn image() -> Part {
-    Part::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() }
+fn image() -> MessagePart {
+    MessagePart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() }
 }
 
-fn message(role: MessageRole, parts: Vec<Part>) -> Message {
-    Message { role, parts }
+fn message(role: MessageRole, parts: Vec<MessagePart>) -> ModelMessage {
+    ModelMessage { role, parts }
 }
 
 /// A conversation with every kind of part in it.
-fn everything() -> ModelRequest {
+fn request_with_every_part() -> ModelRequest {
     let thought = opaque(
         "mine",
         r#"{"model":"m-1","item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},"reasoning_details":[{"type":"reasoning.text","text":"Hm","index":0}]}"#,
@@ -70,12 +73,12 @@ fn everything() -> ModelRequest {
     ModelRequest {
         system: "Be short.".to_owned(),
         messages: vec![
-            message(MessageRole::User, vec![Part::text("What is on \"this\"?"), image()]),
+            message(MessageRole::User, vec![MessagePart::text("What is on \"this\"?"), image()]),
             message(
                 MessageRole::Assistant,
                 vec![
-                    Part::Thinking { text: "Hm".to_owned(), opaque: thought },
-                    Part::Text {
+                    MessagePart::Thinking { text: "Hm".to_owned(), opaque: thought },
+                    MessagePart::Text {
                         text: "Let me see.".to_owned(),
                         opaque: opaque("mine", r#"{"phase":"commentary"}"#),
                     },
@@ -110,9 +113,9 @@ fn everything() -> ModelRequest {
             ),
             message(
                 MessageRole::Assistant,
-                vec![Part::Thinking { text: "Done".to_owned(), opaque: foreign }],
+                vec![MessagePart::Thinking { text: "Done".to_owned(), opaque: foreign }],
             ),
-            message(MessageRole::User, vec![Part::text("And now?")]),
+            message(MessageRole::User, vec![MessagePart::text("And now?")]),
         ],
         ..request()
     }
@@ -144,47 +147,55 @@ fn all_options() -> ModelRequest {
 fn bodies_are_what_they_were() {
     let bare = ModelRequest { tools: Arc::default(), ..request() };
     for (name, provider, request) in [
-        ("openai/bare", plain(ProviderKind::Openai), &bare),
-        ("openai/everything", plain(ProviderKind::Openai), &everything()),
-        ("openai/all-options", plain(ProviderKind::Openai), &all_options()),
-        ("openai-responses/bare", plain(ProviderKind::OpenaiResponses), &bare),
-        ("openai-responses/everything", plain(ProviderKind::OpenaiResponses), &everything()),
-        ("openai-responses/all-options", plain(ProviderKind::OpenaiResponses), &all_options()),
-        ("compatible/careful-bare", plain(ProviderKind::Compatible), &bare),
-        ("compatible/careful-everything", plain(ProviderKind::Compatible), &everything()),
-        ("compatible/careful-all-options", plain(ProviderKind::Compatible), &all_options()),
-        ("compatible/mistral-everything", preset("mistral"), &everything()),
+        ("openai/bare", default_provider(ProviderKind::Openai), &bare),
+        ("openai/everything", default_provider(ProviderKind::Openai), &request_with_every_part()),
+        ("openai/all-options", default_provider(ProviderKind::Openai), &all_options()),
+        ("openai-responses/bare", default_provider(ProviderKind::OpenaiResponses), &bare),
+        (
+            "openai-responses/everything",
+            default_provider(ProviderKind::OpenaiResponses),
+            &request_with_every_part(),
+        ),
+        ("openai-responses/all-options", default_provider(ProviderKind::OpenaiResponses), &all_options()),
+        ("compatible/careful-bare", default_provider(ProviderKind::Compatible), &bare),
+        (
+            "compatible/careful-everything",
+            default_provider(ProviderKind::Compatible),
+            &request_with_every_part(),
+        ),
+        ("compatible/careful-all-options", default_provider(ProviderKind::Compatible), &all_options()),
+        ("compatible/mistral-everything", preset("mistral"), &request_with_every_part()),
         ("compatible/mistral-all-options", preset("mistral"), &all_options()),
-        ("compatible/deepseek-everything", preset("deepseek"), &everything()),
+        ("compatible/deepseek-everything", preset("deepseek"), &request_with_every_part()),
         ("compatible/deepseek-all-options", preset("deepseek"), &all_options()),
-        ("compatible/openrouter-everything", preset("openrouter"), &everything()),
+        ("compatible/openrouter-everything", preset("openrouter"), &request_with_every_part()),
         ("compatible/lm-studio-all-options", preset("lm-studio"), &all_options()),
         ("compatible/ollama-all-options", preset("ollama"), &all_options()),
     ] {
-        let body = provider.body(request).unwrap();
-        check(&golden(format!("{name}.request.json")), body.get());
+        let body = provider.request_body(request).unwrap();
+        check_golden(&golden(format!("{name}.request.json")), body.get());
     }
 }
 
 fn body(provider: &dyn ModelProvider, request: &ModelRequest) -> Value {
-    provider.body(request).unwrap().to_value()
+    provider.request_body(request).unwrap().to_value()
 }
 
 fn openai_with(change: impl FnOnce(&mut Switches)) -> Arc<dyn ModelProvider> {
     let mut config = (*config(ProviderKind::Openai)).clone();
-    change(&mut config.switches);
-    with(config)
+    change(&mut config.compatibility);
+    provider_with(config)
 }
 
 #[test]
-fn m2_foreign_tools_are_not_strict() {
+fn third_party_tools_are_not_strict_m2() {
     let schema = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"n":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z]+$"}}"##;
     let request = ModelRequest { tools: Arc::new(ToolSet::new(vec![tool("t", schema)])), ..request() };
-    let chat = body(&*plain(ProviderKind::Openai), &request);
+    let chat = body(&*default_provider(ProviderKind::Openai), &request);
     assert_eq!(chat["tools"][0]["function"].get("strict"), None);
     assert_eq!(chat["tools"][0]["function"]["parameters"], serde_json::from_str::<Value>(schema).unwrap());
     // Here nothing said would mean strict.
-    let responses = body(&*plain(ProviderKind::OpenaiResponses), &request);
+    let responses = body(&*default_provider(ProviderKind::OpenaiResponses), &request);
     assert_eq!(responses["tools"][0]["strict"], json!(false));
     // Where the owner wants it, what can be said strictly is, and the rest is not.
     let strict = openai_with(|switches| switches.strict = true);
@@ -196,42 +207,42 @@ fn m2_foreign_tools_are_not_strict() {
 }
 
 #[test]
-fn m4_odd_names_have_an_alias_that_is_understood_again() {
+fn an_unusual_name_is_sent_as_an_alias_and_resolved_again_m4() {
     let odd = ["1st", "a.b c", "ö", &"x".repeat(65)];
     let tools = odd.map(|name| Arc::new(ToolDefinition::new(name, "", None)));
     let tools = Arc::new(ToolSet::new(tools.to_vec()));
     let request = ModelRequest { tools: Arc::clone(&tools), ..request() };
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
-        let body = body(&*plain(kind), &request);
+        let body = body(&*default_provider(kind), &request);
         for sent in body["tools"].as_array().unwrap() {
             let name = sent["name"].as_str().or(sent["function"]["name"].as_str()).unwrap();
             assert!(
                 name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)),
                 "{name}"
             );
-            assert!(odd.contains(&tools.name_of(name)), "{name}");
+            assert!(odd.contains(&tools.original_name(name)), "{name}");
         }
         assert_eq!(body["tools"].as_array().unwrap().len(), odd.len());
     }
 }
 
 #[test]
-fn m6_more_tools_than_allowed_are_not_sent_and_that_is_said() {
+fn a_request_with_more_than_128_tools_is_an_error_that_names_the_limit_m6() {
     let tools = (0..130).map(|n| Arc::new(ToolDefinition::new(format!("t{n:03}"), "", None)));
     let request = ModelRequest { tools: Arc::new(ToolSet::new(tools.collect())), ..request() };
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
-        let provider = plain(kind);
-        assert_eq!(provider.limits().tools, 128);
-        let error = provider.body(&request).unwrap_err();
+        let provider = default_provider(kind);
+        assert_eq!(provider.limits().max_tools, 128);
+        let error = provider.request_body(&request).unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::InvalidRequest);
         assert!(error.message.contains("130 tools") && error.message.contains("128"), "{error}");
     }
 }
 
 #[test]
-fn m13_pictures_in_results_are_shown_where_that_can_be_and_named_where_not() {
-    let request = everything();
-    let chat = body(&*plain(ProviderKind::Openai), &request);
+fn images_in_results_are_sent_where_supported_and_described_elsewhere_m13() {
+    let request = request_with_every_part();
+    let chat = body(&*default_provider(ProviderKind::Openai), &request);
     let messages = chat["messages"].as_array().unwrap();
     let result =
         messages.iter().find(|message| message["role"] == "tool").unwrap()["content"].as_str().unwrap();
@@ -241,12 +252,12 @@ fn m13_pictures_in_results_are_shown_where_that_can_be_and_named_where_not() {
     assert_eq!(follows["content"][1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
     assert_eq!(follows["content"][2]["text"], "And now?");
 
-    let responses = body(&*plain(ProviderKind::OpenaiResponses), &request);
+    let responses = body(&*default_provider(ProviderKind::OpenaiResponses), &request);
     let mut items = responses["input"].as_array().unwrap().iter();
     let output = items.find(|item| item["type"] == "function_call_output").unwrap();
     assert_eq!(output["output"][1]["type"], "input_image");
 
-    let careful = plain(ProviderKind::Compatible).body(&request).unwrap();
+    let careful = default_provider(ProviderKind::Compatible).request_body(&request).unwrap();
     assert!(!careful.get().contains("iVBOR"));
     assert!(careful.get().contains("This model can't be shown pictures."));
     // The error stays one.
@@ -254,31 +265,31 @@ fn m13_pictures_in_results_are_shown_where_that_can_be_and_named_where_not() {
 }
 
 #[test]
-fn m14_the_same_tools_give_the_same_bytes() {
+fn the_same_tools_give_the_same_bytes_m14() {
     let (one, other) = (request(), request());
     let mut tools = other.tools.tools().to_vec();
     tools.reverse();
     let other = ModelRequest { tools: Arc::new(ToolSet::new(tools)), ..other };
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
-        let provider = plain(kind);
-        assert_eq!(provider.body(&one).unwrap(), provider.body(&other).unwrap());
+        let provider = default_provider(kind);
+        assert_eq!(provider.request_body(&one).unwrap(), provider.request_body(&other).unwrap());
     }
     // Their specs stand in the list alone.
-    let body = plain(ProviderKind::Openai).body(&one).unwrap();
+    let body = default_provider(ProviderKind::Openai).request_body(&one).unwrap();
     assert_eq!(body.get().matches("What time does").count(), 1);
 }
 
 #[test]
-fn m9_a_call_without_a_result_of_its_own_id_is_still_said() {
+fn a_call_without_a_matching_result_is_still_sent_m9() {
     // Whoever asks repairs history; what is left must not panic, and must not lose the text.
     let messages = vec![
         message(MessageRole::Tool, vec![result(FIRST, "time", success(Vec::new(), None))]),
         message(MessageRole::Assistant, vec![call(SECOND, "time", "{}", None)]),
-        message(MessageRole::User, vec![Part::text("Hello"), Part::text("")]),
+        message(MessageRole::User, vec![MessagePart::text("Hello"), MessagePart::text("")]),
     ];
     let request = ModelRequest { messages, ..request() };
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
-        let body = plain(kind).body(&request).unwrap();
+        let body = default_provider(kind).request_body(&request).unwrap();
         assert!(body.get().contains("Hello") && body.get().contains(FIRST) && body.get().contains(SECOND));
     }
 }
@@ -286,14 +297,14 @@ fn m9_a_call_without_a_result_of_its_own_id_is_still_said() {
 #[test]
 fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
     let count = |request: &ModelRequest| {
-        let body = body(&*plain(ProviderKind::OpenaiResponses), request);
+        let body = body(&*default_provider(ProviderKind::OpenaiResponses), request);
         body["input"].as_array().unwrap().iter().filter(|item| item["type"] == "reasoning").count()
     };
-    let request = everything();
+    let request = request_with_every_part();
     assert_eq!(count(&request), 1);
-    let other_model = ModelRequest { model: "m-2".into(), ..everything() };
+    let other_model = ModelRequest { model: "m-2".into(), ..request_with_every_part() };
     assert_eq!(count(&other_model), 0);
-    let mut nothing_came = everything();
+    let mut nothing_came = request_with_every_part();
     nothing_came.messages[1].parts.truncate(1);
     assert_eq!(count(&nothing_came), 0);
 }
@@ -302,13 +313,14 @@ fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
 fn what_the_owner_adds_to_thinking_stands_beside_how_much_of_it() {
     let extra = json!({"reasoning": {"summary": "auto"}}).as_object().unwrap().clone();
     let options = ModelOptions { reasoning: Some(ReasoningEffort::High), extra, ..ModelOptions::default() };
-    let sent = body(&*plain(ProviderKind::OpenaiResponses), &ModelRequest { options, ..request() });
+    let sent =
+        body(&*default_provider(ProviderKind::OpenaiResponses), &ModelRequest { options, ..request() });
     assert_eq!(sent["reasoning"], json!({"effort": "high", "summary": "auto"}));
 }
 
 #[test]
 fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
-    let provider = plain(ProviderKind::OpenaiResponses);
+    let provider = default_provider(ProviderKind::OpenaiResponses);
     let asks = |model: &str| {
         let request = ModelRequest { model: model.into(), ..request() };
         body(&*provider, &request).get("include").is_some()
@@ -320,13 +332,13 @@ fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
 #[test]
 fn choices_that_a_server_does_not_know_are_said_otherwise() {
     let forced = ModelRequest { tool_choice: ToolChoice::Tool("time".to_owned()), ..request() };
-    let words = openai_with(|switches| switches.tool_choice = ToolChoiceForm::Words);
+    let words = openai_with(|switches| switches.tool_choice = ToolChoiceSupport::Words);
     let said = body(&*words, &forced);
     assert_eq!(
         (said["tool_choice"].as_str(), said["tools"].as_array().unwrap().len()),
         (Some("required"), 1)
     );
-    let none = openai_with(|switches| switches.tool_choice = ToolChoiceForm::None);
+    let none = openai_with(|switches| switches.tool_choice = ToolChoiceSupport::None);
     assert_eq!(body(&*none, &forced).get("tool_choice"), None);
     let silent = ModelRequest { tool_choice: ToolChoice::None, ..request() };
     assert_eq!(body(&*none, &silent).get("tools"), None);
@@ -334,10 +346,13 @@ fn choices_that_a_server_does_not_know_are_said_otherwise() {
     // No list at all where there is nothing in it.
     let empty = ModelRequest { tools: Arc::default(), tool_choice: ToolChoice::Required, ..request() };
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
-        let body = body(&*plain(kind), &empty);
+        let body = body(&*default_provider(kind), &empty);
         assert!(body.get("tools").is_none() && body.get("tool_choice").is_none(), "{kind}");
         let unknown = ModelRequest { tool_choice: ToolChoice::Tool("nothing".to_owned()), ..request() };
-        assert_eq!(plain(kind).body(&unknown).unwrap_err().kind, ModelErrorKind::InvalidRequest);
+        assert_eq!(
+            default_provider(kind).request_body(&unknown).unwrap_err().kind,
+            ModelErrorKind::InvalidRequest
+        );
     }
 }
 
@@ -346,9 +361,9 @@ fn a_server_without_tools_or_parts_is_told_in_words() {
     let provider = openai_with(|switches| {
         switches.tools = false;
         switches.content_parts = false;
-        switches.output = OutputForm::JsonObject;
+        switches.output = StructuredOutputMode::JsonObject;
     });
-    let request = ModelRequest { output: all_options().output, ..everything() };
+    let request = ModelRequest { output: all_options().output, ..request_with_every_part() };
     let body = body(&*provider, &request);
     assert!(body.get("tools").is_none());
     assert_eq!(body["response_format"], json!({"type": "json_object"}));
@@ -357,19 +372,19 @@ fn a_server_without_tools_or_parts_is_told_in_words() {
     assert!(
         body["messages"][2]["content"].as_str().unwrap().contains("[Called the tool phone__weather with")
     );
-    assert_eq!(provider.limits().tools, 0);
+    assert_eq!(provider.limits().max_tools, 0);
 }
 
 #[test]
 fn descriptions_that_are_too_long_are_cut_and_that_is_said() {
     let long = ToolDefinition::new("t", "é".repeat(1500), None);
     for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses] {
-        let converted = plain(kind).convert(&long).unwrap();
+        let converted = default_provider(kind).convert_tool(&long).unwrap();
         let json = converted.json.to_value();
         let description = json["description"].as_str().or(json["function"]["description"].as_str()).unwrap();
         assert_eq!(description.chars().count(), 1024);
-        assert_eq!(converted.lost, ["the last 477 of the description's 1500 characters"]);
+        assert_eq!(converted.losses, ["the last 477 of the description's 1500 characters"]);
     }
-    let converted = preset("ollama").convert(&long).unwrap();
-    assert!(converted.lost.is_empty() && converted.json.get().contains(&long.description));
+    let converted = preset("ollama").convert_tool(&long).unwrap();
+    assert!(converted.losses.is_empty() && converted.json.get().contains(&long.description));
 }

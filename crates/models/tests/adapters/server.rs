@@ -9,24 +9,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
 /// One connection's answer, as bytes of HTTP with waits between them.
-pub(crate) enum Say {
+pub(crate) enum SocketAction {
     Bytes(Vec<u8>),
     /// Until the test goes on.
     Wait(oneshot::Receiver<()>),
     /// Until the client hangs up, which the test is told.
-    Hung(mpsc::UnboundedSender<()>),
+    WaitForHangUp(mpsc::UnboundedSender<()>),
     /// Nothing more, while the connection stays.
     Silence,
 }
 
 /// The server. Each connection is answered by the next script, and then closed.
-pub(crate) struct Server {
+pub(crate) struct ScriptedServer {
     pub(crate) base_url: String,
-    seen: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
-    pub(crate) async fn start(scripts: Vec<Vec<Say>>) -> Self {
+impl ScriptedServer {
+    pub(crate) async fn start(scripts: Vec<Vec<SocketAction>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -40,34 +40,34 @@ impl Server {
                 });
             }
         });
-        Self { base_url, seen }
+        Self { base_url, requests: seen }
     }
 
     /// The requests so far, head and body.
-    pub(crate) fn seen(&self) -> Vec<String> {
-        self.seen.lock().clone()
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().clone()
     }
 }
 
 async fn serve(
     mut socket: TcpStream,
-    script: Vec<Say>,
+    script: Vec<SocketAction>,
     seen: Arc<Mutex<Vec<String>>>,
 ) -> std::io::Result<()> {
     let request = read_request(&mut socket).await?;
     seen.lock().push(request);
     for say in script {
         match say {
-            Say::Bytes(bytes) => socket.write_all(&bytes).await?,
-            Say::Wait(until) => {
+            SocketAction::Bytes(bytes) => socket.write_all(&bytes).await?,
+            SocketAction::Wait(until) => {
                 let _ = until.await;
             }
-            Say::Hung(told) => {
+            SocketAction::WaitForHangUp(told) => {
                 // Whatever comes now, or an error, is the end.
                 let _ = socket.read(&mut [0; 16]).await;
                 let _ = told.send(());
             }
-            Say::Silence => tokio::time::sleep(Duration::from_secs(3600)).await,
+            SocketAction::Silence => tokio::time::sleep(Duration::from_secs(3600)).await,
         }
     }
     socket.shutdown().await
@@ -92,20 +92,22 @@ async fn read_request(socket: &mut TcpStream) -> std::io::Result<String> {
 }
 
 /// A whole answer with a status, headers and a body.
-pub(crate) fn answer(status: u16, headers: &str, body: &str) -> Vec<Say> {
+pub(crate) fn answer(status: u16, headers: &str, body: &str) -> Vec<SocketAction> {
     let head = format!(
         "HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
-    vec![Say::Bytes(format!("{head}{body}").into_bytes())]
+    vec![SocketAction::Bytes(format!("{head}{body}").into_bytes())]
 }
 
 /// The head of a stream of events, whose end is that of the connection.
-pub(crate) fn stream_head() -> Say {
-    Say::Bytes(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec())
+pub(crate) fn stream_head() -> SocketAction {
+    SocketAction::Bytes(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec(),
+    )
 }
 
 /// An event of a stream.
-pub(crate) fn event(data: &str) -> Say {
-    Say::Bytes(format!("data: {data}\n\n").into_bytes())
+pub(crate) fn event(data: &str) -> SocketAction {
+    SocketAction::Bytes(format!("data: {data}\n\n").into_bytes())
 }

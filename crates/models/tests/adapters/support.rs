@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolway_models::config::{ProviderConfig, Switches};
-use toolway_models::replay::{Replayed, replay};
+use toolway_models::replay::{ReplayedResponse, replay};
 use toolway_models::{
-    Message, ModelEvent, ModelOptions, ModelRequest, Opaque, Part, ProviderKind, ToolChoice, ToolDefinition,
-    ToolSet,
+    MessagePart, ModelEvent, ModelMessage, ModelOptions, ModelRequest, OpaqueState, ProviderKind, ToolChoice,
+    ToolDefinition, ToolSet,
 };
 use toolway_types::RawJson;
 
@@ -19,7 +19,7 @@ pub(crate) fn golden(path: impl AsRef<Path>) -> PathBuf {
 
 /// Holds a text against a file. With `UPDATE_GOLDEN` set, the file is written in place of it.
 #[track_caller]
-pub(crate) fn check(path: &Path, actual: &str) {
+pub(crate) fn check_golden(path: &Path, actual: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, actual).unwrap();
     }
@@ -30,7 +30,7 @@ pub(crate) fn check(path: &Path, actual: &str) {
 /// A configuration named `mine`, as it is without any setting.
 pub(crate) fn config(kind: ProviderKind) -> Arc<ProviderConfig> {
     let mut config = ProviderConfig::new("mine", kind, "http://127.0.0.1:1/v1".parse().unwrap());
-    config.switches = Switches::of(kind);
+    config.compatibility = Switches::for_kind(kind);
     Arc::new(config)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn request() -> ModelRequest {
     ModelRequest {
         model: "m-1".into(),
         system: String::new(),
-        messages: vec![Message::user("What is the weather?")],
+        messages: vec![ModelMessage::user("What is the weather?")],
         tools: Arc::new(ToolSet::new(vec![
             tool("phone__weather", text),
             tool("time", r#"{"type":"object","properties":{"zone":{"type":"string"}}}"#),
@@ -62,16 +62,16 @@ pub(crate) fn request() -> ModelRequest {
 }
 
 /// What a recorded answer comes to, in pieces of this size.
-pub(crate) fn answer(kind: ProviderKind, body: &[u8], piece: usize) -> Replayed {
+pub(crate) fn replay_body(kind: ProviderKind, body: &[u8], piece: usize) -> ReplayedResponse {
     thread_local!(static REQUEST: ModelRequest = request());
     REQUEST.with(|request| replay(&config(kind), request, body.chunks(piece.max(1))))
 }
 
 /// An answer as lines of text. Our own ids of calls are left out: they are new each time.
-pub(crate) fn shown(replayed: &Replayed) -> String {
+pub(crate) fn format_response(replayed: &ReplayedResponse) -> String {
     let mut text = String::new();
     for event in &replayed.events {
-        writeln!(text, "{}", shown_event(event)).unwrap();
+        writeln!(text, "{}", format_event(event)).unwrap();
     }
     if let Some(error) = &replayed.error {
         writeln!(text, "error {:?}: {error} | {}", error.kind, error.hint.as_deref().unwrap_or("-")).unwrap();
@@ -79,7 +79,7 @@ pub(crate) fn shown(replayed: &Replayed) -> String {
     text
 }
 
-fn shown_event(event: &ModelEvent) -> String {
+fn format_event(event: &ModelEvent) -> String {
     match event {
         ModelEvent::Retrying { attempt, wait, error } => format!("retrying {attempt} in {wait:?}: {error}"),
         ModelEvent::Started { model } => format!("started {}", model.as_deref().unwrap_or("-")),
@@ -87,7 +87,7 @@ fn shown_event(event: &ModelEvent) -> String {
         ModelEvent::Thinking(text) => format!("thinking {text:?}"),
         ModelEvent::ToolCallStarted { index, name } => format!("call {index} {name}"),
         ModelEvent::ToolCallArguments { index, delta } => format!("call {index} + {delta:?}"),
-        ModelEvent::Part(part) => shown_part(part),
+        ModelEvent::Part(part) => format_part(part),
         ModelEvent::Usage(usage) => {
             let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
             format!(
@@ -103,19 +103,19 @@ fn shown_event(event: &ModelEvent) -> String {
     }
 }
 
-fn shown_part(part: &Part) -> String {
-    let opaque = |opaque: &Option<Opaque>| match opaque {
-        Some(Opaque { provider, data }) => format!(" | {provider} {}", data.get()),
+fn format_part(part: &MessagePart) -> String {
+    let opaque = |opaque: &Option<OpaqueState>| match opaque {
+        Some(OpaqueState { provider, data }) => format!(" | {provider} {}", data.get()),
         None => String::new(),
     };
     match part {
-        Part::Text { text, opaque: data } => format!("part text {text:?}{}", opaque(data)),
-        Part::Thinking { text, opaque: data } => format!("part thinking {text:?}{}", opaque(data)),
-        Part::ToolCall(call) => {
+        MessagePart::Text { text, opaque: data } => format!("part text {text:?}{}", opaque(data)),
+        MessagePart::Thinking { text, opaque: data } => format!("part thinking {text:?}{}", opaque(data)),
+        MessagePart::ToolCall(call) => {
             let cut = if call.is_cut { " CUT" } else { "" };
             format!("part call {} {}{cut}{}", call.name, call.arguments, opaque(&call.opaque))
         }
-        Part::Image { mime_type, .. } => format!("part image {mime_type}"),
-        Part::ToolResult(result) => format!("part result {}", result.name),
+        MessagePart::Image { mime_type, .. } => format!("part image {mime_type}"),
+        MessagePart::ToolResult(result) => format!("part result {}", result.name),
     }
 }

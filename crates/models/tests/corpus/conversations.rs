@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolway_models::{
-    Message, MessageRole, ModelOptions, ModelRequest, Opaque, OutputSchema, Part, ProviderKind,
-    ReasoningEffort, ToolCall, ToolChoice, ToolResult, ToolSet,
+    MessagePart, MessageRole, ModelMessage, ModelOptions, ModelRequest, OpaqueState, OutputSchema,
+    ProviderKind, ReasoningEffort, ToolCall, ToolChoice, ToolResult, ToolSet,
 };
 use toolway_types::{CallId, Code, ContentPart, Outcome, RawJson, ToolError, ToolOutput};
 
@@ -18,14 +18,14 @@ pub const PNG: &str =
 /// The conversations by name, as requests to a model of a provider of this kind, without tools. Their calls are of
 /// `camera` and `weather`, and of tools that nobody offers.
 pub fn all(kind: ProviderKind, model: &str) -> Vec<(&'static str, ModelRequest)> {
-    let talk = Talk { kind, model };
+    let talk = ConversationCorpus { kind, model };
     let mut all = words();
     all.extend(pictures());
     all.extend(talk.calls());
     all.extend(talk.broken_calls());
     all.extend(talk.thinking());
     all.extend(results());
-    let all = all.into_iter().map(|(name, messages)| (name, asked(model, "Be brief.", messages)));
+    let all = all.into_iter().map(|(name, messages)| (name, request_for(model, "Be brief.", messages)));
     all.chain(instructions(model)).chain(talk.choices()).chain(options(kind, model)).collect()
 }
 
@@ -35,9 +35,9 @@ pub fn get(kind: ProviderKind, model: &str, name: &str) -> ModelRequest {
     found.unwrap_or_else(|| panic!("no conversation {name}")).1
 }
 
-type Named = Vec<(&'static str, Vec<Message>)>;
+type NamedConversations = Vec<(&'static str, Vec<ModelMessage>)>;
 
-fn asked(model: &str, system: &str, messages: Vec<Message>) -> ModelRequest {
+fn request_for(model: &str, system: &str, messages: Vec<ModelMessage>) -> ModelRequest {
     ModelRequest {
         model: model.into(),
         system: system.to_owned(),
@@ -49,24 +49,24 @@ fn asked(model: &str, system: &str, messages: Vec<Message>) -> ModelRequest {
     }
 }
 
-fn user(text: &str) -> Message {
-    Message::user(text)
+fn user(text: &str) -> ModelMessage {
+    ModelMessage::user(text)
 }
 
-fn says(text: &str) -> Message {
-    Message::assistant(text)
+fn assistant_text(text: &str) -> ModelMessage {
+    ModelMessage::assistant(text)
 }
 
-fn model(parts: Vec<Part>) -> Message {
-    Message { role: MessageRole::Assistant, parts }
+fn assistant_message(parts: Vec<MessagePart>) -> ModelMessage {
+    ModelMessage { role: MessageRole::Assistant, parts }
 }
 
-fn person(parts: Vec<Part>) -> Message {
-    Message { role: MessageRole::User, parts }
+fn user_message(parts: Vec<MessagePart>) -> ModelMessage {
+    ModelMessage { role: MessageRole::User, parts }
 }
 
-fn tools(parts: Vec<Part>) -> Message {
-    Message { role: MessageRole::Tool, parts }
+fn tool_message(parts: Vec<MessagePart>) -> ModelMessage {
+    ModelMessage { role: MessageRole::Tool, parts }
 }
 
 /// The id of the n-th call.
@@ -74,8 +74,8 @@ pub fn id(n: u8) -> CallId {
     format!("01890a5d-ac96-774b-bcce-b302099a80{n:02x}").parse().unwrap()
 }
 
-fn image(data: &str, mime_type: &str) -> Part {
-    Part::Image { data: data.to_owned(), mime_type: mime_type.to_owned() }
+fn image(data: &str, mime_type: &str) -> MessagePart {
+    MessagePart::Image { data: data.to_owned(), mime_type: mime_type.to_owned() }
 }
 
 fn call(n: u8, name: &str, arguments: &str) -> ToolCall {
@@ -83,55 +83,67 @@ fn call(n: u8, name: &str, arguments: &str) -> ToolCall {
     ToolCall { id: id(n), name, arguments, is_cut: false, opaque: None }
 }
 
-fn result(n: u8, name: &str, outcome: Outcome) -> Part {
-    Part::ToolResult(ToolResult::new(id(n), name.to_owned(), Arc::new(outcome)))
+fn result(n: u8, name: &str, outcome: Outcome) -> MessagePart {
+    MessagePart::ToolResult(ToolResult::new(id(n), name.to_owned(), Arc::new(outcome)))
 }
 
-fn said(text: &str) -> Outcome {
+fn text_outcome(text: &str) -> Outcome {
     Outcome::Success(ToolOutput::text(text))
 }
 
-fn gave(structured: &str) -> Outcome {
+fn structured_outcome(structured: &str) -> Outcome {
     Outcome::Success(ToolOutput::structured(RawJson::parse(structured).unwrap()))
 }
 
-fn content(parts: Vec<ContentPart>) -> Outcome {
+fn content_outcome(parts: Vec<ContentPart>) -> Outcome {
     Outcome::Success(ToolOutput { content: parts, structured: None })
 }
 
-fn failed(code: Code, message: &str) -> Outcome {
+fn error_outcome(code: Code, message: &str) -> Outcome {
     Outcome::Error(ToolError::new(code, message).with_hint("Try something else."))
 }
 
-fn shot(data: &str, mime_type: &str) -> ContentPart {
+fn image_content(data: &str, mime_type: &str) -> ContentPart {
     ContentPart::Image { data: data.to_owned(), mime_type: mime_type.to_owned() }
 }
 
-fn words() -> Named {
+fn words() -> NamedConversations {
     vec![
         ("one_question", vec![user("What is the weather?")]),
         (
             "several_turns",
-            vec![user("Hi"), says("Hello."), user("How are you?"), says("Well."), user("Fine.")],
+            vec![
+                user("Hi"),
+                assistant_text("Hello."),
+                user("How are you?"),
+                assistant_text("Well."),
+                user("Fine."),
+            ],
         ),
-        ("users_in_a_row", vec![user("One."), user("Two."), says("Three."), user("Four."), user("Five.")]),
-        ("assistants_in_a_row", vec![user("Count."), says("One."), says("Two."), user("Go on.")]),
-        ("assistant_first", vec![says("Welcome."), user("Thanks.")]),
-        ("assistant_last", vec![user("Complete this: one, two,"), says("three, ")]),
+        (
+            "users_in_a_row",
+            vec![user("One."), user("Two."), assistant_text("Three."), user("Four."), user("Five.")],
+        ),
+        (
+            "assistants_in_a_row",
+            vec![user("Count."), assistant_text("One."), assistant_text("Two."), user("Go on.")],
+        ),
+        ("assistant_first", vec![assistant_text("Welcome."), user("Thanks.")]),
+        ("assistant_last", vec![user("Complete this: one, two,"), assistant_text("three, ")]),
         (
             "empty_texts",
             vec![
-                person(vec![Part::text(""), Part::text("Hi"), Part::text("")]),
-                model(vec![Part::text("")]),
+                user_message(vec![MessagePart::text(""), MessagePart::text("Hi"), MessagePart::text("")]),
+                assistant_message(vec![MessagePart::text("")]),
                 user("Are you there?"),
             ],
         ),
-        ("white_space", vec![user("Hi"), says(" \n"), user("\n\n"), user("Well?")]),
+        ("white_space", vec![user("Hi"), assistant_text(" \n"), user("\n\n"), user("Well?")]),
         (
             "odd_text",
             vec![
                 user("\"quotes\" \\ \u{0} \u{1b}[31m \u{2028} \u{feff} \u{202e}lmx 👩‍👩‍👧 日本語"),
-                says("\t"),
+                assistant_text("\t"),
                 user("</system>"),
             ],
         ),
@@ -139,8 +151,8 @@ fn words() -> Named {
         (
             "several_texts",
             vec![
-                person(vec![Part::text("First."), Part::text("Second.")]),
-                model(vec![Part::text("a"), Part::text("b")]),
+                user_message(vec![MessagePart::text("First."), MessagePart::text("Second.")]),
+                assistant_message(vec![MessagePart::text("a"), MessagePart::text("b")]),
                 user("ok"),
             ],
         ),
@@ -148,7 +160,7 @@ fn words() -> Named {
 }
 
 fn instructions(model: &str) -> Vec<(&'static str, ModelRequest)> {
-    let ask = |system: &str| asked(model, system, vec![user("Hi")]);
+    let ask = |system: &str| request_for(model, system, vec![user("Hi")]);
     vec![
         ("no_instructions", ask("")),
         ("blank_instructions", ask(" \n")),
@@ -156,41 +168,54 @@ fn instructions(model: &str) -> Vec<(&'static str, ModelRequest)> {
     ]
 }
 
-fn pictures() -> Named {
+fn pictures() -> NamedConversations {
     vec![
-        ("picture", vec![person(vec![image(PNG, "image/png")])]),
+        ("picture", vec![user_message(vec![image(PNG, "image/png")])]),
         (
             "pictures_and_text",
-            vec![person(vec![
-                Part::text("Left:"),
+            vec![user_message(vec![
+                MessagePart::text("Left:"),
                 image(PNG, "image/png"),
-                Part::text("Right:"),
+                MessagePart::text("Right:"),
                 image(PNG, "image/webp"),
             ])],
         ),
-        ("picture_of_another_kind", vec![person(vec![Part::text("Look."), image(PNG, "image/tiff")])]),
-        ("picture_of_a_phone", vec![person(vec![Part::text("Look."), image(PNG, "image/heic")])]),
-        ("picture_that_is_none", vec![person(vec![Part::text("Look."), image("not base64!", "image/png")])]),
+        (
+            "picture_of_another_kind",
+            vec![user_message(vec![MessagePart::text("Look."), image(PNG, "image/tiff")])],
+        ),
+        (
+            "picture_of_a_phone",
+            vec![user_message(vec![MessagePart::text("Look."), image(PNG, "image/heic")])],
+        ),
+        (
+            "picture_that_is_none",
+            vec![user_message(vec![MessagePart::text("Look."), image("not base64!", "image/png")])],
+        ),
         (
             "picture_of_the_model",
-            vec![user("Draw."), model(vec![Part::text("Here:"), image(PNG, "image/png")]), user("Nice.")],
+            vec![
+                user("Draw."),
+                assistant_message(vec![MessagePart::text("Here:"), image(PNG, "image/png")]),
+                user("Nice."),
+            ],
         ),
     ]
 }
 
 /// Calls and thinking as this kind of provider gives them.
-struct Talk<'a> {
+struct ConversationCorpus<'a> {
     kind: ProviderKind,
     model: &'a str,
 }
 
-impl Talk<'_> {
-    fn own(&self, data: serde_json::Value) -> Option<Opaque> {
-        Some(Opaque { provider: NAME.into(), data: RawJson::from(&data) })
+impl ConversationCorpus<'_> {
+    fn opaque_state(&self, data: serde_json::Value) -> Option<OpaqueState> {
+        Some(OpaqueState { provider: NAME.into(), data: RawJson::from(&data) })
     }
 
     /// A call with an id of the provider's own.
-    fn known(&self, n: u8, name: &str, arguments: &str) -> ToolCall {
+    fn provider_call(&self, n: u8, name: &str, arguments: &str) -> ToolCall {
         let data = match self.kind {
             ProviderKind::Gemini if n.is_multiple_of(2) => {
                 json!({"model": self.model, "signature": "c2lnbmVk"})
@@ -201,11 +226,11 @@ impl Talk<'_> {
             ProviderKind::Anthropic => json!({"model": self.model, "id": format!("toolu_{n:02}")}),
             _ => json!({"id": format!("call_{n}")}),
         };
-        ToolCall { opaque: self.own(data), ..call(n, name, arguments) }
+        ToolCall { opaque: self.opaque_state(data), ..call(n, name, arguments) }
     }
 
     /// What the model thought, as it goes back.
-    fn thought(&self, text: &str, model: &str) -> Part {
+    fn thinking_part(&self, text: &str, model: &str) -> MessagePart {
         let data = match self.kind {
             ProviderKind::Openai | ProviderKind::Compatible => {
                 json!({"reasoning_details": [{"type": "reasoning.text", "text": text, "signature": "c2ln", "index": 0}]})
@@ -218,23 +243,27 @@ impl Talk<'_> {
                 json!({"model": model, "signature": "c2lnbmVk"})
             }
         };
-        Part::Thinking { text: text.to_owned(), opaque: self.own(data) }
+        MessagePart::Thinking { text: text.to_owned(), opaque: self.opaque_state(data) }
     }
 
-    fn calls(&self) -> Named {
-        let weather = |n| Part::ToolCall(self.known(n, "weather", r#"{"place": "Köln", "days": 2}"#));
-        let camera = |n| Part::ToolCall(self.known(n, "camera", "{}"));
-        let sunny = |n| result(n, "weather", said("18 °C, sunny"));
-        let taken = |n| result(n, "camera", said("taken"));
+    fn calls(&self) -> NamedConversations {
+        let weather =
+            |n| MessagePart::ToolCall(self.provider_call(n, "weather", r#"{"place": "Köln", "days": 2}"#));
+        let camera = |n| MessagePart::ToolCall(self.provider_call(n, "camera", "{}"));
+        let sunny = |n| result(n, "weather", text_outcome("18 °C, sunny"));
+        let taken = |n| result(n, "camera", text_outcome("taken"));
         vec![
-            ("one_call", vec![user("Weather?"), model(vec![weather(1)]), tools(vec![sunny(1)])]),
+            (
+                "one_call",
+                vec![user("Weather?"), assistant_message(vec![weather(1)]), tool_message(vec![sunny(1)])],
+            ),
             (
                 "one_call_and_an_answer",
                 vec![
                     user("Weather?"),
-                    model(vec![weather(1)]),
-                    tools(vec![sunny(1)]),
-                    says("Sunny."),
+                    assistant_message(vec![weather(1)]),
+                    tool_message(vec![sunny(1)]),
+                    assistant_text("Sunny."),
                     user("Thanks."),
                 ],
             ),
@@ -242,67 +271,71 @@ impl Talk<'_> {
                 "calls_side_by_side",
                 vec![
                     user("Both."),
-                    model(vec![weather(1), camera(2), weather(3)]),
-                    tools(vec![sunny(1), taken(2), sunny(3)]),
+                    assistant_message(vec![weather(1), camera(2), weather(3)]),
+                    tool_message(vec![sunny(1), taken(2), sunny(3)]),
                 ],
             ),
             (
                 "results_in_another_order",
-                vec![user("Both."), model(vec![weather(1), camera(2)]), tools(vec![taken(2), sunny(1)])],
+                vec![
+                    user("Both."),
+                    assistant_message(vec![weather(1), camera(2)]),
+                    tool_message(vec![taken(2), sunny(1)]),
+                ],
             ),
             (
                 "results_in_several_messages",
                 vec![
                     user("Both."),
-                    model(vec![weather(1), camera(2)]),
-                    tools(vec![sunny(1)]),
-                    tools(vec![taken(2)]),
+                    assistant_message(vec![weather(1), camera(2)]),
+                    tool_message(vec![sunny(1)]),
+                    tool_message(vec![taken(2)]),
                 ],
             ),
             (
                 "calls_one_after_the_other",
                 vec![
                     user("All."),
-                    model(vec![Part::text("First the weather."), weather(1)]),
-                    tools(vec![sunny(1)]),
-                    model(vec![camera(2)]),
-                    tools(vec![taken(2)]),
-                    model(vec![weather(3), camera(4)]),
-                    tools(vec![sunny(3), taken(4)]),
+                    assistant_message(vec![MessagePart::text("First the weather."), weather(1)]),
+                    tool_message(vec![sunny(1)]),
+                    assistant_message(vec![camera(2)]),
+                    tool_message(vec![taken(2)]),
+                    assistant_message(vec![weather(3), camera(4)]),
+                    tool_message(vec![sunny(3), taken(4)]),
                 ],
             ),
             (
                 "text_around_calls",
                 vec![
                     user("Both."),
-                    model(vec![
-                        Part::text("I look."),
+                    assistant_message(vec![
+                        MessagePart::text("I look."),
                         weather(1),
-                        Part::text("And a picture."),
+                        MessagePart::text("And a picture."),
                         camera(2),
-                        Part::text("So."),
+                        MessagePart::text("So."),
                     ]),
-                    tools(vec![sunny(1), taken(2)]),
+                    tool_message(vec![sunny(1), taken(2)]),
                 ],
             ),
             (
                 "calls_in_earlier_turns",
                 vec![
                     user("Weather?"),
-                    model(vec![weather(1)]),
-                    tools(vec![sunny(1)]),
-                    says("Sunny."),
+                    assistant_message(vec![weather(1)]),
+                    tool_message(vec![sunny(1)]),
+                    assistant_text("Sunny."),
                     user("A picture."),
-                    model(vec![camera(2)]),
-                    tools(vec![taken(2)]),
+                    assistant_message(vec![camera(2)]),
+                    tool_message(vec![taken(2)]),
                 ],
             ),
             (
                 "words_behind_results",
                 vec![
                     user("Weather?"),
-                    model(vec![weather(1)]),
-                    tools(vec![sunny(1), Part::text("It took long.")]),
+                    assistant_message(vec![weather(1)]),
+                    tool_message(vec![sunny(1), MessagePart::text("It took long.")]),
                     user("Never mind."),
                     user("What else?"),
                 ],
@@ -311,81 +344,91 @@ impl Talk<'_> {
                 "arguments_of_all_sorts",
                 vec![
                     user("Go."),
-                    model(vec![
-                        Part::ToolCall(call(
+                    assistant_message(vec![
+                        MessagePart::ToolCall(call(
                             1,
                             "weather",
                             r#"{"place":"a","big":12345678901234567890123,"f":1.0,"e":1e400,"place":"b"}"#,
                         )),
-                        Part::ToolCall(call(2, "weather", "{\"place\" :\t\"\\u00e9\\ud83d\\ude00\" }\n")),
-                        Part::ToolCall(call(3, "camera", "")),
+                        MessagePart::ToolCall(call(
+                            2,
+                            "weather",
+                            "{\"place\" :\t\"\\u00e9\\ud83d\\ude00\" }\n",
+                        )),
+                        MessagePart::ToolCall(call(3, "camera", "")),
                     ]),
-                    tools(vec![sunny(1), sunny(2), taken(3)]),
+                    tool_message(vec![sunny(1), sunny(2), taken(3)]),
                 ],
             ),
             (
                 "ids_of_another_provider",
                 vec![
                     user("Go."),
-                    model(vec![Part::ToolCall(ToolCall {
-                        opaque: Some(Opaque {
+                    assistant_message(vec![MessagePart::ToolCall(ToolCall {
+                        opaque: Some(OpaqueState {
                             provider: "other".into(),
                             data: RawJson::from(&json!({"id": "x:1", "signature": "s"})),
                         }),
                         ..call(1, "camera", "{}")
                     })]),
-                    tools(vec![taken(1)]),
+                    tool_message(vec![taken(1)]),
                 ],
             ),
             (
                 "ids_given_twice",
                 vec![
                     user("Go."),
-                    model(vec![camera(1)]),
-                    tools(vec![taken(1)]),
-                    model(vec![Part::ToolCall(ToolCall { id: id(9), ..self.known(1, "camera", "{}") })]),
-                    tools(vec![taken(9)]),
+                    assistant_message(vec![camera(1)]),
+                    tool_message(vec![taken(1)]),
+                    assistant_message(vec![MessagePart::ToolCall(ToolCall {
+                        id: id(9),
+                        ..self.provider_call(1, "camera", "{}")
+                    })]),
+                    tool_message(vec![taken(9)]),
                 ],
             ),
             (
                 "odd_ids",
                 vec![
                     user("Go."),
-                    model(vec![Part::ToolCall(ToolCall {
-                        opaque: self.own(json!({"model": self.model, "id": "functions.camera:0"})),
+                    assistant_message(vec![MessagePart::ToolCall(ToolCall {
+                        opaque: self.opaque_state(json!({"model": self.model, "id": "functions.camera:0"})),
                         ..call(1, "camera", "{}")
                     })]),
-                    tools(vec![taken(1)]),
+                    tool_message(vec![taken(1)]),
                 ],
             ),
             (
                 "tools_that_are_gone",
                 vec![
                     user("Go."),
-                    model(vec![
-                        Part::ToolCall(call(1, "notes.search", "{}")),
-                        Part::ToolCall(call(2, "日本語", "{}")),
+                    assistant_message(vec![
+                        MessagePart::ToolCall(call(1, "notes.search", "{}")),
+                        MessagePart::ToolCall(call(2, "日本語", "{}")),
                     ]),
-                    tools(vec![result(1, "notes.search", said("none")), result(2, "日本語", said("none"))]),
+                    tool_message(vec![
+                        result(1, "notes.search", text_outcome("none")),
+                        result(2, "日本語", text_outcome("none")),
+                    ]),
                 ],
             ),
         ]
     }
 
-    fn broken_calls(&self) -> Named {
+    fn broken_calls(&self) -> NamedConversations {
         let broken = |name, arguments: &str, is_cut| {
-            let call = ToolCall { is_cut, ..self.known(1, "weather", arguments) };
-            let refused = failed(Code::InvalidArguments, "the arguments could not be read");
+            let call = ToolCall { is_cut, ..self.provider_call(1, "weather", arguments) };
+            let refused = error_outcome(Code::InvalidArguments, "the arguments could not be read");
             (
                 name,
                 vec![
                     user("Go."),
-                    model(vec![Part::ToolCall(call)]),
-                    tools(vec![result(1, "weather", refused)]),
+                    assistant_message(vec![MessagePart::ToolCall(call)]),
+                    tool_message(vec![result(1, "weather", refused)]),
                 ],
             )
         };
-        let weather = Part::ToolCall(self.known(1, "weather", r#"{"place":"x"}"#));
+        let weather = MessagePart::ToolCall(self.provider_call(1, "weather", r#"{"place":"x"}"#));
         vec![
             broken("cut_call", r#"{"place": "Kö"#, true),
             broken("cut_before_the_arguments", "", true),
@@ -398,74 +441,102 @@ impl Talk<'_> {
                 "failed_call",
                 vec![
                     user("Go."),
-                    model(vec![weather.clone()]),
-                    tools(vec![result(1, "weather", failed(Code::Timeout, "it took \"too\" long"))]),
+                    assistant_message(vec![weather.clone()]),
+                    tool_message(vec![result(
+                        1,
+                        "weather",
+                        error_outcome(Code::Timeout, "it took \"too\" long"),
+                    )]),
                 ],
             ),
             (
                 "aborted_turn",
                 vec![
                     user("Go."),
-                    model(vec![Part::text("I am going to"), weather]),
-                    tools(vec![result(1, "weather", failed(Code::Cancelled, "the turn was ended"))]),
+                    assistant_message(vec![MessagePart::text("I am going to"), weather]),
+                    tool_message(vec![result(
+                        1,
+                        "weather",
+                        error_outcome(Code::Cancelled, "the turn was ended"),
+                    )]),
                     user("Something else, please."),
                 ],
             ),
         ]
     }
 
-    fn thinking(&self) -> Named {
-        let weather = |n| Part::ToolCall(self.known(n, "weather", r#"{"place":"x"}"#));
-        let sunny = |n| result(n, "weather", said("sunny"));
-        let around = |part: Part| vec![user("Go."), model(vec![part, weather(1)]), tools(vec![sunny(1)])];
-        let redacted = self.own(json!({"model": self.model, "redacted": "RW5jcnlwdGVk"}));
+    fn thinking(&self) -> NamedConversations {
+        let weather = |n| MessagePart::ToolCall(self.provider_call(n, "weather", r#"{"place":"x"}"#));
+        let sunny = |n| result(n, "weather", text_outcome("sunny"));
+        let around = |part: MessagePart| {
+            vec![user("Go."), assistant_message(vec![part, weather(1)]), tool_message(vec![sunny(1)])]
+        };
+        let redacted = self.opaque_state(json!({"model": self.model, "redacted": "RW5jcnlwdGVk"}));
         let foreign =
-            Some(Opaque { provider: "other".into(), data: RawJson::from(&json!({"signature": "x"})) });
-        let signed = |text: &str| Part::Text {
+            Some(OpaqueState { provider: "other".into(), data: RawJson::from(&json!({"signature": "x"})) });
+        let signed = |text: &str| MessagePart::Text {
             text: text.to_owned(),
-            opaque: self.own(match self.kind {
+            opaque: self.opaque_state(match self.kind {
                 ProviderKind::OpenaiResponses => json!({"phase": "commentary"}),
                 _ => json!({"model": self.model, "signature": "c2lnbmVk"}),
             }),
         };
         vec![
-            ("thinking", around(self.thought("Hm.", self.model))),
-            ("thinking_without_a_word", around(self.thought("", self.model))),
+            ("thinking", around(self.thinking_part("Hm.", self.model))),
+            ("thinking_without_a_word", around(self.thinking_part("", self.model))),
             (
                 "thinking_that_nobody_may_read",
-                around(Part::Thinking { text: String::new(), opaque: redacted }),
+                around(MessagePart::Thinking { text: String::new(), opaque: redacted }),
             ),
-            ("thinking_of_another_model", around(self.thought("Hm.", "another"))),
+            ("thinking_of_another_model", around(self.thinking_part("Hm.", "another"))),
             (
                 "thinking_of_another_provider",
-                around(Part::Thinking { text: "Hm.".to_owned(), opaque: foreign }),
+                around(MessagePart::Thinking { text: "Hm.".to_owned(), opaque: foreign }),
             ),
-            ("thinking_without_a_signature", around(Part::Thinking { text: "Hm.".to_owned(), opaque: None })),
+            (
+                "thinking_without_a_signature",
+                around(MessagePart::Thinking { text: "Hm.".to_owned(), opaque: None }),
+            ),
             (
                 "thinking_in_each_step",
                 vec![
                     user("Go."),
-                    model(vec![self.thought("First.", self.model), Part::text("One moment."), weather(1)]),
-                    tools(vec![sunny(1)]),
-                    model(vec![self.thought("Then.", self.model), weather(2), weather(3)]),
-                    tools(vec![sunny(2), sunny(3)]),
-                    model(vec![self.thought("Done.", self.model), Part::text("Sunny.")]),
+                    assistant_message(vec![
+                        self.thinking_part("First.", self.model),
+                        MessagePart::text("One moment."),
+                        weather(1),
+                    ]),
+                    tool_message(vec![sunny(1)]),
+                    assistant_message(vec![self.thinking_part("Then.", self.model), weather(2), weather(3)]),
+                    tool_message(vec![sunny(2), sunny(3)]),
+                    assistant_message(vec![
+                        self.thinking_part("Done.", self.model),
+                        MessagePart::text("Sunny."),
+                    ]),
                     user("Thanks."),
                 ],
             ),
             (
                 "nothing_but_thinking",
-                vec![user("Go."), model(vec![self.thought("Hm.", self.model)]), user("Well?")],
+                vec![
+                    user("Go."),
+                    assistant_message(vec![self.thinking_part("Hm.", self.model)]),
+                    user("Well?"),
+                ],
             ),
             (
                 "signed_texts",
-                vec![user("Go."), model(vec![signed("One. "), signed("Two."), signed("")]), user("Well?")],
+                vec![
+                    user("Go."),
+                    assistant_message(vec![signed("One. "), signed("Two."), signed("")]),
+                    user("Well?"),
+                ],
             ),
         ]
     }
 
     fn choices(&self) -> Vec<(&'static str, ModelRequest)> {
-        let ask = || asked(self.model, "Be brief.", vec![user("A picture of the weather.")]);
+        let ask = || request_for(self.model, "Be brief.", vec![user("A picture of the weather.")]);
         let choose = |name, tool_choice: ToolChoice| (name, ModelRequest { tool_choice, ..ask() });
         let think = |name, effort| {
             let options = ModelOptions { reasoning: Some(effort), ..ModelOptions::default() };
@@ -476,7 +547,7 @@ impl Talk<'_> {
             let messages = all.into_iter().find(|(this, _)| *this == of).unwrap().1;
             let options =
                 ModelOptions { reasoning: Some(ReasoningEffort::Medium), ..ModelOptions::default() };
-            (name, ModelRequest { options, ..asked(self.model, "Be brief.", messages) })
+            (name, ModelRequest { options, ..request_for(self.model, "Be brief.", messages) })
         };
         vec![
             choose("no_call", ToolChoice::None),
@@ -503,10 +574,17 @@ impl Talk<'_> {
     }
 }
 
-fn results() -> Named {
+fn results() -> NamedConversations {
     let shown = |name, outcome: Outcome| {
-        let call = Part::ToolCall(call(1, "camera", "{}"));
-        (name, vec![user("Go."), model(vec![call]), tools(vec![result(1, "camera", outcome)])])
+        let call = MessagePart::ToolCall(call(1, "camera", "{}"));
+        (
+            name,
+            vec![
+                user("Go."),
+                assistant_message(vec![call]),
+                tool_message(vec![result(1, "camera", outcome)]),
+            ],
+        )
     };
     let sound = ContentPart::Audio { data: "UklGRg==".to_owned(), mime_type: "audio/wav".to_owned() };
     let file = json!({"uri": "file:///a.bin", "mimeType": "application/octet-stream", "blob": "AAEC"});
@@ -517,32 +595,39 @@ fn results() -> Named {
         mime_type: Some("text/html".to_owned()),
     };
     vec![
-        shown("result_with_a_picture", content(vec![ContentPart::text("Taken."), shot(PNG, "image/png")])),
+        shown(
+            "result_with_a_picture",
+            content_outcome(vec![ContentPart::text("Taken."), image_content(PNG, "image/png")]),
+        ),
         shown(
             "result_of_pictures",
-            content(vec![shot(PNG, "image/jpeg"), shot(PNG, "image/gif"), shot("?", "image/png")]),
+            content_outcome(vec![
+                image_content(PNG, "image/jpeg"),
+                image_content(PNG, "image/gif"),
+                image_content("?", "image/png"),
+            ]),
         ),
-        shown("result_with_sound", content(vec![sound])),
-        shown("result_with_a_file", content(vec![ContentPart::Resource { resource: file }, link])),
-        shown("result_of_nothing", content(Vec::new())),
-        shown("result_of_an_object", gave(r##"{"z": 1.0, "a": [null, {"$ref": "#/x"}]}"##)),
-        shown("result_of_a_list", gave(r#"[1, "two", {"three": 3}]"#)),
-        shown("result_of_a_number", gave("12345678901234567890123")),
-        shown("result_of_odd_text", said("\u{0}\u{1b}[31m\"}],\"role\":\"system\"")),
+        shown("result_with_sound", content_outcome(vec![sound])),
+        shown("result_with_a_file", content_outcome(vec![ContentPart::Resource { resource: file }, link])),
+        shown("result_of_nothing", content_outcome(Vec::new())),
+        shown("result_of_an_object", structured_outcome(r##"{"z": 1.0, "a": [null, {"$ref": "#/x"}]}"##)),
+        shown("result_of_a_list", structured_outcome(r#"[1, "two", {"three": 3}]"#)),
+        shown("result_of_a_number", structured_outcome("12345678901234567890123")),
+        shown("result_of_odd_text", text_outcome("\u{0}\u{1b}[31m\"}],\"role\":\"system\"")),
         shown(
             "result_of_text_and_an_object",
             Outcome::Success(ToolOutput {
-                content: vec![ContentPart::text("Eighteen."), shot(PNG, "image/png")],
+                content: vec![ContentPart::text("Eighteen."), image_content(PNG, "image/png")],
                 structured: Some(RawJson::parse(r#"{"degrees":18}"#).unwrap()),
             }),
         ),
-        shown("long_result", said(&"line\n".repeat(500))),
+        shown("long_result", text_outcome(&"line\n".repeat(500))),
     ]
 }
 
 /// How to answer.
 fn options(kind: ProviderKind, model: &str) -> Vec<(&'static str, ModelRequest)> {
-    let ask = || asked(model, "Be brief.", vec![user("A picture of the weather.")]);
+    let ask = || request_for(model, "Be brief.", vec![user("A picture of the weather.")]);
     let with = |name, options: ModelOptions| (name, ModelRequest { options, ..ask() });
     let form = |schema: &str| {
         Some(OutputSchema { name: "report".to_owned(), schema: RawJson::parse(schema).unwrap() })

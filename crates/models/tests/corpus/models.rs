@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolway_models::config::{ProviderConfig, Switches, provider};
-use toolway_models::transport::Http;
+use toolway_models::config::{ProviderConfig, Switches, build_provider};
+use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind};
 
 /// The owner's name for each of them.
@@ -12,13 +12,13 @@ pub const NAME: &str = "mine";
 /// A configuration without any setting.
 pub fn config(kind: ProviderKind) -> ProviderConfig {
     let mut config = ProviderConfig::new(NAME, kind, "http://127.0.0.1:1/v1".parse().unwrap());
-    config.switches = Switches::of(kind);
+    config.compatibility = Switches::for_kind(kind);
     config
 }
 
 /// A provider of a kind.
-pub fn of(kind: ProviderKind) -> Arc<dyn ModelProvider> {
-    provider(config(kind), Http::new(|| Err("nothing is asked".to_owned())))
+pub fn provider_of(kind: ProviderKind) -> Arc<dyn ModelProvider> {
+    build_provider(config(kind), ProviderHttpClient::new(|| Err("nothing is asked".to_owned())))
 }
 
 /// Models of a kind that want their requests in different forms.

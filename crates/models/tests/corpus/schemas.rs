@@ -161,7 +161,7 @@ pub fn tool(name: &str, parameters: &str) -> Arc<ToolDefinition> {
 
 /// Tools of a request by name: one with each of the parameters, and sets that are hard for other reasons. `most`: how
 /// many the API takes.
-pub fn sets(most: usize) -> Vec<(&'static str, Arc<ToolSet>)> {
+pub fn tool_sets(most: usize) -> Vec<(&'static str, Arc<ToolSet>)> {
     let beside = || {
         [
             tool("camera", r#"{"type":"object","properties":{"flash":{"type":"boolean"}}}"#),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use serde_json::Value;
-use toolway_models::schema::{ConvertedSchema, Target};
+use toolway_models::schema::{ConvertedSchema, SchemaTarget};
 
 fn compiled(text: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
@@ -19,22 +19,22 @@ static STRICT: LazyLock<Validator> =
     LazyLock::new(|| compiled(include_str!("../dialects/openai_strict.json")));
 
 /// What is wrong with a schema for the target.
-pub(crate) fn problems(target: Target, converted: &ConvertedSchema) -> Vec<String> {
+pub(crate) fn problems(target: SchemaTarget, converted: &ConvertedSchema) -> Vec<String> {
     let Some(schema) = &converted.schema else {
-        return if target == Target::Gemini { Vec::new() } else { vec!["there is none".to_owned()] };
+        return if target == SchemaTarget::Gemini { Vec::new() } else { vec!["there is none".to_owned()] };
     };
     let schema = schema.to_value();
     let dialect = match target {
-        Target::Gemini => &*GEMINI,
-        Target::Anthropic => &*ANTHROPIC,
-        Target::OpenAi => &*OPENAI,
-        Target::OpenAiStrict => &*STRICT,
-        Target::AnthropicOutput => return Vec::new(),
+        SchemaTarget::Gemini => &*GEMINI,
+        SchemaTarget::Anthropic => &*ANTHROPIC,
+        SchemaTarget::OpenAi => &*OPENAI,
+        SchemaTarget::OpenAiStrict => &*STRICT,
+        SchemaTarget::AnthropicOutput => return Vec::new(),
     };
     let mut problems: Vec<String> =
         dialect.iter_errors(&schema).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    if matches!(target, Target::Gemini | Target::OpenAiStrict) {
-        required(&schema, target == Target::OpenAiStrict, &mut problems);
+    if matches!(target, SchemaTarget::Gemini | SchemaTarget::OpenAiStrict) {
+        required(&schema, target == SchemaTarget::OpenAiStrict, &mut problems);
     }
     problems
 }

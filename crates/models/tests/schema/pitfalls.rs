@@ -1,13 +1,13 @@
-//! What others' conversions get wrong, by its number.
+//! Schema conversions that are known to fail elsewhere (docs/internals/pitfalls.md, M1 to M3 and M14).
 
 use serde_json::json;
-use toolway_models::schema::{Target, parameters};
+use toolway_models::schema::{SchemaTarget, convert_parameters};
 use toolway_types::RawJson;
 
 use crate::corpus::schemas;
 
-fn sent(name: &str, target: Target) -> String {
-    parameters(Some(&schemas::get(name)), target)
+fn converted_text(name: &str, target: SchemaTarget) -> String {
+    convert_parameters(Some(&schemas::get(name)), target)
         .unwrap()
         .schema
         .map(|schema| schema.get().to_owned())
@@ -15,25 +15,33 @@ fn sent(name: &str, target: Target) -> String {
 }
 
 #[test]
-fn m1_gemini_gets_nested_items_and_no_parameters_where_there_are_none() {
-    let rows = sent("nested_items", Target::Gemini);
+fn gemini_schemas_keep_nested_items_and_omit_empty_parameters_m1() {
+    let rows = converted_text("nested_items", SchemaTarget::Gemini);
     let inner = r#""items":{"type":"array","items":{"type":"object","properties":{"cell":{"type":"number"}},"required":["cell"],"additionalProperties":false}}"#;
     assert!(rows.contains(inner), "{rows}");
     for name in ["null", "empty", "empty_properties"] {
-        assert_eq!(parameters(Some(&schemas::get(name)), Target::Gemini).unwrap().schema, None, "{name}");
+        assert_eq!(
+            convert_parameters(Some(&schemas::get(name)), SchemaTarget::Gemini).unwrap().schema,
+            None,
+            "{name}"
+        );
     }
-    assert_eq!(parameters(None, Target::Gemini).unwrap().schema, None);
+    assert_eq!(convert_parameters(None, SchemaTarget::Gemini).unwrap().schema, None);
     // An object whose names nobody knows is not the same as none.
-    assert_eq!(sent("free_form", Target::Gemini), r#"{"type":"object","additionalProperties":true}"#);
+    assert_eq!(
+        converted_text("free_form", SchemaTarget::Gemini),
+        r#"{"type":"object","additionalProperties":true}"#
+    );
 }
 
 #[test]
-fn m1_gemini_gets_no_keyword_that_it_does_not_know() {
-    let names = sent("property_names", Target::Gemini);
+fn gemini_schemas_contain_only_known_keywords_m1() {
+    let names = converted_text("property_names", SchemaTarget::Gemini);
     for keyword in ["$schema", "$id", "propertyNames", "minProperties"] {
         assert!(!names.contains(&format!("\"{keyword}\"")), "{keyword} in {names}");
     }
-    let lost = parameters(Some(&schemas::get("property_names")), Target::Gemini).unwrap().lost;
+    let lost =
+        convert_parameters(Some(&schemas::get("property_names")), SchemaTarget::Gemini).unwrap().losses;
     assert_eq!(
         lost,
         [
@@ -44,7 +52,7 @@ fn m1_gemini_gets_no_keyword_that_it_does_not_know() {
 }
 
 #[test]
-fn m2_openai_that_is_not_strict_gets_the_schema_as_it_is() {
+fn non_strict_openai_receives_the_schema_unchanged_m2() {
     for name in [
         "optional",
         "property_names",
@@ -55,16 +63,16 @@ fn m2_openai_that_is_not_strict_gets_the_schema_as_it_is() {
         "unevaluated",
     ] {
         let raw = schemas::get(name);
-        let converted = parameters(Some(&raw), Target::OpenAi).unwrap();
+        let converted = convert_parameters(Some(&raw), SchemaTarget::OpenAi).unwrap();
         assert_eq!(converted.schema.unwrap().get(), raw.get(), "{name}");
-        assert_eq!(converted.lost, Vec::<String>::new());
+        assert_eq!(converted.losses, Vec::<String>::new());
     }
 }
 
 #[test]
-fn m3_alternatives_at_the_root_become_one_object() {
-    for target in [Target::Anthropic, Target::OpenAi] {
-        let place = sent("one_of_kinds", target);
+fn root_alternatives_are_merged_into_one_object_m3() {
+    for target in [SchemaTarget::Anthropic, SchemaTarget::OpenAi] {
+        let place = converted_text("one_of_kinds", target);
         assert!(
             place.contains(r#""kind":{"enum":["address","point"]}"#) || place.contains(r#""kind":{"anyOf""#),
             "{place}"
@@ -76,25 +84,33 @@ fn m3_alternatives_at_the_root_become_one_object() {
 }
 
 #[test]
-fn m3_what_needs_one_of_several_says_so_in_words() {
-    let text = sent("any_of_needs", Target::Anthropic);
+fn a_one_of_several_requirement_is_described_in_text_m3() {
+    let text = converted_text("any_of_needs", SchemaTarget::Anthropic);
     assert!(text.contains("needs title, or due"), "{text}");
 }
 
 #[test]
-fn m14_the_same_schema_gives_the_same_bytes_and_keeps_its_order() {
+fn the_same_schema_gives_the_same_bytes_and_keeps_its_key_order_m14() {
     for (name, text) in schemas::ALL {
-        for target in [Target::OpenAi, Target::OpenAiStrict, Target::Anthropic, Target::Gemini] {
+        for target in
+            [SchemaTarget::OpenAi, SchemaTarget::OpenAiStrict, SchemaTarget::Anthropic, SchemaTarget::Gemini]
+        {
             let raw = RawJson::parse(text).unwrap();
-            assert_eq!(parameters(Some(&raw), target), parameters(Some(&raw), target), "{name} {target:?}");
+            assert_eq!(
+                convert_parameters(Some(&raw), target),
+                convert_parameters(Some(&raw), target),
+                "{name} {target:?}"
+            );
         }
     }
     let raw = RawJson::parse(r#"{"type":"object","properties":{"z":{"type":"string","description":"Z"},"a":{"description":"A","type":"string"},"m":{"type":"string"}}}"#).unwrap();
-    for target in [Target::OpenAi, Target::OpenAiStrict, Target::Anthropic, Target::Gemini] {
-        let schema = parameters(Some(&raw), target).unwrap().schema.unwrap();
+    for target in
+        [SchemaTarget::OpenAi, SchemaTarget::OpenAiStrict, SchemaTarget::Anthropic, SchemaTarget::Gemini]
+    {
+        let schema = convert_parameters(Some(&raw), target).unwrap().schema.unwrap();
         let at = |name: &str| schema.get().find(&format!("\"{name}\":{{")).unwrap();
         assert!(at("z") < at("a") && at("a") < at("m"), "{target:?} {schema:?}");
     }
-    let gemini = parameters(Some(&raw), Target::Gemini).unwrap().schema.unwrap();
+    let gemini = convert_parameters(Some(&raw), SchemaTarget::Gemini).unwrap().schema.unwrap();
     assert_eq!(gemini.to_value()["propertyOrdering"], json!(["z", "a", "m"]), "Google loses it otherwise");
 }

@@ -1,46 +1,50 @@
 //! The strict form and the way back from it.
 
 use serde_json::{Value, json};
-use toolway_models::schema::{Target, parameters};
-use toolway_models::tools::{ArgumentForm, ToolForm};
+use toolway_models::schema::{SchemaTarget, convert_parameters};
+use toolway_models::tools::{ArgumentMapping, ToolFormat};
 use toolway_models::{ToolDefinition, ToolSet};
 use toolway_types::RawJson;
 
 use crate::dialects;
-use crate::generate::{self, Chance};
+use crate::generator::{self, SeededRng};
 
 /// What a strict model gives for arguments that a tool takes: null for what is not there.
-fn filled(schema: &Value, value: &Value) -> Value {
+fn fill_with_nulls(schema: &Value, value: &Value) -> Value {
     match (schema, value) {
         (Value::Object(fields), Value::Object(object)) => {
             let Some(Value::Object(properties)) = fields.get("properties") else { return value.clone() };
             let one = |(name, schema): (&String, &Value)| {
-                (name.clone(), object.get(name).map_or(Value::Null, |value| filled(schema, value)))
+                (name.clone(), object.get(name).map_or(Value::Null, |value| fill_with_nulls(schema, value)))
             };
             properties.iter().map(one).collect()
         }
         (Value::Object(fields), Value::Array(items)) => match fields.get("items") {
-            Some(schema) => items.iter().map(|item| filled(schema, item)).collect(),
+            Some(schema) => items.iter().map(|item| fill_with_nulls(schema, item)).collect(),
             None => value.clone(),
         },
         _ => value.clone(),
     }
 }
 
-fn restored(schema: &Value, arguments: &str) -> String {
+fn restore_arguments(schema: &Value, arguments: &str) -> String {
     let tool = ToolDefinition::new("t", "", Some(RawJson::from(schema)));
     let set = ToolSet::new(vec![std::sync::Arc::new(tool)]);
-    let converted = set.converted(ToolForm("strict"), |tool| {
-        let converted = parameters(tool.parameters.as_ref(), Target::OpenAiStrict)?;
+    let converted = set.converted_to(ToolFormat("strict"), |tool| {
+        let converted = convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)?;
         let json = converted.schema.unwrap_or_default();
-        Ok(toolway_models::provider::Converted { json, lost: converted.lost, arguments: converted.arguments })
+        Ok(toolway_models::provider::ConvertedTool {
+            json,
+            losses: converted.losses,
+            arguments: converted.arguments,
+        })
     });
-    converted.restore("t", arguments.to_owned())
+    converted.restore_arguments("t", arguments.to_owned())
 }
 
 /// Objects, lists and plain values as the strict form can say them.
-fn plain(chance: &mut Chance, depth: usize) -> Value {
-    match chance.below(if depth == 0 { 4 } else { 7 }) {
+fn plain(chance: &mut SeededRng, depth: usize) -> Value {
+    match chance.next_below(if depth == 0 { 4 } else { 7 }) {
         0 => json!({ "type": "string" }),
         1 => json!({ "type": "integer" }),
         2 => json!({ "type": ["boolean", "null"] }),
@@ -50,7 +54,7 @@ fn plain(chance: &mut Chance, depth: usize) -> Value {
     }
 }
 
-fn object(chance: &mut Chance, depth: usize) -> Value {
+fn object(chance: &mut SeededRng, depth: usize) -> Value {
     let (mut properties, mut required) = (serde_json::Map::new(), Vec::new());
     for name in ["a", "b", "c", "d"] {
         properties.insert(name.to_owned(), plain(chance, depth - 1));
@@ -65,21 +69,22 @@ fn object(chance: &mut Chance, depth: usize) -> Value {
 fn what_the_strict_form_adds_is_taken_out_again() {
     let mut changed = 0;
     for seed in 0..300 {
-        let mut chance = Chance::new(seed);
+        let mut chance = SeededRng::new(seed);
         let schema = object(&mut chance, 3);
-        let converted = parameters(Some(&RawJson::from(&schema)), Target::OpenAiStrict).unwrap();
-        assert_eq!(dialects::problems(Target::OpenAiStrict, &converted), Vec::<String>::new());
-        assert_eq!(converted.arguments, ArgumentForm { is_strict: true, renamed: Vec::new() });
+        let converted =
+            convert_parameters(Some(&RawJson::from(&schema)), SchemaTarget::OpenAiStrict).unwrap();
+        assert_eq!(dialects::problems(SchemaTarget::OpenAiStrict, &converted), Vec::<String>::new());
+        assert_eq!(converted.arguments, ArgumentMapping { is_strict: true, renamed: Vec::new() });
         let strict = jsonschema::validator_for(&converted.schema.unwrap().to_value()).unwrap();
         let own = jsonschema::validator_for(&schema).unwrap();
         for _ in 0..10 {
-            let value = generate::value(&schema, &schema, &mut chance, 0);
-            let known = filled(&schema, &value);
+            let value = generator::value(&schema, &schema, &mut chance, 0);
+            let known = fill_with_nulls(&schema, &value);
             if !own.is_valid(&value) {
                 continue;
             }
             assert!(strict.is_valid(&known), "{seed}: {schema}\n{known}");
-            let back: Value = serde_json::from_str(&restored(&schema, &known.to_string())).unwrap();
+            let back: Value = serde_json::from_str(&restore_arguments(&schema, &known.to_string())).unwrap();
             assert!(own.is_valid(&back), "{seed}: {schema}\n{known}\n{back}");
             changed += usize::from(back != known);
         }
@@ -103,7 +108,7 @@ fn what_is_not_taken_out_stays_as_it_was_written() {
         (r#"{"o":nul"#, r#"{"o":nul"#),
         ("[null]", "[null]"),
     ] {
-        assert_eq!(restored(&schema, given), own);
+        assert_eq!(restore_arguments(&schema, given), own);
     }
 }
 
@@ -119,11 +124,11 @@ fn null_is_taken_out_behind_references_and_in_alternatives() {
         "$defs": { "one": { "type": "object", "properties": { "a": { "type": "string" }, "b": { "enum": ["x", null] } }, "required": [] } }
     });
     let given = r#"{"one":{"a":null,"b":null},"list":["x",{"a":null,"b":"x"}]}"#;
-    assert_eq!(restored(&schema, given), r#"{"one":{"b":null},"list":["x",{"b":"x"}]}"#);
+    assert_eq!(restore_arguments(&schema, given), r#"{"one":{"b":null},"list":["x",{"b":"x"}]}"#);
 }
 
 #[test]
-fn m2_what_the_strict_form_can_t_say_is_refused_for_it_and_sent_in_the_other() {
+fn a_schema_that_strict_mode_cannot_express_is_sent_as_non_strict_m2() {
     for (schema, why) in [
         (
             json!({ "type": "object", "properties": { "m": { "type": "object", "additionalProperties": { "type": "string" } } } }),
@@ -145,7 +150,7 @@ fn m2_what_the_strict_form_can_t_say_is_refused_for_it_and_sent_in_the_other() {
         ),
     ] {
         let raw = RawJson::from(&schema);
-        assert_eq!(parameters(Some(&raw), Target::OpenAiStrict).unwrap_err().0, why);
-        assert!(parameters(Some(&raw), Target::OpenAi).is_ok());
+        assert_eq!(convert_parameters(Some(&raw), SchemaTarget::OpenAiStrict).unwrap_err().0, why);
+        assert!(convert_parameters(Some(&raw), SchemaTarget::OpenAi).is_ok());
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, json};
+use crate::tests::support::{NOW, StoreHarness, json};
 
 fn agent(name: &str, body: &str, created_ms: i64, updated_ms: i64) -> AgentRecord {
     AgentRecord { name: name.to_owned(), body: json(body), created_ms, updated_ms }
@@ -7,7 +7,7 @@ fn agent(name: &str, body: &str, created_ms: i64, updated_ms: i64) -> AgentRecor
 
 #[tokio::test]
 async fn agents_are_read_back_as_they_were_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let agents = store.agents();
     assert!(agents.put("work", &json(r#"{"prompt":"be brief", "n":1.0}"#), NOW).await.unwrap());

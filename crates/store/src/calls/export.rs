@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use futures_util::{Stream, stream};
 
-use super::filter::{CallFilter, Cursor};
-use super::page::{CallOrder, Reading, Room};
-use super::{Calls, newest};
+use super::filter::{CallCursor, CallFilter};
+use super::page::{CallOrder, CallReader, PageLimits};
+use super::{CallRepository, newest_seq};
 use crate::call_row::CallRow;
 use crate::error::StoreError;
 use crate::store::Store;
 
 /// What one page holds at most.
-const ROOM: Room = Room { calls: 256, bytes: 1 << 20, time: Duration::from_millis(250) };
+const PAGE_LIMITS: PageLimits = PageLimits { calls: 256, bytes: 1 << 20, time: Duration::from_millis(250) };
 
 /// How far an export is.
-struct Export {
+struct CallExport {
     store: Store,
     filter: CallFilter,
     order: CallOrder,
     /// The newest call when it began.
     newest: Option<i64>,
-    from: Option<Cursor>,
+    from: Option<CallCursor>,
     ended: bool,
 }
 
-impl Calls<'_> {
+impl CallRepository<'_> {
     /// The calls that a filter lets through, of those that are recorded when the first page is asked for, in pages
     /// of at most 256 calls and about 1 MiB, none of them empty. What is thrown away meanwhile is missing.
     ///
@@ -37,7 +37,8 @@ impl Calls<'_> {
         filter: CallFilter,
         order: CallOrder,
     ) -> impl Stream<Item = Result<Vec<CallRow>, StoreError>> + Send + use<> {
-        let export = Export { store: self.0.clone(), filter, order, newest: None, from: None, ended: false };
+        let export =
+            CallExport { store: self.0.clone(), filter, order, newest: None, from: None, ended: false };
         stream::try_unfold(export, async |mut export| {
             let page = export.next().await?;
             Ok(page.map(|page| (page, export)))
@@ -45,20 +46,24 @@ impl Calls<'_> {
     }
 }
 
-impl Export {
+impl CallExport {
     async fn next(&mut self) -> Result<Option<Vec<CallRow>>, StoreError> {
         let newest = match self.newest {
             Some(newest) => newest,
             None => {
-                self.store.catch_up().await;
-                newest(&self.store).await?
+                self.store.flush_before_read().await;
+                newest_seq(&self.store).await?
             }
         };
         self.newest = Some(newest);
         while !self.ended {
-            let reading =
-                Reading { store: &self.store, filter: &self.filter, order: self.order, newest: self.newest };
-            let page = reading.page(self.from, ROOM).await?;
+            let reading = CallReader {
+                store: &self.store,
+                filter: &self.filter,
+                order: self.order,
+                newest: self.newest,
+            };
+            let page = reading.page(self.from, PAGE_LIMITS).await?;
             self.from = page.next;
             self.ended = page.next.is_none();
             if !page.calls.is_empty() {

@@ -115,7 +115,7 @@ impl FromStr for StatusFilter {
 impl CallFilter {
     /// Whether an index leads to the calls it lets through, or it lets all through, so that none is looked at in
     /// vain.
-    pub(super) fn is_found_by_an_index(&self) -> bool {
+    pub(super) fn is_indexed(&self) -> bool {
         let Self {
             tool,
             source,
@@ -197,12 +197,12 @@ impl CallFilter {
 
 /// Where a page starts. Its text has no meaning but to be handed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
+pub struct CallCursor {
     pub(super) started_ms: i64,
     pub(super) seq: i64,
 }
 
-impl Cursor {
+impl CallCursor {
     /// When the last call before it started, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn started_ms(&self) -> i64 {
@@ -210,13 +210,13 @@ impl Cursor {
     }
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for CallCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.started_ms, self.seq)
     }
 }
 
-impl FromStr for Cursor {
+impl FromStr for CallCursor {
     type Err = StoreError;
     fn from_str(text: &str) -> Result<Self, StoreError> {
         let (started, seq) = text.split_once('.').ok_or(StoreError::BadCursor)?;

@@ -2,7 +2,7 @@ use toolway_core::record::OpenedCall;
 use toolway_types::{Code, PrincipalId};
 
 use super::*;
-use crate::tests::support::{Folder, NOW, call, end, failure, record, success};
+use crate::tests::support::{NOW, StoreHarness, call, end, failure, record, success};
 use std::sync::Arc;
 
 fn at(ms: i64, tool: &str) -> OpenedCall {
@@ -16,7 +16,7 @@ async fn names(store: &Store, filter: CallFilter) -> Vec<String> {
 
 #[tokio::test]
 async fn each_filter_lets_through_what_it_says() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, at(1, "phone/battery"), success(""));
     record(&store, at(2, "phone/odd[1]"), failure(Code::Timeout));
@@ -78,7 +78,7 @@ fn words_that_are_no_status_are_refused() {
 
 #[tokio::test]
 async fn pages_follow_each_other_without_gap_or_repetition() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut expected = Vec::new();
     // Many of them start at the same moment.
@@ -105,7 +105,7 @@ async fn pages_follow_each_other_without_gap_or_repetition() {
 
 #[tokio::test]
 async fn a_full_last_page_has_no_next_one() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..4 {
         record(&store, call("a/b"), success(""));
@@ -120,7 +120,7 @@ async fn a_full_last_page_has_no_next_one() {
 
 #[tokio::test]
 async fn a_page_ends_where_it_grows_too_large() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let large = "x".repeat(900_000);
     for _ in 0..12 {
@@ -135,15 +135,15 @@ async fn a_page_ends_where_it_grows_too_large() {
 #[test]
 fn cursors_that_no_page_gave_are_refused() {
     for text in ["", "1", "1.", ".1", "a.b", "1.2.3", "1 .2"] {
-        assert!(matches!(text.parse::<Cursor>(), Err(StoreError::BadCursor)), "{text:?}");
+        assert!(matches!(text.parse::<CallCursor>(), Err(StoreError::BadCursor)), "{text:?}");
     }
-    let cursor = Cursor { started_ms: -5, seq: 7 };
-    assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
+    let cursor = CallCursor { started_ms: -5, seq: 7 };
+    assert_eq!(cursor.to_string().parse::<CallCursor>().unwrap(), cursor);
 }
 
 #[tokio::test]
 async fn a_call_that_just_ended_is_found_and_an_unknown_one_is_not() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));
     drop(store.recorder().open(Arc::clone(&opened)));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::StoreOptions;
-use crate::tests::support::{Folder, NOW, options};
+use crate::tests::support::{NOW, StoreHarness, options};
 
 fn grant(id: &str) -> GrantRecord {
     GrantRecord {
@@ -21,7 +21,7 @@ fn grant(id: &str) -> GrantRecord {
 
 #[tokio::test]
 async fn a_grant_is_read_back_as_it_was_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let narrow = GrantRecord {
         kind: GrantKind::Permission,
@@ -47,7 +47,7 @@ async fn a_grant_is_read_back_as_it_was_written() {
 
 #[tokio::test]
 async fn what_is_revoked_stays_revoked_and_is_shown() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.grants().insert(&grant("a")).await.unwrap();
     assert!(store.grants().revoke("a", NOW + 1).await.unwrap());
@@ -61,7 +61,7 @@ async fn what_is_revoked_stays_revoked_and_is_shown() {
 #[tokio::test]
 async fn those_that_ended_are_kept_as_long_as_calls() {
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 2, ..options() }).await;
     let old = NOW - 2 * DAY_MS - 1;
     let long_ago = NOW - 100 * DAY_MS;
@@ -90,5 +90,5 @@ fn words_are_read_back() {
         assert_eq!(decision.to_string().parse(), Ok(decision));
         assert_eq!(serde_json::to_value(decision).unwrap(), decision.as_str());
     }
-    assert_eq!("denied".parse::<GrantDecision>(), Err(UnknownGrantWord("denied".to_owned())));
+    assert_eq!("denied".parse::<GrantDecision>(), Err(UnknownGrantValue("denied".to_owned())));
 }

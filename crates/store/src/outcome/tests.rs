@@ -29,7 +29,7 @@ fn an_envelope_read_back_gives_the_same_envelope() {
         assert_eq!(text_of(&decode(&text).unwrap()), text);
     }
     for code in Code::ALL {
-        let mut error = ToolError::new(*code, "what happened").with_hint("what to do").dispatched(true);
+        let mut error = ToolError::new(*code, "what happened").with_hint("what to do").with_dispatched(true);
         error.retryable = !error.retryable;
         error.authorize_intent = structured(r#"{"action":"open"}"#);
         let outcome = Outcome::Error(error);

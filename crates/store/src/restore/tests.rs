@@ -2,14 +2,14 @@ use std::fs;
 use std::sync::Arc;
 
 use super::*;
-use crate::migrate::{MIGRATIONS, Migration};
+use crate::migrations::{MIGRATIONS, Migration};
 use crate::tests::support::{
-    Folder, NOW, call, end, ending, json, keyed, number, record, request, said, stranger, success, turn,
-    within,
+    NOW, StoreHarness, call, end, ending, json, keyed, number, other_connection, record, request, said,
+    success, turn, within,
 };
 use crate::tokens::TokenRecord;
 use crate::{
-    CallFilter, CallStatus, GrantDecision, GrantKind, GrantRecord, SourceRecord, SpecNote, StoredRole,
+    CallFilter, CallStatus, GrantDecision, GrantKind, GrantRecord, RegisteredSpec, SourceRecord, StoredRole,
     TurnEnding, TurnState,
 };
 use toolway_types::{Code, Role};
@@ -65,12 +65,12 @@ async fn tools(store: &Store) -> Vec<(String, CallStatus)> {
 
 #[tokio::test]
 async fn everything_is_as_it_was_at_the_backup() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("owner", 1)).await.unwrap();
     store.sources().upsert(&source("phone")).await.unwrap();
     record(&store, call("a/old"), success("kept"));
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     let bytes = fs::read(&backup).unwrap();
 
@@ -93,7 +93,7 @@ async fn everything_is_as_it_was_at_the_backup() {
 
 #[tokio::test]
 async fn grants_rules_and_specs_are_as_they_were_too() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let phone = "phone".parse().unwrap();
     let grant = |id: &str| GrantRecord {
@@ -110,7 +110,7 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
         expires_ms: None,
         revoked_ms: None,
     };
-    let spec = |number: u8| SpecNote {
+    let spec = |number: u8| RegisteredSpec {
         tool: "t".to_owned(),
         fingerprint: [number; 32],
         document: number.to_string().into(),
@@ -118,21 +118,21 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
     store.grants().insert(&grant("a")).await.unwrap();
     store.rules().put("one", &json("{}"), NOW).await.unwrap();
     store.rules().put("two", &json("{}"), NOW).await.unwrap();
-    let before = store.specs().note(&phone, &[spec(1)], NOW).await.unwrap();
-    let backup = folder.beside("backup.db");
+    let before = store.specs().register(&phone, &[spec(1)], NOW).await.unwrap();
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
 
     store.grants().revoke("a", NOW).await.unwrap();
     store.grants().insert(&grant("b")).await.unwrap();
     store.rules().move_to("two", 0).await.unwrap();
     store.rules().put("three", &json("{}"), NOW).await.unwrap();
-    store.specs().note(&phone, &[spec(2)], NOW).await.unwrap();
+    store.specs().register(&phone, &[spec(2)], NOW).await.unwrap();
 
     store.restore_from(&backup).await.unwrap();
     assert_eq!(store.grants().list().await.unwrap(), [grant("a")]);
     let rules: Vec<String> = store.rules().list().await.unwrap().into_iter().map(|rule| rule.name).collect();
     assert_eq!(rules, ["one", "two"]);
-    assert_eq!(store.specs().of(&phone).await.unwrap(), before);
+    assert_eq!(store.specs().of_source(&phone).await.unwrap(), before);
     assert_eq!(store.specs().document(&[1; 32]).await.unwrap().as_deref(), Some("1"));
     assert_eq!(store.specs().document(&[2; 32]).await.unwrap(), None);
 }
@@ -140,7 +140,7 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
 #[tokio::test]
 async fn agents_conversations_and_their_costs_are_as_they_were_too() {
     use StoredRole::{Assistant, User};
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     store.agents().put("home", &json("{}"), NOW).await.unwrap();
@@ -154,7 +154,7 @@ async fn agents_conversations_and_their_costs_are_as_they_were_too() {
     // One that runs when the backup is made, with a draft.
     let next = sessions.begin(turn("kept", "two", "More")).await.unwrap().next;
     sessions.draft(&"two".into(), next, "There");
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
 
     store.agents().remove("home").await.unwrap();
@@ -184,7 +184,7 @@ async fn agents_conversations_and_their_costs_are_as_they_were_too() {
 
 #[tokio::test]
 async fn calls_that_run_meanwhile_end_in_one_record() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
     // One that runs across backup and restore, one that starts between, one that was only in the backup.
@@ -193,7 +193,7 @@ async fn calls_that_run_meanwhile_end_in_one_record() {
     for opened in [&across, &gone] {
         drop(recorder.open(Arc::clone(opened)));
     }
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     drop(recorder.close(end(&gone, success(""))));
     let between = Arc::new(keyed("a/between", "k"));
@@ -203,7 +203,7 @@ async fn calls_that_run_meanwhile_end_in_one_record() {
     use CallStatus::{Error, Open, Success};
     let named = |list: [(&str, CallStatus); 3]| list.map(|(tool, status)| (tool.to_owned(), status));
     assert_eq!(tools(&store).await, named([("a/across", Open), ("a/between", Open), ("a/gone", Error)]));
-    let earlier = recorder.find_keyed(&between.principal, "k", 0).await.unwrap();
+    let earlier = recorder.find_by_key(&between.principal, "k", 0).await.unwrap();
     assert_eq!(earlier.id, between.id);
     for opened in [&across, &between] {
         drop(recorder.close(end(opened, success("done"))));
@@ -218,12 +218,12 @@ async fn calls_that_run_meanwhile_end_in_one_record() {
 
 #[tokio::test]
 async fn records_written_during_a_restore_are_kept() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(crate::StoreOptions::default()).await;
     for _ in 0..2000 {
         record(&store, call("a/old"), success(&"x".repeat(500)));
     }
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     let opened: Vec<_> = (0..200).map(|_| Arc::new(call("a/during"))).collect();
     for call in &opened {
@@ -251,10 +251,10 @@ async fn records_written_during_a_restore_are_kept() {
 
 #[tokio::test]
 async fn an_older_backup_is_brought_up_to_date_first() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sources().upsert(&source("phone")).await.unwrap();
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     store.close().await;
 
@@ -266,18 +266,18 @@ async fn an_older_backup_is_brought_up_to_date_first() {
 
 #[tokio::test]
 async fn what_is_no_good_backup_changes_nothing() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("owner", 1)).await.unwrap();
     for _ in 0..300 {
         record(&store, call("a/b"), success(&"x".repeat(300)));
     }
-    let good = folder.beside("good.db");
+    let good = folder.sibling_path("good.db");
     store.backup(&good).await.unwrap();
     let whole = fs::read(&good).unwrap();
 
     let file = |name: &str, bytes: &[u8]| {
-        let path = folder.beside(name);
+        let path = folder.sibling_path(name);
         fs::write(&path, bytes).unwrap();
         path
     };
@@ -287,12 +287,12 @@ async fn what_is_no_good_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    sqlx::raw_sql("PRAGMA user_version = 5").execute(&mut stranger(&newer).await).await.unwrap();
-    let foreign = folder.beside("foreign.db");
-    sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut stranger(&foreign).await).await.unwrap();
+    sqlx::raw_sql("PRAGMA user_version = 5").execute(&mut other_connection(&newer).await).await.unwrap();
+    let foreign = folder.sibling_path("foreign.db");
+    sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut other_connection(&foreign).await).await.unwrap();
 
     let refusals = [
-        (folder.beside("missing.db"), "not a SQLite database"),
+        (folder.sibling_path("missing.db"), "not a SQLite database"),
         (file("empty.db", b""), "not a SQLite database"),
         (file("letter.db", b"dear friend"), "not a SQLite database"),
         (foreign, "not one of Toolway's"),
@@ -313,12 +313,12 @@ async fn what_is_no_good_backup_changes_nothing() {
 
 #[tokio::test]
 async fn a_restore_that_fails_midway_changes_nothing() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..200 {
         record(&store, call("a/large"), success(&"x".repeat(20_000)));
     }
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     store.calls().remove_all(&CallFilter::default()).await.unwrap();
     store.tokens().insert(&token("owner", 1)).await.unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, call, options, record, said, success, turn};
+use crate::tests::support::{NOW, StoreHarness, call, options, record, said, success, turn};
 use crate::{CallFilter, StoreOptions, StoredRole};
 use std::sync::Arc;
 use toolway_core::record::OpenedCall;
@@ -15,13 +15,13 @@ async fn starts(store: &Store) -> Vec<i64> {
 
 #[tokio::test]
 async fn calls_older_than_the_days_kept_go() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 2, ..options() }).await;
     for started in [NOW - 2 * DAY_MS - 1, NOW - 2 * DAY_MS, NOW] {
         record(&store, at(started), success(""));
     }
     store.flush().await.unwrap();
-    assert_eq!(store.enforce_retention().await.unwrap(), Removed { calls: 1, freed_bytes: 0 });
+    assert_eq!(store.enforce_retention().await.unwrap(), RemovedCalls { calls: 1, freed_bytes: 0 });
     assert_eq!(starts(&store).await, [NOW, NOW - 2 * DAY_MS]);
     folder.clock.set(NOW + DAY_MS);
     assert_eq!(store.enforce_retention().await.unwrap().calls, 1);
@@ -31,7 +31,7 @@ async fn calls_older_than_the_days_kept_go() {
 #[tokio::test]
 async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
     const LIMIT: i64 = 8 << 20;
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_bytes: LIMIT as u64, ..options() }).await;
     let large = "x".repeat(100_000);
     for number in 0..200 {
@@ -39,11 +39,11 @@ async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
     }
     drop(store.recorder().open(Arc::new(at(NOW - 5))));
     store.flush().await.unwrap();
-    let before = Pages::read(&store).await.unwrap();
+    let before = DatabasePages::read(&store).await.unwrap();
     assert!(before.used_bytes() > 20_000_000);
 
     let removed = store.enforce_retention().await.unwrap();
-    let after = Pages::read(&store).await.unwrap();
+    let after = DatabasePages::read(&store).await.unwrap();
     assert!(after.used_bytes() <= LIMIT);
     // No more than a step too many.
     assert!(after.used_bytes() > LIMIT - 2 * STEP_BYTES, "{after:?}");
@@ -55,12 +55,12 @@ async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
     assert!(removed.freed_bytes > 10_000_000);
     assert!(after.free <= PAGES_KEPT.max(after.all / 16));
 
-    assert_eq!(store.enforce_retention().await.unwrap(), Removed::default());
+    assert_eq!(store.enforce_retention().await.unwrap(), RemovedCalls::default());
 }
 
 #[tokio::test]
 async fn records_are_written_between_the_steps() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_bytes: 1, ..options() }).await;
     for number in 0..3000 {
         record(&store, at(NOW + number), success(""));
@@ -87,19 +87,19 @@ async fn records_are_written_between_the_steps() {
 
 #[tokio::test]
 async fn nothing_is_a_bound_where_there_is_0() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let unbounded = StoreOptions { retention_bytes: 0, retention_days: 0, ..options() };
     let store = folder.open_with(unbounded).await;
     record(&store, at(1), success(""));
     store.flush().await.unwrap();
-    assert_eq!(store.enforce_retention().await.unwrap(), Removed::default());
+    assert_eq!(store.enforce_retention().await.unwrap(), RemovedCalls::default());
     assert_eq!(starts(&store).await, [1]);
 }
 
 #[tokio::test]
 async fn conversations_take_nothing_from_the_room_for_calls() {
     const LIMIT: u64 = 4 << 20;
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_bytes: LIMIT, ..options() }).await;
     for number in 0..10 {
         record(&store, at(NOW + number), success(&"x".repeat(100_000)));
@@ -109,7 +109,7 @@ async fn conversations_take_nothing_from_the_room_for_calls() {
         let large = said(StoredRole::Assistant, &"y".repeat(2_000_000));
         store.sessions().append("t", vec![large], vec![], NOW).await.unwrap();
     }
-    assert!(Pages::read(&store).await.unwrap().used_bytes() > 2 * LIMIT as i64);
+    assert!(DatabasePages::read(&store).await.unwrap().used_bytes() > 2 * LIMIT as i64);
     assert_eq!(store.enforce_retention().await.unwrap().calls, 0);
     assert_eq!(starts(&store).await.len(), 10);
     assert_eq!(store.sessions().get("s").await.unwrap().unwrap().messages, 5);

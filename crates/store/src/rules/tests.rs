@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, json};
+use crate::tests::support::{NOW, StoreHarness, json};
 
 async fn names(store: &Store) -> Vec<String> {
     store.rules().list().await.unwrap().into_iter().map(|rule| rule.name).collect()
@@ -7,7 +7,7 @@ async fn names(store: &Store) -> Vec<String> {
 
 #[tokio::test]
 async fn rules_stand_in_the_order_in_which_they_were_made() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let rules = store.rules();
     assert!(rules.put("night", &json(r#"{"effect":"deny"}"#), NOW).await.unwrap());
@@ -30,7 +30,7 @@ async fn rules_stand_in_the_order_in_which_they_were_made() {
 
 #[tokio::test]
 async fn rules_move_and_go() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let rules = store.rules();
     for name in ["a", "b", "c", "d"] {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use sqlx::SqliteConnection;
 
-use super::turns::number;
+use super::turns::u64_to_i64;
 
 /// How far an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Draft {
+pub(crate) struct ResponseDraft {
     /// The number that its message will have.
     pub(crate) seq: u64,
     pub(crate) text: String,
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
 /// Writes drafts, but for those of turns that have ended and of answers that are there already.
 pub(crate) async fn write(
     conn: &mut SqliteConnection,
-    drafts: &HashMap<Arc<str>, Draft>,
+    drafts: &HashMap<Arc<str>, ResponseDraft>,
 ) -> Result<(), sqlx::Error> {
     const DRAFT: &str = "INSERT INTO drafts (turn, seq, text) \
          SELECT t.id, ?2, ?3 FROM turns AS t JOIN sessions AS s ON s.id = t.session \
@@ -27,7 +27,7 @@ pub(crate) async fn write(
     for (turn, draft) in drafts {
         sqlx::query(DRAFT)
             .bind(Arc::clone(turn))
-            .bind(number(draft.seq))
+            .bind(u64_to_i64(draft.seq))
             .bind(draft.text.clone())
             .execute(&mut *conn)
             .await?;

@@ -4,9 +4,9 @@ use futures_util::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::record::{MESSAGE_COLUMNS, MessageRecord};
-use super::turns::number;
-use super::{READING, Sessions};
-use crate::calls::as_number;
+use super::turns::u64_to_i64;
+use super::{READING, SessionRepository};
+use crate::calls::usize_to_i64;
 use crate::error::StoreError;
 
 /// Most messages of one page.
@@ -23,7 +23,7 @@ pub struct MessagePage {
     pub has_more: bool,
 }
 
-impl Sessions<'_> {
+impl SessionRepository<'_> {
     /// The messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Sessions<'_> {
         limit: usize,
     ) -> Result<MessagePage, StoreError> {
         let mut sql = self.select(session);
-        sql.push(" AND seq > ").push_bind(number(after)).push(" ORDER BY seq");
+        sql.push(" AND seq > ").push_bind(u64_to_i64(after)).push(" ORDER BY seq");
         self.page(sql, limit).await
     }
 
@@ -51,7 +51,7 @@ impl Sessions<'_> {
     ) -> Result<MessagePage, StoreError> {
         let mut sql = self.select(session);
         if let Some(before) = before {
-            sql.push(" AND seq < ").push_bind(number(before));
+            sql.push(" AND seq < ").push_bind(u64_to_i64(before));
         }
         sql.push(" ORDER BY seq DESC");
         let mut page = self.page(sql, limit).await?;
@@ -62,13 +62,13 @@ impl Sessions<'_> {
     fn select(&self, session: &str) -> QueryBuilder<Sqlite> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(MESSAGE_COLUMNS).push(" FROM messages WHERE session = ").push_bind(session.to_owned());
-        self.push_whose_session(&mut sql, "messages.session");
+        self.push_session_principal(&mut sql, "messages.session");
         sql
     }
 
     async fn page(&self, mut sql: QueryBuilder<Sqlite>, limit: usize) -> Result<MessagePage, StoreError> {
         let limit = limit.clamp(1, MAX_PAGE);
-        sql.push(" LIMIT ").push_bind(as_number(limit + 1));
+        sql.push(" LIMIT ").push_bind(usize_to_i64(limit + 1));
         let mut page = MessagePage::default();
         let mut bytes = 0;
         let mut rows = sql.build().fetch(self.store.readers());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
 
-use crate::call_row::{Columns, number_of, of_number};
+use crate::call_row::{RowColumns, from_index, index_of};
 use crate::error::StoreError;
 
 /// Who gave a session its title.
@@ -56,19 +56,19 @@ const STATES: &[TurnState] =
 
 impl TitleBy {
     pub(crate) fn number(self) -> i64 {
-        number_of(TITLES, self)
+        index_of(TITLES, self)
     }
 }
 
 impl StoredRole {
     pub(crate) fn number(self) -> i64 {
-        number_of(ROLES, self)
+        index_of(ROLES, self)
     }
 }
 
 impl TurnState {
     pub(crate) fn number(self) -> i64 {
-        number_of(STATES, self)
+        index_of(STATES, self)
     }
 }
 
@@ -186,13 +186,13 @@ pub(super) const TURN_COLUMNS: &str = "id, session, answers, state, replaced, st
 
 impl SessionRecord {
     pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
-        let columns = Columns(row);
+        let columns = RowColumns(row);
         Ok(Self {
             id: columns.required(0)?,
             principal: columns.required(1)?,
             agent: columns.required(2)?,
             title: columns.text(3)?,
-            title_by: of_number("maker of a title", TITLES, columns.number(4)?)?,
+            title_by: from_index("maker of a title", TITLES, columns.number(4)?)?,
             created_ms: columns.number(5)?,
             updated_ms: columns.number(6)?,
             messages: columns.count(7)?,
@@ -203,11 +203,11 @@ impl SessionRecord {
 
 impl MessageRecord {
     pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
-        let columns = Columns(row);
+        let columns = RowColumns(row);
         Ok(Self {
             seq: columns.count(0)?,
             turn: columns.required(1)?,
-            role: of_number("role of a message", ROLES, columns.number(2)?)?,
+            role: from_index("role of a message", ROLES, columns.number(2)?)?,
             is_cut: columns.number(3)? != 0,
             created_ms: columns.number(4)?,
             parts: columns.json(5)?.unwrap_or_default(),
@@ -217,12 +217,12 @@ impl MessageRecord {
 
 impl TurnRecord {
     pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
-        let columns = Columns(row);
+        let columns = RowColumns(row);
         Ok(Self {
             id: columns.required(0)?,
             session: columns.required(1)?,
             answers: columns.count(2)?,
-            state: of_number("state of a turn", STATES, columns.number(3)?)?,
+            state: from_index("state of a turn", STATES, columns.number(3)?)?,
             is_replaced: columns.number(4)? != 0,
             started_ms: columns.number(5)?,
             ended_ms: columns.number_or_none(6)?,
@@ -240,7 +240,7 @@ impl TurnRecord {
 
 impl TokenCounts {
     /// Reads the five columns from a place on.
-    pub(crate) fn read(columns: &Columns<'_>, from: usize) -> Result<Self, StoreError> {
+    pub(crate) fn read(columns: &RowColumns<'_>, from: usize) -> Result<Self, StoreError> {
         let count = |at| Ok(columns.number_or_none(at)?.and_then(|number| u64::try_from(number).ok()));
         Ok(Self {
             input: count(from)?,

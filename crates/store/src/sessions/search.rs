@@ -10,23 +10,23 @@ use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
 use super::record::{SESSION_COLUMNS, SessionRecord};
-use super::{MAX_SEARCHED_BYTES, READING, Sessions};
-use crate::call_row::Columns;
-use crate::calls::as_number;
+use super::{MAX_SEARCHED_BYTES, READING, SessionRepository};
+use crate::call_row::RowColumns;
+use crate::calls::usize_to_i64;
 use crate::error::StoreError;
 
 /// Most sessions of one page.
 const MAX_PAGE: usize = 1000;
 /// Sessions that one step reads.
-const STEP: usize = 256;
+const STEP_SESSIONS: usize = 256;
 /// Bytes of texts that one statement looks through, roughly.
 const STEP_BYTES: u64 = 4 << 20;
 /// How long one page looks for a text.
-const LOOKING: Duration = Duration::from_millis(250);
+const SEARCH_TIME: Duration = Duration::from_millis(250);
 
 /// Which sessions are asked for: those that fit everything that is said. The default lets all through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SessionFilter {
+pub struct SessionRecordFilter {
     /// In which this agent was last talked to.
     pub agent: Option<String>,
     /// With this text in the title or in a message, in large or small letters. Looking through messages takes time,
@@ -71,7 +71,7 @@ impl SessionCursor {
     }
 }
 
-impl Sessions<'_> {
+impl SessionRepository<'_> {
     /// A page of the sessions that a filter lets through, those in which something was said last first. At most
     /// `limit` of them (1 to 1,000); what comes after is on the next page.
     ///
@@ -82,13 +82,13 @@ impl Sessions<'_> {
     /// What SQLite says.
     pub async fn list(
         &self,
-        filter: &SessionFilter,
+        filter: &SessionRecordFilter,
         before: Option<&SessionCursor>,
         limit: usize,
     ) -> Result<SessionPage, StoreError> {
         let limit = limit.clamp(1, MAX_PAGE);
-        match filter.text.as_deref().map(fold).filter(|text| !text.is_empty()) {
-            Some(needle) => self.look_through(filter, &needle, before.cloned(), limit).await,
+        match filter.text.as_deref().map(normalise_text).filter(|text| !text.is_empty()) {
+            Some(needle) => self.search(filter, &needle, before.cloned(), limit).await,
             None => {
                 let mut sessions = self.step(filter, before, limit + 1).await?;
                 let has_more = sessions.len() > limit;
@@ -99,9 +99,9 @@ impl Sessions<'_> {
         }
     }
 
-    async fn look_through(
+    async fn search(
         &self,
-        filter: &SessionFilter,
+        filter: &SessionRecordFilter,
         needle: &str,
         mut reached: Option<SessionCursor>,
         limit: usize,
@@ -109,12 +109,12 @@ impl Sessions<'_> {
         let began = Instant::now();
         let mut page = SessionPage::default();
         loop {
-            let step = self.step(filter, reached.as_ref(), STEP).await?;
-            let is_last = step.len() < STEP;
+            let step = self.step(filter, reached.as_ref(), STEP_SESSIONS).await?;
+            let is_last = step.len() < STEP_SESSIONS;
             let mut rest = step.as_slice();
             while !rest.is_empty() {
-                let (now, later) = rest.split_at(statement_takes(rest));
-                let found = self.found(needle, now).await?;
+                let (now, later) = rest.split_at(statement_capacity(rest));
+                let found = self.matching_ids(needle, now).await?;
                 for session in now.iter().filter(|it| found.contains(it.id.as_str())) {
                     if page.sessions.len() >= limit {
                         page.next = page.sessions.last().map(SessionCursor::of);
@@ -123,7 +123,7 @@ impl Sessions<'_> {
                     page.sessions.push(session.clone());
                 }
                 let is_end = is_last && later.is_empty();
-                if !is_end && began.elapsed() > LOOKING {
+                if !is_end && began.elapsed() > SEARCH_TIME {
                     page.next = now.last().map(SessionCursor::of);
                     return Ok(page);
                 }
@@ -139,13 +139,13 @@ impl Sessions<'_> {
     /// Sessions that a filter lets through but for the text, from a place on.
     async fn step(
         &self,
-        filter: &SessionFilter,
+        filter: &SessionRecordFilter,
         before: Option<&SessionCursor>,
         limit: usize,
     ) -> Result<Vec<SessionRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(SESSION_COLUMNS).push(" FROM sessions WHERE true");
-        self.push_whose(&mut sql);
+        self.push_principal(&mut sql);
         if let Some(agent) = &filter.agent {
             sql.push(" AND agent = ").push_bind(agent.clone());
         }
@@ -153,7 +153,7 @@ impl Sessions<'_> {
             sql.push(" AND (updated_ms, id) < (").push_bind(before.updated_ms);
             sql.push(", ").push_bind(before.id.clone()).push(")");
         }
-        sql.push(" ORDER BY updated_ms DESC, id DESC LIMIT ").push_bind(as_number(limit));
+        sql.push(" ORDER BY updated_ms DESC, id DESC LIMIT ").push_bind(usize_to_i64(limit));
         let rows =
             sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().map(SessionRecord::read).collect()
@@ -161,18 +161,23 @@ impl Sessions<'_> {
 
     /// The ids of those of these in which a text is. One such statement runs at a time, so that there are always
     /// readers for those who know what they want.
-    async fn found(&self, needle: &str, sessions: &[SessionRecord]) -> Result<HashSet<String>, StoreError> {
+    async fn matching_ids(
+        &self,
+        needle: &str,
+        sessions: &[SessionRecord],
+    ) -> Result<HashSet<String>, StoreError> {
         const FOUND: &str = "SELECT j.value FROM json_each(?) AS j WHERE EXISTS \
              (SELECT 1 FROM messages WHERE session = j.value AND instr(text, ?))";
-        let named =
-            |it: &&SessionRecord| it.title.as_deref().is_some_and(|title| fold(title).contains(needle));
+        let named = |it: &&SessionRecord| {
+            it.title.as_deref().is_some_and(|title| normalise_text(title).contains(needle))
+        };
         let (found, others): (Vec<&SessionRecord>, Vec<&SessionRecord>) = sessions.iter().partition(named);
         let mut found: HashSet<String> = found.into_iter().map(|it| it.id.clone()).collect();
         if others.is_empty() {
             return Ok(found);
         }
         let others = serde_json::Value::from_iter(others.iter().map(|it| it.id.as_str())).to_string();
-        let _alone = self.store.inner().looking_through.lock().await;
+        let _alone = self.store.inner().search_lock.lock().await;
         let rows = sqlx::query(FOUND)
             .bind(others)
             .bind(needle)
@@ -180,14 +185,14 @@ impl Sessions<'_> {
             .await
             .map_err(StoreError::database(READING))?;
         for row in &rows {
-            found.insert(Columns(row).required(0)?);
+            found.insert(RowColumns(row).required(0)?);
         }
         Ok(found)
     }
 }
 
 /// How many of these one statement looks through: one at least.
-fn statement_takes(sessions: &[SessionRecord]) -> usize {
+fn statement_capacity(sessions: &[SessionRecord]) -> usize {
     let mut bytes = 0_u64;
     let within = |it: &&SessionRecord| {
         bytes = bytes.saturating_add(it.bytes.min(it.messages.saturating_mul(MAX_SEARCHED_BYTES as u64)));
@@ -197,7 +202,7 @@ fn statement_takes(sessions: &[SessionRecord]) -> usize {
 }
 
 /// A text as it is looked for and looked through: in small letters, and not longer than is looked through.
-pub(super) fn fold(text: &str) -> String {
+pub(super) fn normalise_text(text: &str) -> String {
     // Letter by letter, so that a letter looks the same wherever it stands in a word.
     let mut folded = String::with_capacity(text.len().min(MAX_SEARCHED_BYTES));
     for letter in

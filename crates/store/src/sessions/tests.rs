@@ -1,9 +1,9 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, ending, said, turn};
+use crate::tests::support::{NOW, StoreHarness, ending, said, turn};
 
 #[tokio::test]
 async fn a_session_is_there_from_its_first_message_on() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     assert_eq!(sessions.get("s").await.unwrap(), None);
@@ -29,33 +29,33 @@ async fn a_session_is_there_from_its_first_message_on() {
 
 #[tokio::test]
 async fn others_sessions_look_as_if_they_did_not_exist() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let all = store.sessions();
     all.begin(turn("s", "t", "Hello")).await.unwrap();
     all.end(ending("t", TurnState::Done)).await.unwrap();
     for (who, there) in [("t-1", true), ("t-2", false)] {
-        let sessions = all.of(who);
+        let sessions = all.for_principal(who);
         assert_eq!(sessions.get("s").await.unwrap().is_some(), there);
         assert_eq!(sessions.count().await.unwrap(), u64::from(there));
         assert_eq!(sessions.messages_after("s", 0, 10).await.unwrap().messages.is_empty(), !there);
         assert_eq!(sessions.messages_before("s", None, 10).await.unwrap().messages.is_empty(), !there);
         assert_eq!(sessions.turns("s", 10).await.unwrap().is_empty(), !there);
         assert_eq!(sessions.turn("t").await.unwrap().is_some(), there);
-        let filter = SessionFilter::default();
+        let filter = SessionRecordFilter::default();
         assert_eq!(sessions.list(&filter, None, 10).await.unwrap().sessions.is_empty(), !there);
-        let filter = SessionFilter { text: Some("hello".to_owned()), ..filter };
+        let filter = SessionRecordFilter { text: Some("hello".to_owned()), ..filter };
         assert_eq!(sessions.list(&filter, None, 10).await.unwrap().sessions.is_empty(), !there);
         assert_eq!(sessions.rename("s", Some(who), TitleBy::Person).await.unwrap(), there);
     }
-    assert_eq!(all.of("t-2").remove("s", false).await.unwrap(), None);
+    assert_eq!(all.for_principal("t-2").remove("s", false).await.unwrap(), None);
     assert_eq!(all.get("s").await.unwrap().unwrap().title.as_deref(), Some("t-1"));
-    assert!(all.of("t-1").remove("s", false).await.unwrap().is_some());
+    assert!(all.for_principal("t-1").remove("s", false).await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_models_title_never_takes_the_place_of_a_persons() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "t", "Hello")).await.unwrap();
@@ -82,7 +82,7 @@ async fn a_models_title_never_takes_the_place_of_a_persons() {
 
 #[tokio::test]
 async fn messages_are_read_from_either_end() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "t", "1")).await.unwrap();
@@ -112,7 +112,7 @@ async fn messages_are_read_from_either_end() {
 
 #[tokio::test]
 async fn a_page_of_messages_ends_where_it_holds_much() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "t", "1")).await.unwrap();

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::drafts::Draft;
+use super::drafts::ResponseDraft;
 use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TokenCounts, TurnRecord, TurnState};
-use super::search::fold;
-use super::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES, READING, Sessions, WRITING};
-use crate::call_row::Columns;
-use crate::calls::as_number;
+use super::search::normalise_text;
+use super::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES, READING, SessionRepository, WRITING};
+use crate::call_row::RowColumns;
+use crate::calls::usize_to_i64;
 use crate::error::StoreError;
 use crate::usage::{self, ModelRequestRecord};
 
@@ -41,7 +41,7 @@ pub enum TurnOpening {
     /// A new message.
     Message(NewMessage),
     /// The person's message of this number, again: what came after it is taken out.
-    Again {
+    Regenerate {
         /// The number.
         answers: u64,
     },
@@ -49,7 +49,7 @@ pub enum TurnOpening {
 
 /// Where a turn stands that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
+pub struct StartedTurn {
     /// The number of the message that it answers.
     pub answers: u64,
     /// The number that its next message will have.
@@ -60,7 +60,7 @@ pub struct Begun {
 
 /// Where messages were put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendedMessages {
     /// The number of the first.
     pub first: u64,
     /// The number that the turn's next message will have.
@@ -99,7 +99,7 @@ pub struct TurnEnding {
 }
 
 /// Where a session is.
-struct Place {
+struct SessionTotals {
     session: String,
     messages: u64,
     bytes: u64,
@@ -107,7 +107,7 @@ struct Place {
     has_draft: bool,
 }
 
-impl Sessions<'_> {
+impl SessionRepository<'_> {
     /// Begins a turn: makes its session where there is none, keeps the person's message or takes out the answer that
     /// is to be made again, and notes that the turn runs. All of it survives the program (not the computer) when this
     /// answers, or nothing has changed.
@@ -116,7 +116,7 @@ impl Sessions<'_> {
     /// [`StoreError::SessionTaken`] where the session is another principal's; [`StoreError::Missing`] where there is
     /// no such message to be answered again; [`StoreError::MessageTooLarge`], [`StoreError::SessionFull`]; else what
     /// SQLite says.
-    pub async fn begin(&self, turn: NewTurn) -> Result<Begun, StoreError> {
+    pub async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError> {
         if let TurnOpening::Message(message) = &turn.opening {
             check_size(message)?;
         }
@@ -136,13 +136,13 @@ impl Sessions<'_> {
         messages: Vec<NewMessage>,
         requests: Vec<ModelRequestRecord>,
         at_ms: i64,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendedMessages, StoreError> {
         let turn = turn.to_owned();
         self.store
             .write(move |conn| {
                 Box::pin(async move {
-                    let said = Said { turn: &turn, messages: &messages, requests: &requests, at_ms };
-                    keep(conn, said, None).await
+                    let said = TurnBatch { turn: &turn, messages: &messages, requests: &requests, at_ms };
+                    write_batch(conn, said, None).await
                 })
             })
             .await
@@ -153,17 +153,17 @@ impl Sessions<'_> {
     ///
     /// # Errors
     /// As [`Sessions::append`] does. A turn whose last messages are refused has ended all the same.
-    pub async fn end(&self, ending: TurnEnding) -> Result<Appended, StoreError> {
+    pub async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
         self.store
             .write(move |conn| {
                 Box::pin(async move {
-                    let said = Said {
+                    let said = TurnBatch {
                         turn: &ending.turn,
                         messages: &ending.messages,
                         requests: &ending.requests,
                         at_ms: ending.ended_ms,
                     };
-                    keep(conn, said, Some(&ending)).await
+                    write_batch(conn, said, Some(&ending)).await
                 })
             })
             .await
@@ -173,7 +173,7 @@ impl Sessions<'_> {
     /// a second, and becomes a message if the gateway stops before the answer is whole. `next` is the number that
     /// the answer will have ([`Begun::next`], [`Appended::next`]); a draft of one that is there already is dropped.
     pub fn draft(&self, turn: &Arc<str>, next: u64, text: impl Into<String>) {
-        self.store.inner().queue.draft(turn, Draft { seq: next, text: text.into() });
+        self.store.inner().queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
     }
 
     /// The newest turns of a session, the oldest of them first: at most `limit` (1 to 1,000).
@@ -183,8 +183,9 @@ impl Sessions<'_> {
     pub async fn turns(&self, session: &str, limit: usize) -> Result<Vec<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE session = ").push_bind(session.to_owned());
-        self.push_whose_session(&mut sql, "turns.session");
-        sql.push(" ORDER BY started_ms DESC, id DESC LIMIT ").push_bind(as_number(limit.clamp(1, MAX_TURNS)));
+        self.push_session_principal(&mut sql, "turns.session");
+        sql.push(" ORDER BY started_ms DESC, id DESC LIMIT ")
+            .push_bind(usize_to_i64(limit.clamp(1, MAX_TURNS)));
         let rows =
             sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().rev().map(TurnRecord::read).collect()
@@ -197,7 +198,7 @@ impl Sessions<'_> {
     pub async fn turn(&self, id: &str) -> Result<Option<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE id = ").push_bind(id.to_owned());
-        self.push_whose_session(&mut sql, "turns.session");
+        self.push_session_principal(&mut sql, "turns.session");
         let row =
             sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
         row.as_ref().map(TurnRecord::read).transpose()
@@ -205,39 +206,39 @@ impl Sessions<'_> {
 }
 
 /// What was said in a turn.
-struct Said<'t> {
+struct TurnBatch<'t> {
     turn: &'t str,
     messages: &'t [NewMessage],
     requests: &'t [ModelRequestRecord],
     at_ms: i64,
 }
 
-async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, StoreError> {
-    let begun = begin_within(conn, turn).await;
+async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<StartedTurn, StoreError> {
+    let begun = begin_in_transaction(conn, turn).await;
     if begun.is_err() {
         roll_back(conn).await;
     }
     begun
 }
 
-async fn begin_within(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, StoreError> {
+async fn begin_in_transaction(conn: &mut SqliteConnection, turn: NewTurn) -> Result<StartedTurn, StoreError> {
     let failed = || StoreError::database(WRITING);
     let mut script =
         QueryBuilder::new("BEGIN IMMEDIATE; SELECT principal, messages, bytes FROM sessions WHERE id = ");
     script.push_bind(turn.session.clone());
     let found = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
-    let mut place = Place { session: turn.session.clone(), messages: 0, bytes: 0, has_draft: false };
+    let mut place = SessionTotals { session: turn.session.clone(), messages: 0, bytes: 0, has_draft: false };
     let is_new_session = found.is_none();
     let mut script = QueryBuilder::new("");
     match (&found, &turn.opening) {
         (Some(row), _) => {
-            let columns = Columns(row);
+            let columns = RowColumns(row);
             if columns.required(0)? != turn.principal {
                 return Err(StoreError::SessionTaken { id: turn.session });
             }
             (place.messages, place.bytes) = (columns.count(1)?, columns.count(2)?);
         }
-        (None, TurnOpening::Again { .. }) => {
+        (None, TurnOpening::Regenerate { .. }) => {
             return Err(StoreError::Missing { what: "conversation", id: turn.session });
         }
         (None, TurnOpening::Message(_)) => push_session(&mut script, &turn),
@@ -245,25 +246,25 @@ async fn begin_within(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begu
     let answers = match &turn.opening {
         TurnOpening::Message(message) => {
             let said = std::slice::from_ref(message);
-            check_room(&place, said)?;
+            check_capacity(&place, said)?;
             push_messages(&mut script, &mut place, &turn.id, said, turn.started_ms);
             place.messages
         }
-        TurnOpening::Again { answers } => {
-            take_out(conn, &mut place, *answers).await?;
+        TurnOpening::Regenerate { answers } => {
+            remove_answer(conn, &mut place, *answers).await?;
             *answers
         }
     };
-    push_place(&mut script, &place, turn.started_ms, Some(&turn.agent));
+    push_totals(&mut script, &place, turn.started_ms, Some(&turn.agent));
     script.push(
         "INSERT INTO turns (id, session, answers, state, replaced, started_ms, rounds, calls) VALUES (",
     );
     let mut values = script.separated(", ");
-    values.push_bind(turn.id).push_bind(turn.session).push_bind(number(answers));
+    values.push_bind(turn.id).push_bind(turn.session).push_bind(u64_to_i64(answers));
     values.push("0, 0").push_bind(turn.started_ms).push("0, 0");
     script.push("); COMMIT");
     script.build().execute(conn).await.map_err(failed())?;
-    Ok(Begun { answers, next: place.messages + 1, is_new_session })
+    Ok(StartedTurn { answers, next: place.messages + 1, is_new_session })
 }
 
 /// Ends a transaction that failed. Where SQLite has ended it already there is none.
@@ -274,26 +275,30 @@ async fn roll_back(conn: &mut SqliteConnection) {
 }
 
 /// Takes out what came after a person's message, and marks the turns that answered it.
-async fn take_out(conn: &mut SqliteConnection, place: &mut Place, answers: u64) -> Result<(), StoreError> {
+async fn remove_answer(
+    conn: &mut SqliteConnection,
+    place: &mut SessionTotals,
+    answers: u64,
+) -> Result<(), StoreError> {
     const ROLE: &str = "SELECT role FROM messages WHERE session = ? AND seq = ?";
     const BYTES: &str = "SELECT coalesce(sum(octet_length(parts) + octet_length(text)), 0) FROM messages \
          WHERE session = ? AND seq > ?";
     const DELETE: &str = "DELETE FROM messages WHERE session = ? AND seq > ?";
     const REPLACED: &str = "UPDATE turns SET replaced = 1 WHERE session = ? AND answers >= ?";
     let failed = || StoreError::database(WRITING);
-    let (session, after) = (place.session.as_str(), number(answers));
+    let (session, after) = (place.session.as_str(), u64_to_i64(answers));
     let role = sqlx::query(ROLE)
         .bind(session.to_owned())
         .bind(after)
         .fetch_optional(&mut *conn)
         .await
         .map_err(failed())?;
-    let role = role.map(|row| Columns(&row).number(0)).transpose()?;
+    let role = role.map(|row| RowColumns(&row).number(0)).transpose()?;
     if role != Some(StoredRole::User.number()) {
         return Err(StoreError::Missing { what: "message of a person", id: format!("{session}:{answers}") });
     }
     let bytes = sqlx::query(BYTES).bind(session.to_owned()).bind(after);
-    let bytes = Columns(&bytes.fetch_one(&mut *conn).await.map_err(failed())?).count(0)?;
+    let bytes = RowColumns(&bytes.fetch_one(&mut *conn).await.map_err(failed())?).count(0)?;
     for sql in [DELETE, REPLACED] {
         let query = sqlx::query(sql).bind(session.to_owned()).bind(after);
         query.execute(&mut *conn).await.map_err(failed())?;
@@ -305,12 +310,12 @@ async fn take_out(conn: &mut SqliteConnection, place: &mut Place, answers: u64) 
 
 /// Keeps what was said in a running turn, and ends it where that is said. Requests are kept, and the turn ends,
 /// also where the messages are refused.
-async fn keep(
+async fn write_batch(
     conn: &mut SqliteConnection,
-    said: Said<'_>,
+    said: TurnBatch<'_>,
     ending: Option<&TurnEnding>,
-) -> Result<Appended, StoreError> {
-    match keep_within(conn, &said, ending).await {
+) -> Result<AppendedMessages, StoreError> {
+    match write_batch_in_transaction(conn, &said, ending).await {
         Ok(kept) => kept,
         Err(error) => {
             roll_back(conn).await;
@@ -320,26 +325,26 @@ async fn keep(
 }
 
 /// The outer error is one that nothing is kept after.
-async fn keep_within(
+async fn write_batch_in_transaction(
     conn: &mut SqliteConnection,
-    said: &Said<'_>,
+    said: &TurnBatch<'_>,
     ending: Option<&TurnEnding>,
-) -> Result<Result<Appended, StoreError>, StoreError> {
+) -> Result<Result<AppendedMessages, StoreError>, StoreError> {
     let failed = || StoreError::database(WRITING);
     let mut script = QueryBuilder::new("BEGIN IMMEDIATE; ");
     for request in said.requests {
-        usage::push(&mut script, request);
+        usage::push_request(&mut script, request);
     }
-    push_place_of(&mut script, said.turn);
+    push_totals_query(&mut script, said.turn);
     let row = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
     let mut script = QueryBuilder::new("");
-    let Some(mut place) = row.as_ref().map(read_place).transpose()? else {
+    let Some(mut place) = row.as_ref().map(read_totals).transpose()? else {
         sqlx::query("COMMIT").execute(conn).await.map_err(failed())?;
         return Ok(Err(StoreError::Missing { what: "running turn", id: said.turn.to_owned() }));
     };
     let first = place.messages + 1;
     let refusal =
-        said.messages.iter().try_for_each(check_size).and_then(|()| check_room(&place, said.messages));
+        said.messages.iter().try_for_each(check_size).and_then(|()| check_capacity(&place, said.messages));
     let has_said = refusal.is_ok() && !said.messages.is_empty();
     if has_said {
         push_messages(&mut script, &mut place, said.turn, said.messages, said.at_ms);
@@ -348,21 +353,21 @@ async fn keep_within(
         push_ending(&mut script, ending);
     }
     if has_said || ending.is_some() {
-        push_place(&mut script, &place, said.at_ms, None);
+        push_totals(&mut script, &place, said.at_ms, None);
         if place.has_draft {
             script.push("DELETE FROM drafts WHERE turn = ").push_bind(said.turn.to_owned()).push("; ");
         }
     }
     script.push("COMMIT");
     script.build().execute(conn).await.map_err(failed())?;
-    Ok(refusal.map(|()| Appended { first, next: place.messages + 1 }))
+    Ok(refusal.map(|()| AppendedMessages { first, next: place.messages + 1 }))
 }
 
 /// Statements that go to SQLite together: each that goes alone is a way to another thread and back.
-type Script = QueryBuilder<Sqlite>;
+type SqlBatch = QueryBuilder<Sqlite>;
 
 /// Asks where the session of a running turn is; [`read_place`] reads the answer.
-fn push_place_of(script: &mut Script, turn: &str) {
+fn push_totals_query(script: &mut SqlBatch, turn: &str) {
     script
         .push(
             "SELECT s.id, s.messages, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
@@ -371,9 +376,9 @@ fn push_place_of(script: &mut Script, turn: &str) {
         .push_bind(turn.to_owned());
 }
 
-fn read_place(row: &SqliteRow) -> Result<Place, StoreError> {
-    let columns = Columns(row);
-    Ok(Place {
+fn read_totals(row: &SqliteRow) -> Result<SessionTotals, StoreError> {
+    let columns = RowColumns(row);
+    Ok(SessionTotals {
         session: columns.required(0)?,
         messages: columns.count(1)?,
         bytes: columns.count(2)?,
@@ -381,7 +386,7 @@ fn read_place(row: &SqliteRow) -> Result<Place, StoreError> {
     })
 }
 
-fn push_session(script: &mut Script, turn: &NewTurn) {
+fn push_session(script: &mut SqlBatch, turn: &NewTurn) {
     script.push(
         "INSERT INTO sessions (id, principal, agent, created_ms, updated_ms, title_by, messages, bytes) VALUES (",
     );
@@ -391,29 +396,35 @@ fn push_session(script: &mut Script, turn: &NewTurn) {
     script.push("); ");
 }
 
-fn push_messages(script: &mut Script, place: &mut Place, turn: &str, messages: &[NewMessage], at_ms: i64) {
+fn push_messages(
+    script: &mut SqlBatch,
+    place: &mut SessionTotals,
+    turn: &str,
+    messages: &[NewMessage],
+    at_ms: i64,
+) {
     for message in messages {
-        let text = fold(&message.text);
+        let text = normalise_text(&message.text);
         place.messages += 1;
         place.bytes += (text.len() + message.parts.get().len()) as u64;
         script.push("INSERT INTO messages (session, seq, role, cut, created_ms, turn, text, parts) VALUES (");
         let mut values = script.separated(", ");
-        values.push_bind(place.session.clone()).push_bind(number(place.messages));
+        values.push_bind(place.session.clone()).push_bind(u64_to_i64(place.messages));
         values.push_bind(message.role.number()).push_bind(message.is_cut).push_bind(at_ms);
         values.push_bind(turn.to_owned()).push_bind(text).push_bind(message.parts.get().to_owned());
         script.push("); ");
     }
 }
 
-fn push_place(script: &mut Script, place: &Place, at_ms: i64, agent: Option<&str>) {
-    script.push("UPDATE sessions SET messages = ").push_bind(number(place.messages));
-    script.push(", bytes = ").push_bind(number(place.bytes));
+fn push_totals(script: &mut SqlBatch, place: &SessionTotals, at_ms: i64, agent: Option<&str>) {
+    script.push("UPDATE sessions SET messages = ").push_bind(u64_to_i64(place.messages));
+    script.push(", bytes = ").push_bind(u64_to_i64(place.bytes));
     script.push(", updated_ms = max(updated_ms, ").push_bind(at_ms);
     script.push("), agent = coalesce(").push_bind(agent.map(str::to_owned));
     script.push(", agent) WHERE id = ").push_bind(place.session.clone()).push("; ");
 }
 
-fn push_ending(script: &mut Script, ending: &TurnEnding) {
+fn push_ending(script: &mut SqlBatch, ending: &TurnEnding) {
     script.push(
         "UPDATE turns SET (state, ended_ms, code, message, finish, rounds, calls, input, output, cached, \
          cache_written, reasoning, cost, currency) = (",
@@ -434,19 +445,19 @@ fn check_size(message: &NewMessage) -> Result<(), StoreError> {
     if bytes > MAX_MESSAGE_BYTES { Err(StoreError::MessageTooLarge { bytes }) } else { Ok(()) }
 }
 
-fn check_room(place: &Place, messages: &[NewMessage]) -> Result<(), StoreError> {
+fn check_capacity(place: &SessionTotals, messages: &[NewMessage]) -> Result<(), StoreError> {
     let more: u64 = messages.iter().map(|message| message.bytes() as u64).sum();
     let fits = place.bytes.saturating_add(more) <= MAX_SESSION_BYTES;
     if fits { Ok(()) } else { Err(StoreError::SessionFull { id: place.session.clone() }) }
 }
 
 /// A number as SQLite has it.
-pub(super) fn number(count: u64) -> i64 {
+pub(super) fn u64_to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Makes a message of what a running turn's answer had come to.
-pub(super) async fn keep_draft(
+pub(super) async fn save_draft_message(
     conn: &mut SqliteConnection,
     turn: &str,
     message: &NewMessage,
@@ -454,12 +465,12 @@ pub(super) async fn keep_draft(
 ) -> Result<(), StoreError> {
     let failed = || StoreError::database(WRITING);
     let mut script = QueryBuilder::new("");
-    push_place_of(&mut script, turn);
+    push_totals_query(&mut script, turn);
     let row = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
-    let Some(mut place) = row.as_ref().map(read_place).transpose()? else { return Ok(()) };
+    let Some(mut place) = row.as_ref().map(read_totals).transpose()? else { return Ok(()) };
     let mut script = QueryBuilder::new("");
     push_messages(&mut script, &mut place, turn, std::slice::from_ref(message), at_ms);
-    push_place(&mut script, &place, at_ms, None);
+    push_totals(&mut script, &place, at_ms, None);
     script.build().execute(conn).await.map(drop).map_err(failed())
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::support::{Folder, NOW};
+use crate::tests::support::{NOW, StoreHarness};
 
 fn source(slug: &str, identity: &str) -> SourceRecord {
     SourceRecord {
@@ -19,7 +19,7 @@ fn source(slug: &str, identity: &str) -> SourceRecord {
 
 #[tokio::test]
 async fn a_source_is_read_back_as_it_was_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (phone, desk) = (source("phone", "device:1"), source("desk", "device:2"));
     store.sources().upsert(&phone).await.unwrap();
@@ -42,7 +42,7 @@ async fn a_source_is_read_back_as_it_was_written() {
 
 #[tokio::test]
 async fn a_slug_belongs_to_one_source_for_ever() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sources = store.sources();
     let phone = source("phone", "device:1");
@@ -69,7 +69,7 @@ async fn a_slug_belongs_to_one_source_for_ever() {
 
 #[tokio::test]
 async fn the_identity_of_a_removed_source_is_free() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sources = store.sources();
     let removed = |record: &SourceRecord| SourceRecord { removed_ms: Some(NOW + 5), ..record.clone() };
@@ -87,7 +87,7 @@ async fn the_identity_of_a_removed_source_is_free() {
 
 #[tokio::test]
 async fn labels_change_and_nothing_else_with_them() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let phone = source("phone", "device:1");
     store.sources().upsert(&phone).await.unwrap();
@@ -99,7 +99,7 @@ async fn labels_change_and_nothing_else_with_them() {
 
 #[tokio::test]
 async fn tools_and_last_seen_are_written_together() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sources = store.sources();
     for (slug, identity) in [("a", "1"), ("b", "2"), ("c", "3")] {

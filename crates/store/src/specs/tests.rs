@@ -2,19 +2,19 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::SourceRecord;
-use crate::tests::support::{Folder, NOW, number};
+use crate::tests::support::{NOW, StoreHarness, number};
 
 fn slug(text: &str) -> Slug {
     text.parse().unwrap()
 }
 
-fn print(number: u8) -> Fingerprint {
+fn print(number: u8) -> SpecFingerprint {
     [number; 32]
 }
 
 /// A tool with the spec of this number.
-fn note(tool: &str, number: u8) -> SpecNote {
-    SpecNote {
+fn note(tool: &str, number: u8) -> RegisteredSpec {
+    RegisteredSpec {
         tool: tool.to_owned(),
         fingerprint: print(number),
         document: format!(r#"{{"name":"x","n":{number}.0,"odd":"\u0000\" é"}}"#).into(),
@@ -27,15 +27,15 @@ fn row(tool: &str, approved: u8, current: u8, changed_ms: Option<i64>) -> SpecRo
 
 #[tokio::test]
 async fn a_first_spec_passes_and_a_changed_one_is_noted() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
-    let first = specs.note(&phone, &[note("battery", 1), note("odd \"1\"", 2)], NOW).await.unwrap();
+    let first = specs.register(&phone, &[note("battery", 1), note("odd \"1\"", 2)], NOW).await.unwrap();
     assert_eq!(first, [row("battery", 1, 1, None), row("odd \"1\"", 2, 2, None)]);
     assert!(!first[0].is_changed());
 
     // One is no longer offered, one has changed, one is new.
-    let second = specs.note(&phone, &[note("battery", 3), note("camera", 4)], NOW + 1).await.unwrap();
+    let second = specs.register(&phone, &[note("battery", 3), note("camera", 4)], NOW + 1).await.unwrap();
     let changed = row("battery", 1, 3, Some(NOW + 1));
     assert!(changed.is_changed());
     assert_eq!(second, [changed.clone(), row("camera", 4, 4, None), row("odd \"1\"", 2, 2, None)]);
@@ -45,24 +45,24 @@ async fn a_first_spec_passes_and_a_changed_one_is_noted() {
     assert_eq!(specs.document(&print(9)).await.unwrap(), None);
 
     // The same again changes nothing, a further change is newer, and back is back.
-    assert_eq!(specs.note(&phone, &[note("battery", 3)], NOW + 2).await.unwrap()[0], changed);
-    let third = specs.note(&phone, &[note("battery", 5)], NOW + 3).await.unwrap();
+    assert_eq!(specs.register(&phone, &[note("battery", 3)], NOW + 2).await.unwrap()[0], changed);
+    let third = specs.register(&phone, &[note("battery", 5)], NOW + 3).await.unwrap();
     assert_eq!(third[0], row("battery", 1, 5, Some(NOW + 3)));
-    let back = specs.note(&phone, &[note("battery", 1)], NOW + 4).await.unwrap();
+    let back = specs.register(&phone, &[note("battery", 1)], NOW + 4).await.unwrap();
     assert_eq!(back[0], row("battery", 1, 1, None));
 }
 
 #[tokio::test]
 async fn what_passes_is_what_the_owner_saw() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
-    specs.note(&phone, &[note("battery", 1)], NOW).await.unwrap();
-    specs.note(&phone, &[note("battery", 2)], NOW).await.unwrap();
-    specs.note(&phone, &[note("battery", 3)], NOW).await.unwrap();
+    specs.register(&phone, &[note("battery", 1)], NOW).await.unwrap();
+    specs.register(&phone, &[note("battery", 2)], NOW).await.unwrap();
+    specs.register(&phone, &[note("battery", 3)], NOW).await.unwrap();
     assert!(!specs.approve(&phone, "battery", print(2)).await.unwrap());
     assert!(!specs.approve(&phone, "camera", print(3)).await.unwrap());
-    assert_eq!(specs.of(&phone).await.unwrap(), [row("battery", 1, 3, Some(NOW))]);
+    assert_eq!(specs.of_source(&phone).await.unwrap(), [row("battery", 1, 3, Some(NOW))]);
     assert!(specs.approve(&phone, "battery", print(3)).await.unwrap());
     store.close().await;
 
@@ -73,16 +73,16 @@ async fn what_passes_is_what_the_owner_saw() {
 
 #[tokio::test]
 async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let specs = store.specs();
     let documents = async || number(&folder.database(), "SELECT count(*) FROM spec_documents").await;
     for source in ["phone", "desk"] {
-        specs.note(&slug(source), &[note("a", 1), note("b", 1), note("c", 2)], NOW).await.unwrap();
+        specs.register(&slug(source), &[note("a", 1), note("b", 1), note("c", 2)], NOW).await.unwrap();
     }
     assert_eq!(documents().await, 2);
-    specs.note(&slug("phone"), &[note("a", 3)], NOW).await.unwrap();
-    specs.note(&slug("phone"), &[note("a", 4)], NOW).await.unwrap();
+    specs.register(&slug("phone"), &[note("a", 3)], NOW).await.unwrap();
+    specs.register(&slug("phone"), &[note("a", 4)], NOW).await.unwrap();
     assert_eq!(documents().await, 4);
     store.enforce_retention().await.unwrap();
     assert_eq!(documents().await, 3, "what lay between the approved and the current one is gone");
@@ -99,23 +99,23 @@ async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
 
 #[tokio::test]
 async fn a_source_that_changes_its_tools_again_and_again_does_not_fill_the_disk() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let specs = store.specs();
     for number in 0..10 {
-        let large = SpecNote { document: "x".repeat(8 << 20).into(), ..note("a", number) };
-        specs.note(&slug("phone"), &[large], NOW).await.unwrap();
+        let large = RegisteredSpec { document: "x".repeat(8 << 20).into(), ..note("a", number) };
+        specs.register(&slug("phone"), &[large], NOW).await.unwrap();
     }
     let bytes = number(&folder.database(), "SELECT sum(octet_length(document)) FROM spec_documents").await;
     assert!(bytes < 40 << 20, "{bytes} bytes are kept of one tool");
-    assert_eq!(specs.of(&slug("phone")).await.unwrap(), [row("a", 0, 9, Some(NOW))]);
+    assert_eq!(specs.of_source(&slug("phone")).await.unwrap(), [row("a", 0, 9, Some(NOW))]);
     assert!(specs.document(&print(0)).await.unwrap().is_some());
     assert!(specs.document(&print(9)).await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_removed_source_leaves_no_specs() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let source = SourceRecord {
         slug: slug("phone"),
@@ -132,7 +132,7 @@ async fn a_removed_source_leaves_no_specs() {
     };
     store.sources().upsert(&source).await.unwrap();
     for of in ["phone", "desk"] {
-        store.specs().note(&slug(of), &[note("a", 1)], NOW).await.unwrap();
+        store.specs().register(&slug(of), &[note("a", 1)], NOW).await.unwrap();
     }
     assert!(store.sources().remove(&slug("phone"), NOW).await.unwrap());
     let left: Vec<String> = store.specs().all().await.unwrap().into_keys().collect();
@@ -141,76 +141,76 @@ async fn a_removed_source_leaves_no_specs() {
 
 #[tokio::test]
 async fn many_large_specs_are_written_at_once_and_no_more_than_there_is_room_for() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
-    let numbered = |number: usize, length: usize| SpecNote {
+    let numbered = |number: usize, length: usize| RegisteredSpec {
         tool: format!("tool_{number:05}"),
         fingerprint: std::array::from_fn(|at| (number >> (8 * (at % 4))) as u8),
         document: "x".repeat(length).into(),
     };
     // More than one statement takes.
-    let many: Vec<SpecNote> = (0..4096).map(|number| numbered(number, 1000)).collect();
-    let rows = specs.note(&phone, &many, NOW).await.unwrap();
+    let many: Vec<RegisteredSpec> = (0..4096).map(|number| numbered(number, 1000)).collect();
+    let rows = specs.register(&phone, &many, NOW).await.unwrap();
     assert_eq!(rows.len(), 4096);
     assert_eq!(rows[4095].tool, "tool_04095");
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM spec_documents").await, 4096);
 
-    let more: Vec<SpecNote> = (4096..20_000).map(|number| numbered(number, 1)).collect();
-    let rows = specs.note(&phone, &more, NOW).await.unwrap();
+    let more: Vec<RegisteredSpec> = (4096..20_000).map(|number| numbered(number, 1)).collect();
+    let rows = specs.register(&phone, &more, NOW).await.unwrap();
     assert_eq!(rows.len(), MAX_TOOLS);
     // Those that are known may change all the same.
-    let rows = specs.note(&phone, &[note("tool_00000", 200), note("new", 1)], NOW).await.unwrap();
+    let rows = specs.register(&phone, &[note("tool_00000", 200), note("new", 1)], NOW).await.unwrap();
     assert_eq!((rows.len(), rows[0].is_changed()), (MAX_TOOLS, true));
 }
 
 #[tokio::test]
 async fn documents_past_the_room_for_them_leave_their_fingerprints() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone) = (store.specs(), slug("phone"));
-    let large = |number: u8| SpecNote {
+    let large = |number: u8| RegisteredSpec {
         document: "x".repeat(30 << 20).into(),
         ..note(&format!("t{number}"), number)
     };
-    let rows = specs.note(&phone, &[large(1), large(2), large(3), note("small", 4)], NOW).await.unwrap();
+    let rows = specs.register(&phone, &[large(1), large(2), large(3), note("small", 4)], NOW).await.unwrap();
     assert_eq!(rows.len(), 4);
     for (number, kept) in [(1, true), (2, true), (3, false), (4, true)] {
         assert_eq!(specs.document(&print(number)).await.unwrap().is_some(), kept, "{number}");
     }
-    specs.note(&phone, &[large(5)], NOW).await.unwrap();
+    specs.register(&phone, &[large(5)], NOW).await.unwrap();
     assert_eq!(specs.document(&print(5)).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn a_document_is_made_only_where_it_is_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let made = Arc::new(AtomicUsize::new(0));
     let counted = |tool: &str, number: u8| {
         let made = Arc::clone(&made);
-        let document = Document::new(move || {
+        let document = LazySpecDocument::new(move || {
             made.fetch_add(1, Ordering::Relaxed);
             format!("{number}")
         });
-        SpecNote { document, ..note(tool, number) }
+        RegisteredSpec { document, ..note(tool, number) }
     };
     let twice = [counted("a", 1), counted("b", 1), counted("c", 2)];
-    store.specs().note(&slug("phone"), &twice, NOW).await.unwrap();
+    store.specs().register(&slug("phone"), &twice, NOW).await.unwrap();
     assert_eq!(made.load(Ordering::Relaxed), 2, "equal ones are written once");
-    store.specs().note(&slug("phone"), &twice, NOW).await.unwrap();
+    store.specs().register(&slug("phone"), &twice, NOW).await.unwrap();
     assert_eq!(made.load(Ordering::Relaxed), 2, "and not again");
     assert_eq!(store.specs().document(&print(2)).await.unwrap().as_deref(), Some("2"));
 }
 
 #[tokio::test]
 async fn those_that_were_noted_are_answered_and_no_others() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let (specs, phone, desk) = (store.specs(), slug("phone"), slug("desk"));
-    specs.note(&phone, &[note("a", 1), note("b", 2)], NOW).await.unwrap();
+    specs.register(&phone, &[note("a", 1), note("b", 2)], NOW).await.unwrap();
     let noted = specs
-        .note_many(vec![(phone.clone(), vec![note("a", 3)]), (desk.clone(), vec![note("b", 4)])], NOW + 1)
+        .register_many(vec![(phone.clone(), vec![note("a", 3)]), (desk.clone(), vec![note("b", 4)])], NOW + 1)
         .await
         .unwrap();
     let expected =
@@ -225,9 +225,9 @@ async fn those_that_were_noted_are_answered_and_no_others() {
 
 #[tokio::test]
 async fn what_a_start_reads_needs_no_reader() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
-    store.specs().note_many(vec![(slug("phone"), vec![note("a", 1)])], NOW).await.unwrap();
+    store.specs().register_many(vec![(slug("phone"), vec![note("a", 1)])], NOW).await.unwrap();
     let read = async || {
         assert_eq!(store.tokens().list().await.unwrap().len(), 0);
         assert_eq!(store.sources().all().await.unwrap().len(), 0);

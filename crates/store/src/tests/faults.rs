@@ -2,10 +2,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
-use toolway_core::record::Commit;
+use toolway_core::record::RecordCommit;
 use toolway_types::PrincipalId;
 
-use super::support::{Folder, call, end, keyed, number, options, record, stranger, success, until, within};
+use super::support::{
+    StoreHarness, call, end, keyed, number, options, other_connection, record, success, wait_until, within,
+};
 use crate::{Durability, Store, StoreError, StoreOptions};
 
 /// Settings with which faults are noticed soon.
@@ -18,8 +20,8 @@ fn hasty() -> StoreOptions {
 }
 
 /// Another program that holds the lock to write until it is dropped.
-async fn locked(folder: &Folder) -> SqliteConnection {
-    let mut other = stranger(&folder.database()).await;
+async fn locked(folder: &StoreHarness) -> SqliteConnection {
+    let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
     other
 }
@@ -44,7 +46,7 @@ async fn limit_pages(store: &Store, pages: i64) {
 
 #[tokio::test]
 async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(hasty()).await;
     let other = locked(&folder).await;
     let recorder = store.recorder();
@@ -52,9 +54,9 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     // It waits a while for its commit, and then no longer.
     within(recorder.open(Arc::clone(&first)).wait()).await;
     // Those after it don't wait at all.
-    within(until(|| store.inner().queue.is_degraded())).await;
+    within(wait_until(|| store.inner().queue.is_degraded())).await;
     let second = Arc::new(keyed("a/b", "k2"));
-    assert!(matches!(recorder.open(Arc::clone(&second)), Commit::Queued));
+    assert!(matches!(recorder.open(Arc::clone(&second)), RecordCommit::Queued));
     for _ in 0..100 {
         record(&store, call("a/b"), success(""));
     }
@@ -65,11 +67,11 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     assert!(matches!(store.flush().await, Err(StoreError::Unwritten { waiting: 1.., .. })));
     // What can't be written can still be found.
     drop(recorder.close(end(&first, success("first"))));
-    let earlier = recorder.find_keyed(&PrincipalId::from("owner"), "k", 0).await.unwrap();
+    let earlier = recorder.find_by_key(&PrincipalId::from("owner"), "k", 0).await.unwrap();
     assert_eq!(*earlier.outcome.unwrap(), success("first"));
 
     unlock(other).await;
-    within(until(|| store.health().records_waiting == 0)).await;
+    within(wait_until(|| store.health().records_waiting == 0)).await;
     let health = store.health();
     assert_eq!((health.failing, health.records_lost), (false, 0));
     assert!(health.last_error.is_some());
@@ -77,23 +79,23 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 1);
     // Commits are waited for again.
     let third = recorder.open(Arc::new(keyed("a/b", "k3")));
-    assert!(matches!(third, Commit::Pending(_)));
+    assert!(matches!(third, RecordCommit::Pending(_)));
     within(third.wait()).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k3'").await, 1);
 }
 
 #[tokio::test]
 async fn what_does_not_fit_into_the_queue_is_lost_and_counted() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { queue_records: 10, ..hasty() }).await;
     let other = locked(&folder).await;
     let calls: Vec<_> = (0..25).map(|_| Arc::new(call("a/b"))).collect();
     for opened in &calls {
-        assert!(matches!(store.recorder().open(Arc::clone(opened)), Commit::Queued));
+        assert!(matches!(store.recorder().open(Arc::clone(opened)), RecordCommit::Queued));
     }
     assert_eq!((store.health().records_waiting, store.health().records_lost), (10, 15));
     unlock(other).await;
-    within(until(|| store.health().records_waiting == 0)).await;
+    within(wait_until(|| store.health().records_waiting == 0)).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 10);
     // A closing makes up for its lost opening.
     drop(store.recorder().close(end(&calls[24], success(""))));
@@ -103,7 +105,7 @@ async fn what_does_not_fit_into_the_queue_is_lost_and_counted() {
 
 #[tokio::test]
 async fn calls_go_on_while_the_disk_is_full() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(hasty()).await;
     let pages = number(&folder.database(), "PRAGMA page_count").await;
     limit_pages(&store, pages + 4).await;
@@ -112,7 +114,7 @@ async fn calls_go_on_while_the_disk_is_full() {
     for _ in 0..20 {
         record(&store, call("a/b"), success(&large));
     }
-    within(until(|| store.health().failing)).await;
+    within(wait_until(|| store.health().failing)).await;
     assert!(store.health().last_error.unwrap().text.contains("full"));
     within(recorder.open(Arc::new(keyed("a/b", "k"))).wait()).await;
     // Tokens can't be written either, and whoever tries is told.
@@ -120,7 +122,7 @@ async fn calls_go_on_while_the_disk_is_full() {
     assert!(matches!(revoked, Ok(false) | Err(StoreError::Database { .. })));
 
     limit_pages(&store, 1_000_000).await;
-    within(until(|| store.health().records_waiting == 0)).await;
+    within(wait_until(|| store.health().records_waiting == 0)).await;
     assert_eq!(store.health().records_lost, 0);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 20);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k'").await, 1);
@@ -128,24 +130,24 @@ async fn calls_go_on_while_the_disk_is_full() {
 
 #[tokio::test]
 async fn each_durability_lets_calls_go_on_too() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { durability: Durability::Each, ..hasty() }).await;
     let other = locked(&folder).await;
     let opened = Arc::new(call("a/b"));
     within(store.recorder().open(Arc::clone(&opened)).wait()).await;
     within(store.recorder().close(end(&opened, success(""))).wait()).await;
     unlock(other).await;
-    within(until(|| store.health().records_waiting == 0)).await;
+    within(wait_until(|| store.health().records_waiting == 0)).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
 }
 
 #[tokio::test]
 async fn a_record_that_can_never_be_written_keeps_no_other_back() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { window: options().window, ..hasty() }).await;
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON calls WHEN new.name = 'bad__one' \
          BEGIN SELECT raise(ABORT, 'no'); END";
-    sqlx::raw_sql(trap).execute(&mut stranger(&folder.database()).await).await.unwrap();
+    sqlx::raw_sql(trap).execute(&mut other_connection(&folder.database()).await).await.unwrap();
     record(&store, call("bad/one"), success(""));
     store.flush().await.unwrap();
     record(&store, call("good/one"), success(""));
@@ -157,7 +159,7 @@ async fn a_record_that_can_never_be_written_keeps_no_other_back() {
 
 #[tokio::test]
 async fn closing_while_the_database_is_locked_ends_and_counts() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(hasty()).await;
     let other = locked(&folder).await;
     for _ in 0..5 {

@@ -2,8 +2,8 @@ use std::fs;
 
 use sqlx::AssertSqlSafe;
 
-use super::support::{Folder, call, number, options, stranger};
-use crate::migrate::{MIGRATIONS, Migration};
+use super::support::{StoreHarness, call, number, options, other_connection};
+use crate::migrations::{MIGRATIONS, Migration};
 use crate::tokens::TokenRecord;
 use crate::{CallFilter, Store, StoreError};
 use std::sync::Arc;
@@ -47,11 +47,11 @@ async fn folder_and_files_are_the_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
 
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("a")).await.unwrap();
     assert_eq!(mode(&folder.path()), 0o700);
-    let backup = folder.beside("backup.db");
+    let backup = folder.sibling_path("backup.db");
     store.backup(&backup).await.unwrap();
     assert_eq!(mode(&backup), 0o600);
     for suffix in ["", "-wal", "-shm"] {
@@ -73,7 +73,7 @@ async fn folder_and_files_are_the_owners_alone() {
 
 #[tokio::test]
 async fn an_upgrade_keeps_a_copy_from_before() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("before")).await.unwrap();
     store.close().await;
@@ -95,7 +95,7 @@ async fn an_upgrade_keeps_a_copy_from_before() {
 
 #[tokio::test]
 async fn the_newest_three_copies_are_kept() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     folder.open().await.close().await;
     let backups = folder.path().join("backups");
     fs::create_dir(&backups).unwrap();
@@ -121,7 +121,7 @@ async fn the_newest_three_copies_are_kept() {
 
 #[tokio::test]
 async fn a_step_that_fails_leaves_the_version_before() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     folder.open().await.close().await;
     assert!(matches!(folder.open_migrated(BROKEN).await, Err(StoreError::Database { doing: "upgrade", .. })));
     assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
@@ -131,7 +131,7 @@ async fn a_step_that_fails_leaves_the_version_before() {
 
 #[tokio::test]
 async fn a_newer_database_is_refused_in_words_and_left_alone() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     folder.open_migrated(FIVE).await.unwrap().close().await;
     let before = fs::read(folder.database()).unwrap();
 
@@ -146,9 +146,9 @@ async fn a_newer_database_is_refused_in_words_and_left_alone() {
 
 #[tokio::test]
 async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     folder.open().await.close().await;
-    let mut other = stranger(&folder.database()).await;
+    let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("PRAGMA user_version = 9").execute(&mut other).await.unwrap();
     assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 4]);
 
@@ -160,7 +160,7 @@ async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
 async fn what_is_no_database_is_refused_and_left_alone() {
     let half_a_head = *b"SQLite format 3\0\x10\0";
     for garbage in [&b"not a database, but somebody's letter"[..], &[0; 5000], &half_a_head] {
-        let folder = Folder::new();
+        let folder = StoreHarness::new();
         fs::create_dir(folder.path()).unwrap();
         fs::write(folder.database(), garbage).unwrap();
         let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
@@ -173,27 +173,27 @@ async fn what_is_no_database_is_refused_and_left_alone() {
 
 #[tokio::test]
 async fn another_programs_database_is_refused_and_left_alone() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
-    let mut other = stranger(&folder.database()).await;
+    let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut other).await.unwrap();
     let before = fs::read(folder.database()).unwrap();
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+    assert!(matches!(error, StoreError::ForeignDatabase { .. }), "{error}");
     assert!(before == fs::read(folder.database()).unwrap());
 }
 
 #[tokio::test]
 async fn calls_open_at_a_crash_are_closed_as_such() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let open = Arc::new(call("phone/battery"));
     drop(store.recorder().open(Arc::clone(&open)));
     let done = super::support::record(&store, call("phone/battery"), super::support::success("87"));
     store.flush().await.unwrap();
 
-    let after = folder.as_after_a_crash();
+    let after = folder.copy_after_crash();
     let reopened = after.open().await;
     assert_eq!(reopened.closed_at_open(), 1);
     let row = reopened.calls().get(open.id).await.unwrap().unwrap();
@@ -217,15 +217,18 @@ async fn calls_open_at_a_crash_are_closed_as_such() {
 #[tokio::test]
 async fn a_crash_while_the_file_was_made_is_no_obstacle() {
     // As far as the file can get before it holds anything.
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
     fs::write(folder.database(), "").unwrap();
     folder.open().await.close().await;
 
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     fs::create_dir(folder.path()).unwrap();
-    let claim = format!("PRAGMA application_id = {}", crate::migrate::APPLICATION_ID);
-    sqlx::raw_sql(AssertSqlSafe(claim)).execute(&mut stranger(&folder.database()).await).await.unwrap();
+    let claim = format!("PRAGMA application_id = {}", crate::migrations::APPLICATION_ID);
+    sqlx::raw_sql(AssertSqlSafe(claim))
+        .execute(&mut other_connection(&folder.database()).await)
+        .await
+        .unwrap();
     folder.open().await.close().await;
     assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
 }

@@ -1,23 +1,23 @@
 use std::sync::Arc;
 
-use toolway_core::caller::Door;
-use toolway_core::record::{CallNotes, ClosedCall, Commit, OpenedCall};
+use toolway_core::caller::EntryPoint;
+use toolway_core::record::{CallNotes, ClosedCall, OpenedCall, RecordCommit};
 use toolway_types::{Code, PrincipalId, Role};
 
 use super::support::{
-    Folder, NOW, call, end, failure, json, keyed, number, options, record, success, until, within,
+    NOW, StoreHarness, call, end, failure, json, keyed, number, options, record, success, wait_until, within,
 };
 use crate::{CallRow, CallStatus, Durability, StoreOptions};
 
 #[tokio::test]
 async fn a_call_is_read_back_as_it_was_recorded() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let arguments = r#"{"password":"[redacted]","b":1.0,"a":12345678901234567890123}"#;
     let opened = Arc::new(OpenedCall {
         principal: PrincipalId::from("0198-token"),
         role: Role::Companion,
-        door: Door::Mcp,
+        via: EntryPoint::Mcp,
         agent: Some("home".into()),
         session: Some("s-1".into()),
         turn: Some("s-1/4".into()),
@@ -36,7 +36,7 @@ async fn a_call_is_read_back_as_it_was_recorded() {
         tool: Some("phone/battery".parse().unwrap()),
         principal: PrincipalId::from("0198-token"),
         role: Role::Companion,
-        door: Door::Mcp,
+        door: EntryPoint::Mcp,
         agent: Some("home".to_owned()),
         session: Some("s-1".to_owned()),
         turn: Some("s-1/4".to_owned()),
@@ -60,7 +60,7 @@ async fn a_call_is_read_back_as_it_was_recorded() {
 
 #[tokio::test]
 async fn what_people_hooks_and_rules_did_is_read_back() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
     let noted = |notes: CallNotes| {
         let opened = Arc::new(call("a/b"));
@@ -99,14 +99,16 @@ async fn what_people_hooks_and_rules_did_is_read_back() {
 
 #[tokio::test]
 async fn every_role_door_and_code_is_read_back() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for role in [Role::Owner, Role::Client, Role::Device, Role::Companion] {
         let id = record(&store, OpenedCall { role, ..call("a/b") }, success(""));
         assert_eq!(store.calls().get(id).await.unwrap().unwrap().role, role);
     }
-    for door in [Door::Rest, Door::WebSocket, Door::Agent, Door::Mcp, Door::Local] {
-        let id = record(&store, OpenedCall { door, ..call("a/b") }, success(""));
+    for door in
+        [EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Agent, EntryPoint::Mcp, EntryPoint::Local]
+    {
+        let id = record(&store, OpenedCall { via: door, ..call("a/b") }, success(""));
         assert_eq!(store.calls().get(id).await.unwrap().unwrap().door, door);
     }
     for code in Code::ALL {
@@ -121,7 +123,7 @@ async fn every_role_door_and_code_is_read_back() {
 
 #[tokio::test]
 async fn a_call_without_a_tool_or_arguments_is_recorded() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = OpenedCall { name: "no such\u{0} tool".into(), tool: None, arguments: None, ..call("a/b") };
     let id = record(&store, opened, failure(Code::ToolNotAvailable));
@@ -131,7 +133,7 @@ async fn a_call_without_a_tool_or_arguments_is_recorded() {
 
 #[tokio::test]
 async fn a_call_that_ends_within_the_window_is_one_row_written_once() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for _ in 0..300 {
         record(&store, call("a/b"), success(""));
@@ -145,7 +147,7 @@ async fn a_call_that_ends_within_the_window_is_one_row_written_once() {
 
 #[tokio::test]
 async fn a_closing_completes_the_row_of_its_opening() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));
     drop(store.recorder().open(Arc::clone(&opened)));
@@ -163,7 +165,7 @@ async fn a_closing_completes_the_row_of_its_opening() {
 
 #[tokio::test]
 async fn an_opening_never_undoes_a_closing() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(call("a/b"));
     drop(store.recorder().close(end(&opened, success("done"))));
@@ -175,7 +177,7 @@ async fn an_opening_never_undoes_a_closing() {
 
 #[tokio::test]
 async fn batches_of_every_size_are_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sizes = [1, 2, 7, 8, 9, 31, 33, 127, 128, 129, 1023, 1024, 1025, 2500];
     for size in sizes {
@@ -194,7 +196,7 @@ async fn batches_of_every_size_are_written() {
 /// Rows of which some have something in seldom-used columns are written together.
 #[tokio::test]
 async fn mixed_batches_are_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
     for round in 0..3 {
@@ -229,19 +231,19 @@ async fn mixed_batches_are_written() {
 
 #[tokio::test]
 async fn records_are_written_without_being_asked_for() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions::default()).await;
     record(&store, call("a/b"), success(""));
-    within(until(|| store.health().records_written == 1)).await;
+    within(wait_until(|| store.health().records_written == 1)).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 1);
     // And again after a pause.
     record(&store, call("a/b"), success(""));
-    within(until(|| store.health().records_written == 2)).await;
+    within(wait_until(|| store.health().records_written == 2)).await;
 }
 
 #[tokio::test]
 async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
     let arguments = format!(r#"{{"text":"{}"}}"#, "a".repeat(5000));
     let opened = OpenedCall { arguments: Some(json(&arguments)), ..call("a/b") };
@@ -262,7 +264,7 @@ async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
     let recorder = store.recorder();
     let mut waiting = Vec::new();
@@ -270,7 +272,7 @@ async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
     for _ in 0..200 {
         let opened = Arc::new(call("a/b"));
         let commit = recorder.open(Arc::clone(&opened));
-        assert!(matches!(commit, Commit::Pending(_)));
+        assert!(matches!(commit, RecordCommit::Pending(_)));
         waiting.push(commit);
         calls.push(opened);
     }
@@ -280,7 +282,7 @@ async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
     // Another program sees them: they are committed.
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 200);
     let commit = recorder.close(end(&calls[0], success("")));
-    assert!(matches!(commit, Commit::Pending(_)));
+    assert!(matches!(commit, RecordCommit::Pending(_)));
     within(commit.wait()).await;
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
 }
@@ -293,10 +295,10 @@ async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
     }
     const NORMAL: i64 = 1;
     const FULL: i64 = 2;
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
-    assert_eq!(store.durably(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
+    assert_eq!(store.write_durably(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
     assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
     store.close().await;
     let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
@@ -305,7 +307,7 @@ async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
 
 #[tokio::test]
 async fn closing_the_store_writes_what_waits() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let recorder = store.recorder();
     for _ in 0..50 {
@@ -317,7 +319,7 @@ async fn closing_the_store_writes_what_waits() {
 
     // What comes later is lost, is counted, and keeps nobody waiting.
     let late = recorder.open(Arc::new(keyed("a/b", "k")));
-    assert!(matches!(late, Commit::Queued));
+    assert!(matches!(late, RecordCommit::Queued));
     assert_eq!(store.health().records_lost, 1);
     assert!(store.flush().await.is_err());
     within(store.close()).await;
@@ -325,17 +327,17 @@ async fn closing_the_store_writes_what_waits() {
 
 #[tokio::test]
 async fn dropping_the_store_writes_what_waits() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, call("a/b"), success(""));
     let counters = Arc::clone(&store.inner().counters);
     drop(store);
-    within(until(|| counters.read(0).records_written == 1)).await;
+    within(wait_until(|| counters.health(0).records_written == 1)).await;
 }
 
 #[tokio::test]
 async fn the_log_is_moved_into_the_database_beside_the_writer() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let large = "x".repeat(200_000);
     for _ in 0..30 {
@@ -343,6 +345,6 @@ async fn the_log_is_moved_into_the_database_beside_the_writer() {
     }
     store.flush().await.unwrap();
     let grown = || std::fs::metadata(folder.database()).unwrap().len() > 5_000_000;
-    within(until(grown)).await;
+    within(wait_until(grown)).await;
     assert_eq!(store.health().records_lost, 0);
 }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 use tempfile::TempDir;
-use toolway_core::caller::Door;
-use toolway_core::record::{ClosedCall, Durations, IdempotencyKey, OpenedCall};
+use toolway_core::caller::EntryPoint;
+use toolway_core::record::{CallDurations, ClosedCall, IdempotencyKey, OpenedCall};
 use toolway_types::{CallId, Clock, Code, Outcome, PrincipalId, RawJson, Role, ToolError, ToolOutput};
 
-use crate::connect::Connector;
-use crate::migrate::{self, MIGRATIONS, Migration};
+use crate::connector::DatabaseConnector;
+use crate::migrations::{self, MIGRATIONS, Migration};
 use crate::{
     ModelRequestRecord, NewMessage, NewTurn, RequestStatus, Store, StoreError, StoreOptions, StoredRole,
     TokenCounts, TurnEnding, TurnOpening, TurnState,
@@ -39,23 +39,23 @@ impl Clock for TestClock {
 }
 
 /// A data folder.
-pub(crate) struct Folder {
+pub(crate) struct StoreHarness {
     root: TempDir,
     pub(crate) clock: Arc<TestClock>,
 }
 
-impl Folder {
+impl StoreHarness {
     pub(crate) fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap(), clock: Arc::new(TestClock(AtomicI64::new(NOW))) }
     }
 
     /// A place beside the data folder.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.beside("data")
+        self.sibling_path("data")
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -75,20 +75,20 @@ impl Folder {
     }
 
     /// Makes the database as an earlier version made it, with rows in it that `sql` writes.
-    pub(crate) async fn made_by_version(&self, version: usize, sql: &'static str) {
+    pub(crate) async fn create_at_version(&self, version: usize, sql: &'static str) {
         std::fs::create_dir(self.path()).unwrap();
-        let connector = Connector::new(&self.database(), &options());
+        let connector = DatabaseConnector::new(&self.database(), &options());
         std::fs::write(self.database(), "").unwrap();
         let mut conn = connector.writer().await.unwrap();
-        migrate::claim(&mut conn).await.unwrap();
+        migrations::claim(&mut conn).await.unwrap();
         sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut conn).await.unwrap();
-        migrate::apply(&mut conn, &MIGRATIONS[..version], 0).await.unwrap();
+        migrations::apply(&mut conn, &MIGRATIONS[..version], 0).await.unwrap();
         sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
         conn.close().await.unwrap();
     }
 
     /// What a crash at this moment would leave behind, as a folder of its own.
-    pub(crate) fn as_after_a_crash(&self) -> Self {
+    pub(crate) fn copy_after_crash(&self) -> Self {
         let copy = Self::new();
         std::fs::create_dir(copy.path()).unwrap();
         for name in ["toolway.db", "toolway.db-wal"] {
@@ -104,14 +104,16 @@ pub(crate) fn options() -> StoreOptions {
 }
 
 /// A connection of another program.
-pub(crate) async fn stranger(path: &Path) -> SqliteConnection {
+pub(crate) async fn other_connection(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap()
 }
 
 /// One number from the database, read by another program.
 pub(crate) async fn number(path: &Path, sql: &str) -> i64 {
-    let (number,): (i64,) =
-        sqlx::query_as(AssertSqlSafe(sql.to_owned())).fetch_one(&mut stranger(path).await).await.unwrap();
+    let (number,): (i64,) = sqlx::query_as(AssertSqlSafe(sql.to_owned()))
+        .fetch_one(&mut other_connection(path).await)
+        .await
+        .unwrap();
     number
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn call(tool: &str) -> OpenedCall {
         tool: Some(tool.parse().unwrap()),
         principal: PrincipalId::from("owner"),
         role: Role::Owner,
-        door: Door::Rest,
+        via: EntryPoint::Rest,
         agent: None,
         session: None,
         turn: None,
@@ -152,7 +154,7 @@ pub(crate) fn failure(code: Code) -> Outcome {
 
 /// The end of a call.
 pub(crate) fn end(opened: &Arc<OpenedCall>, outcome: Outcome) -> ClosedCall {
-    let durations = Durations {
+    let durations = CallDurations {
         total: Duration::from_micros(4321),
         waiting: Duration::from_micros(1),
         queued: Duration::from_micros(20),
@@ -240,7 +242,7 @@ pub(crate) fn within<F: Future>(future: F) -> impl Future<Output = F::Output> {
 }
 
 /// Waits until a condition holds.
-pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
+pub(crate) async fn wait_until(mut holds: impl FnMut() -> bool) {
     let mut ticks = tokio::time::interval(Duration::from_millis(1));
     while !holds() {
         ticks.tick().await;

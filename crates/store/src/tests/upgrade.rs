@@ -1,10 +1,10 @@
 //! Databases of earlier versions, with rows in them as those versions wrote them.
 
-use toolway_core::caller::Door;
+use toolway_core::caller::EntryPoint;
 use toolway_types::{CallId, Code, PrincipalId, Role};
 
-use super::support::{Folder, NOW, call, json, number, record, success, turn};
-use crate::{CallFilter, CallRow, CallStatus, SessionFilter, SourceRecord, StoreError};
+use super::support::{NOW, StoreHarness, call, json, number, record, success, turn};
+use crate::{CallFilter, CallRow, CallStatus, SessionRecordFilter, SourceRecord, StoreError};
 
 const VERSION_1: &str = "
     INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-1', zeroblob(32), 'client', 'old', 1);
@@ -17,8 +17,8 @@ const VERSION_1: &str = "
 
 #[tokio::test]
 async fn a_version_1_database_with_rows_is_brought_up_to_date() {
-    let folder = Folder::new();
-    folder.made_by_version(1, VERSION_1).await;
+    let folder = StoreHarness::new();
+    folder.create_at_version(1, VERSION_1).await;
 
     let store = folder.open().await;
     assert_eq!(store.closed_at_open(), 1);
@@ -31,7 +31,7 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
         tool: Some("phone/battery".parse().unwrap()),
         principal: PrincipalId::from("t-1"),
         role: Role::Client,
-        door: Door::WebSocket,
+        door: EntryPoint::WebSocket,
         agent: Some("home".to_owned()),
         session: None,
         turn: None,
@@ -54,7 +54,7 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
     let open: CallId = "0198f3a1-0000-7000-8000-00000000000b".parse().unwrap();
     assert_eq!(store.calls().get(open).await.unwrap().unwrap().code, Some(Code::GatewayRestarted));
     // Keys are found, and new rows come after the old.
-    let earlier = store.recorder().find_keyed(&PrincipalId::from("t-1"), "k", 0).await.unwrap();
+    let earlier = store.recorder().find_by_key(&PrincipalId::from("t-1"), "k", 0).await.unwrap();
     assert_eq!(earlier.id, id);
     record(&store, call("a/new"), success(""));
     store.flush().await.unwrap();
@@ -69,10 +69,10 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
 
 #[tokio::test]
 async fn a_version_1_backup_is_brought_up_to_date_before_it_is_put_in_place() {
-    let old = Folder::new();
-    old.made_by_version(1, VERSION_1).await;
+    let old = StoreHarness::new();
+    old.create_at_version(1, VERSION_1).await;
 
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, call("a/gone"), success(""));
     store.restore_from(&old.database()).await.unwrap();
@@ -98,8 +98,8 @@ const VERSION_2: &str = "
 
 #[tokio::test]
 async fn a_version_2_database_with_rows_is_brought_up_to_date() {
-    let folder = Folder::new();
-    folder.made_by_version(2, VERSION_2).await;
+    let folder = StoreHarness::new();
+    folder.create_at_version(2, VERSION_2).await;
     let store = folder.open().await;
     assert_eq!((store.closed_at_open(), store.interrupted_at_open()), (0, 0));
     let copy = folder.path().join("backups").join("toolway-2-20270115T080000Z.db");
@@ -116,16 +116,16 @@ async fn a_version_2_database_with_rows_is_brought_up_to_date() {
 
 #[tokio::test]
 async fn a_version_2_backup_takes_the_conversations_of_now_away() {
-    let old = Folder::new();
-    old.made_by_version(2, VERSION_2).await;
+    let old = StoreHarness::new();
+    old.create_at_version(2, VERSION_2).await;
 
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.agents().put("home", &json("{}"), NOW).await.unwrap();
     store.sessions().begin(turn("s", "t", "hello")).await.unwrap();
     store.restore_from(&old.database()).await.unwrap();
     assert_eq!(store.agents().list().await.unwrap(), []);
-    assert_eq!(store.sessions().list(&SessionFilter::default(), None, 10).await.unwrap().sessions, []);
+    assert_eq!(store.sessions().list(&SessionRecordFilter::default(), None, 10).await.unwrap().sessions, []);
     assert_eq!(store.sessions().turn("t").await.unwrap(), None);
     assert_eq!(store.rules().list().await.unwrap()[0].name, "night");
     assert_eq!(number(&old.database(), "PRAGMA user_version").await, 2);
@@ -138,8 +138,8 @@ const VERSION_3: &str = "
 
 #[tokio::test]
 async fn in_a_version_3_database_the_identity_of_a_removed_source_becomes_free() {
-    let folder = Folder::new();
-    folder.made_by_version(3, VERSION_3).await;
+    let folder = StoreHarness::new();
+    folder.create_at_version(3, VERSION_3).await;
     let store = folder.open().await;
     let sources = store.sources();
     let [desk, phone]: [SourceRecord; 2] = sources.all().await.unwrap().try_into().unwrap();

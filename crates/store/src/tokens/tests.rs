@@ -1,7 +1,7 @@
 use toolway_types::Role;
 
 use super::*;
-use crate::tests::support::{Folder, NOW, within};
+use crate::tests::support::{NOW, StoreHarness, within};
 
 fn token(id: &str, hash: u8) -> TokenRecord {
     TokenRecord {
@@ -22,7 +22,7 @@ fn token(id: &str, hash: u8) -> TokenRecord {
 
 #[tokio::test]
 async fn a_token_is_read_back_as_it_was_written() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let full = token("full", 1);
     let bare = TokenRecord {
@@ -41,7 +41,7 @@ async fn a_token_is_read_back_as_it_was_written() {
 
 #[tokio::test]
 async fn neither_id_nor_hash_is_used_twice() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("a", 1)).await.unwrap();
     for twice in [token("a", 2), token("b", 1)] {
@@ -52,7 +52,7 @@ async fn neither_id_nor_hash_is_used_twice() {
 
 #[tokio::test]
 async fn revoked_and_ended_tokens_are_listed_but_not_active() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let tokens = store.tokens();
     for (id, hash) in [("live", 1), ("revoked", 2)] {
@@ -72,7 +72,7 @@ async fn revoked_and_ended_tokens_are_listed_but_not_active() {
 
 #[tokio::test]
 async fn the_owners_token_can_be_rotated_and_renamed() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let tokens = store.tokens();
     tokens.insert(&token("owner", 1)).await.unwrap();
@@ -86,7 +86,7 @@ async fn the_owners_token_can_be_rotated_and_renamed() {
 
 #[tokio::test]
 async fn last_uses_are_written_together_and_never_go_back() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let tokens = store.tokens();
     for (id, hash) in [("a", 1), ("b", 2), ("c", 3)] {
@@ -106,7 +106,7 @@ async fn last_uses_are_written_together_and_never_go_back() {
 
 #[tokio::test]
 async fn a_last_use_is_written_without_being_asked_for() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.tokens().insert(&token("a", 1)).await.unwrap();
     store.tokens().touch(&"a".into(), NOW + 7);

@@ -6,8 +6,8 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::{READING, Usage};
-use crate::call_row::Columns;
+use super::{READING, UsageRepository};
+use crate::call_row::RowColumns;
 use crate::error::StoreError;
 use crate::sessions::TokenCounts;
 
@@ -16,7 +16,7 @@ pub(super) const MAX_ROWS: usize = 1000;
 
 /// By what it is added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageBy {
+pub enum ModelUsageGrouping {
     /// The day, `2026-11-05`.
     Day,
     /// The model, `NAME/ID`.
@@ -44,7 +44,7 @@ pub struct UsageFilter {
 
 /// A line of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct UsageRow {
+pub struct ModelUsageRow {
     /// What it is of; none for what belongs to no session.
     pub key: Option<String>,
     /// How many requests.
@@ -63,25 +63,29 @@ pub struct UsageRow {
     pub duration_ms: u64,
 }
 
-impl Usage<'_> {
+impl UsageRepository<'_> {
     /// What was used. Days in their order; everything else by cost, then by tokens, the most first. At most 1,000
     /// lines: the last days, or the most expensive. There are two lines of one key only where there are two
     /// currencies.
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn by(&self, by: UsageBy, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+    pub async fn report(
+        &self,
+        by: ModelUsageGrouping,
+        filter: &UsageFilter,
+    ) -> Result<Vec<ModelUsageRow>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         match by {
-            UsageBy::Day => {
+            ModelUsageGrouping::Day => {
                 let offset_ms = i64::from(filter.zone_offset_s) * 1000;
                 sql.push("strftime('%Y-%m-%d', (started_ms + ").push_bind(offset_ms);
                 sql.push(") / 1000, 'unixepoch')");
             }
-            UsageBy::Model => drop(sql.push("provider || '/' || model")),
-            UsageBy::Agent => drop(sql.push("agent")),
-            UsageBy::Session => drop(sql.push("session")),
-            UsageBy::Principal => drop(sql.push("principal")),
+            ModelUsageGrouping::Model => drop(sql.push("provider || '/' || model")),
+            ModelUsageGrouping::Agent => drop(sql.push("agent")),
+            ModelUsageGrouping::Session => drop(sql.push("session")),
+            ModelUsageGrouping::Principal => drop(sql.push("principal")),
         }
         sql.push(
             ", currency, count(*), sum(status <> 0), sum(input), sum(output), sum(cached), sum(cache_written), \
@@ -91,11 +95,11 @@ impl Usage<'_> {
         );
         filter.push_to(&mut sql);
         sql.push(" GROUP BY 1, 2 ORDER BY 1, 2");
-        let _alone = self.0.inner().looking_through.lock().await;
+        let _alone = self.0.inner().search_lock.lock().await;
         let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
         let lines = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let mut lines = together(lines);
-        if by == UsageBy::Day {
+        let mut lines = merge_unpriced(lines);
+        if by == ModelUsageGrouping::Day {
             let surplus = lines.len().saturating_sub(MAX_ROWS);
             lines.drain(..surplus);
         } else {
@@ -126,9 +130,9 @@ impl UsageFilter {
     }
 }
 
-fn read(row: &SqliteRow) -> Result<UsageRow, StoreError> {
-    let columns = Columns(row);
-    Ok(UsageRow {
+fn read(row: &SqliteRow) -> Result<ModelUsageRow, StoreError> {
+    let columns = RowColumns(row);
+    Ok(ModelUsageRow {
         key: columns.text(0)?,
         currency: columns.text(1)?,
         requests: columns.count(2)?,
@@ -141,18 +145,18 @@ fn read(row: &SqliteRow) -> Result<UsageRow, StoreError> {
 }
 
 /// Puts requests of no known cost, which have no currency, with the others of their key. They come first.
-fn together(lines: Vec<UsageRow>) -> Vec<UsageRow> {
-    let mut done: Vec<UsageRow> = Vec::with_capacity(lines.len());
+fn merge_unpriced(lines: Vec<ModelUsageRow>) -> Vec<ModelUsageRow> {
+    let mut done: Vec<ModelUsageRow> = Vec::with_capacity(lines.len());
     for line in lines {
         match done.last_mut() {
-            Some(before) if before.key == line.key && before.currency.is_none() => add(before, line),
+            Some(before) if before.key == line.key && before.currency.is_none() => add_usage(before, line),
             _ => done.push(line),
         }
     }
     done
 }
 
-fn add(to: &mut UsageRow, line: UsageRow) {
+fn add_usage(to: &mut ModelUsageRow, line: ModelUsageRow) {
     let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
         (one, other) => one.or(other),
@@ -176,10 +180,10 @@ fn add(to: &mut UsageRow, line: UsageRow) {
     };
 }
 
-fn most_first(one: &UsageRow, other: &UsageRow) -> Ordering {
+fn most_first(one: &ModelUsageRow, other: &ModelUsageRow) -> Ordering {
     let tokens =
-        |line: &UsageRow| line.tokens.input.unwrap_or(0).saturating_add(line.tokens.output.unwrap_or(0));
-    let cost = |line: &UsageRow| line.cost.unwrap_or(-1.0);
+        |line: &ModelUsageRow| line.tokens.input.unwrap_or(0).saturating_add(line.tokens.output.unwrap_or(0));
+    let cost = |line: &ModelUsageRow| line.cost.unwrap_or(-1.0);
     cost(other)
         .total_cmp(&cost(one))
         .then_with(|| tokens(other).cmp(&tokens(one)))

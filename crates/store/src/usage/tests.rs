@@ -1,19 +1,19 @@
 use super::*;
 use crate::sessions::TokenCounts;
-use crate::tests::support::{Folder, NOW, call, failure, record, request, success};
-use crate::{StoreOptions, UsageRow};
+use crate::tests::support::{NOW, StoreHarness, call, failure, record, request, success};
+use crate::{ModelUsageRow, StoreOptions};
 use toolway_core::record::OpenedCall;
 use toolway_types::{Code, PrincipalId};
 
 const HOUR_MS: i64 = 3_600_000;
 
-fn keys(rows: &[UsageRow]) -> Vec<(Option<&str>, u64, Option<f64>)> {
+fn keys(rows: &[ModelUsageRow]) -> Vec<(Option<&str>, u64, Option<f64>)> {
     rows.iter().map(|row| (row.key.as_deref(), row.requests, row.cost)).collect()
 }
 
 #[tokio::test]
 async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let named = |agent: &str, model: &str, request: ModelRequestRecord| ModelRequestRecord {
         agent: agent.to_owned(),
@@ -49,14 +49,14 @@ async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
 
     let store = folder.open().await;
     let all = UsageFilter::default();
-    let rows = store.usage().by(UsageBy::Model, &all).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Model, &all).await.unwrap();
     let expected = [
         (Some("openai/m-1"), 3, Some(2.5)),
         (Some("openai/m-2"), 1, Some(0.25)),
         (Some("openai/m-3"), 1, None),
     ];
     assert_eq!(keys(&rows), expected);
-    let first = UsageRow {
+    let first = ModelUsageRow {
         key: Some("openai/m-1".to_owned()),
         requests: 3,
         failed: 0,
@@ -70,27 +70,27 @@ async fn a_report_adds_up_what_is_known_and_says_what_is_not() {
     // One that failed before it used anything has no cost that could be missing.
     assert_eq!((rows[2].failed, rows[2].unpriced, rows[2].tokens), (1, 0, TokenCounts::default()));
 
-    let rows = store.usage().by(UsageBy::Agent, &all).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Agent, &all).await.unwrap();
     assert_eq!(keys(&rows), [(Some("work"), 3, Some(2.0)), (Some("home"), 2, Some(0.75))]);
-    let rows = store.usage().by(UsageBy::Principal, &all).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Principal, &all).await.unwrap();
     assert_eq!(keys(&rows), [(Some("t-2"), 2, Some(2.0)), (Some("t-1"), 3, Some(0.75))]);
-    let rows = store.usage().by(UsageBy::Session, &all).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Session, &all).await.unwrap();
     assert_eq!(keys(&rows), [(None, 5, Some(2.75))]);
     let own = UsageFilter { principal: Some("t-1".to_owned()), ..all };
-    let rows = store.usage().by(UsageBy::Agent, &own).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Agent, &own).await.unwrap();
     assert_eq!(keys(&rows), [(Some("home"), 2, Some(0.75)), (Some("work"), 1, None)]);
 }
 
 #[tokio::test]
 async fn days_begin_where_the_reader_is() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     // NOW is 2027-01-15 08:00 UTC.
     let at = |hours: i64| request("t-1", NOW + hours * HOUR_MS, Some(1.0));
     store.usage().record(vec![at(0), at(15), at(16), at(-9), at(40)]).await.unwrap();
     let days = async |zone_offset_s: i32| {
         let filter = UsageFilter { zone_offset_s, ..UsageFilter::default() };
-        let rows = store.usage().by(UsageBy::Day, &filter).await.unwrap();
+        let rows = store.usage().report(ModelUsageGrouping::Day, &filter).await.unwrap();
         rows.into_iter().map(|row| (row.key.unwrap(), row.requests)).collect::<Vec<_>>()
     };
     let day = |day: &str, requests| (format!("2027-01-{day}"), requests);
@@ -100,14 +100,14 @@ async fn days_begin_where_the_reader_is() {
     let filter =
         UsageFilter { from_ms: Some(NOW), to_ms: Some(NOW + 16 * HOUR_MS), ..UsageFilter::default() };
     assert_eq!(
-        keys(&store.usage().by(UsageBy::Day, &filter).await.unwrap()),
+        keys(&store.usage().report(ModelUsageGrouping::Day, &filter).await.unwrap()),
         [(Some("2027-01-15"), 2, Some(2.0))]
     );
 }
 
 #[tokio::test]
 async fn two_currencies_are_not_added_up() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let euros = ModelRequestRecord { currency: Some("EUR".to_owned()), ..request("t-1", NOW, Some(3.0)) };
     store
@@ -115,7 +115,7 @@ async fn two_currencies_are_not_added_up() {
         .record(vec![request("t-1", NOW, Some(1.0)), euros, request("t-1", NOW, None)])
         .await
         .unwrap();
-    let rows = store.usage().by(UsageBy::Agent, &UsageFilter::default()).await.unwrap();
+    let rows = store.usage().report(ModelUsageGrouping::Agent, &UsageFilter::default()).await.unwrap();
     let costs: Vec<_> = rows.iter().map(|row| (row.currency.as_deref(), row.cost, row.unpriced)).collect();
     assert_eq!(costs, [(Some("EUR"), Some(3.0), 1), (Some("USD"), Some(1.0), 0)]);
     assert_eq!(store.usage().spent("t-1", 0, "EUR").await.unwrap(), 3.0);
@@ -124,7 +124,7 @@ async fn two_currencies_are_not_added_up() {
 
 #[tokio::test]
 async fn what_was_spent_counts_from_a_time_on() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let spent = async |since_ms| store.usage().spent("t-1", since_ms, "USD").await.unwrap();
     assert_eq!(spent(0).await, 0.0);
@@ -150,7 +150,7 @@ async fn what_was_spent_counts_from_a_time_on() {
 
 #[tokio::test]
 async fn tools_are_counted_from_the_records_of_calls() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open_with(StoreOptions { retention_days: 0, ..StoreOptions::default() }).await;
     let by = |who: &str, tool: &str, started_ms| OpenedCall {
         principal: PrincipalId::from(who),
@@ -181,9 +181,9 @@ async fn tools_are_counted_from_the_records_of_calls() {
 
 #[tokio::test]
 async fn tools_are_counted_over_many_steps() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
-    const CALLS: i64 = tools::STEP_ROWS * 2 + 10;
+    const CALLS: i64 = tool_usage::STEP_ROWS * 2 + 10;
     let fill = sqlx::query(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
          INSERT INTO calls (id, started_ms, status, name, source, tool, principal, role, door, total_us, waiting_us, \

@@ -2,7 +2,7 @@
 //! one push. The writer is woken only by the first record after a pause and by those that someone waits for;
 //! everything else is found when the window ends.
 
-mod keys;
+mod unwritten_keys;
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,26 +10,26 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
-use toolway_core::record::{CallNotes, ClosedCall, Commit, OpenedCall};
+use toolway_core::record::{CallNotes, ClosedCall, OpenedCall, RecordCommit};
 use toolway_types::{CallId, PrincipalId, RawJson, Slug};
 
-use self::keys::UnwrittenKeys;
-use super::soft::{SoftChanges, SourceChange};
-use super::work::Work;
+use self::unwritten_keys::UnwrittenKeys;
+use super::job::WriterJob;
+use super::soft_changes::{SoftChanges, SourceChange};
 use crate::options::{Durability, StoreOptions};
 use crate::outcome;
-use crate::sessions::Draft;
+use crate::sessions::ResponseDraft;
 
 /// A call's opening or closing.
 #[derive(Debug, Clone)]
-pub(crate) enum Record {
+pub(crate) enum QueuedCall {
     /// It starts.
     Opened(Arc<OpenedCall>),
     /// It ended. Holds the opening too, so that a closing alone makes a whole row.
     Closed(ClosedCall),
 }
 
-impl Record {
+impl QueuedCall {
     pub(crate) fn opened(&self) -> &Arc<OpenedCall> {
         match self {
             Self::Opened(opened) => opened,
@@ -64,8 +64,8 @@ impl Record {
 
 /// A record on its way.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) record: Record,
+pub(crate) struct QueueEntry {
+    pub(crate) record: QueuedCall,
     /// Bytes it keeps in memory, roughly.
     pub(crate) weight: usize,
     /// Who waits for its commit.
@@ -74,18 +74,18 @@ pub(crate) struct Entry {
 
 /// The queue was full or is closed.
 #[derive(Debug)]
-pub(crate) struct Refused;
+pub(crate) struct QueueRejection;
 
 /// What is in the queue for the writer.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
-    pub(crate) records: Vec<Entry>,
-    pub(crate) work: VecDeque<Work>,
+pub(crate) struct QueueBatch {
+    pub(crate) records: Vec<QueueEntry>,
+    pub(crate) work: VecDeque<WriterJob>,
 }
 
 /// What there is to do, without taking it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Glance {
+pub(crate) struct QueueStatus {
     pub(crate) records: bool,
     /// Someone waits for a record.
     pub(crate) urgent: bool,
@@ -97,20 +97,20 @@ pub(crate) struct Glance {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Phase {
+enum QueuePhase {
     Open,
     Stopping,
     Closed,
 }
 
 #[derive(Debug)]
-struct State {
-    phase: Phase,
-    records: Vec<Entry>,
+struct QueueState {
+    phase: QueuePhase,
+    records: Vec<QueueEntry>,
     urgent: bool,
-    work: VecDeque<Work>,
+    work: VecDeque<WriterJob>,
     soft: SoftChanges,
-    keyed: UnwrittenKeys,
+    unwritten_keys: UnwrittenKeys,
     /// Records here and in the writer's hands.
     waiting: usize,
     /// Their weight.
@@ -121,8 +121,8 @@ struct State {
 
 /// The queue.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
+pub(crate) struct WriteQueue {
+    state: Mutex<QueueState>,
     wake: Notify,
     durability: Durability,
     max_records: usize,
@@ -130,18 +130,18 @@ pub(crate) struct Queue {
 }
 
 /// Largest buffer that is kept for the next batch.
-const SPARE: usize = 4096;
+const MAX_SPARE_ENTRIES: usize = 4096;
 
-impl Queue {
+impl WriteQueue {
     pub(crate) fn new(options: &StoreOptions) -> Self {
         Self {
-            state: Mutex::new(State {
-                phase: Phase::Open,
+            state: Mutex::new(QueueState {
+                phase: QueuePhase::Open,
                 records: Vec::new(),
                 urgent: false,
                 work: VecDeque::new(),
                 soft: SoftChanges::default(),
-                keyed: UnwrittenKeys::default(),
+                unwritten_keys: UnwrittenKeys::default(),
                 waiting: 0,
                 waiting_bytes: 0,
                 degraded: false,
@@ -154,28 +154,28 @@ impl Queue {
     }
 
     /// Puts a record in. Never waits.
-    pub(crate) fn push(&self, record: Record) -> Result<Commit, Refused> {
+    pub(crate) fn push(&self, record: QueuedCall) -> Result<RecordCommit, QueueRejection> {
         let weight = record.weight();
         let keyed = record.opened().key.is_some();
-        let opens = matches!(record, Record::Opened(_));
+        let opens = matches!(record, QueuedCall::Opened(_));
         let mut state = self.state.lock();
         let full = state.waiting >= self.max_records
             || (state.waiting > 0 && state.waiting_bytes.saturating_add(weight) > self.max_bytes);
-        if state.phase == Phase::Closed || full {
-            return Err(Refused);
+        if state.phase == QueuePhase::Closed || full {
+            return Err(QueueRejection);
         }
         let wait = !state.degraded && (self.durability == Durability::Each || (keyed && opens));
         let (done, commit) = if wait {
             let (done, committed) = oneshot::channel();
-            (Some(done), Commit::Pending(committed))
+            (Some(done), RecordCommit::Pending(committed))
         } else {
-            (None, Commit::Queued)
+            (None, RecordCommit::Queued)
         };
         if keyed {
-            state.keyed.remember(&record);
+            state.unwritten_keys.remember(&record);
         }
         let wake = state.records.is_empty() || (wait && !state.urgent);
-        state.records.push(Entry { record, weight, done });
+        state.records.push(QueueEntry { record, weight, done });
         state.waiting += 1;
         state.waiting_bytes += weight;
         state.urgent |= wait;
@@ -187,10 +187,10 @@ impl Queue {
     }
 
     /// Puts work in, to be done after the records that are in already. Hands it back where the store is closed.
-    pub(crate) fn push_work(&self, work: Work) -> Result<(), Refused> {
+    pub(crate) fn push_work(&self, work: WriterJob) -> Result<(), QueueRejection> {
         let mut state = self.state.lock();
-        if state.phase != Phase::Open {
-            return Err(Refused);
+        if state.phase != QueuePhase::Open {
+            return Err(QueueRejection);
         }
         state.work.push_back(work);
         drop(state);
@@ -200,15 +200,15 @@ impl Queue {
 
     /// Notes that a token was used.
     pub(crate) fn touch_token(&self, id: &Arc<str>, at_ms: i64) {
-        self.change(|soft| soft.touch_token(id, at_ms));
+        self.change_soft(|soft| soft.touch_token(id, at_ms));
     }
 
     /// Notes a change of a source.
     pub(crate) fn change_source(&self, slug: &Slug, change: SourceChange) {
-        self.change(|soft| soft.change_source(slug, change));
+        self.change_soft(|soft| soft.change_source(slug, change));
     }
 
-    fn change(&self, note: impl FnOnce(&mut SoftChanges)) {
+    fn change_soft(&self, note: impl FnOnce(&mut SoftChanges)) {
         let mut state = self.state.lock();
         let wake = state.soft.is_empty();
         note(&mut state.soft);
@@ -219,9 +219,9 @@ impl Queue {
     }
 
     /// Notes how far a turn's answer is.
-    pub(crate) fn draft(&self, turn: &Arc<str>, draft: Draft) {
+    pub(crate) fn draft(&self, turn: &Arc<str>, draft: ResponseDraft) {
         let mut state = self.state.lock();
-        if state.phase != Phase::Open {
+        if state.phase != QueuePhase::Open {
             return;
         }
         let wake = !state.soft.has_drafts();
@@ -233,8 +233,8 @@ impl Queue {
     }
 
     /// The newest unwritten record of a key.
-    pub(crate) fn keyed(&self, principal: &PrincipalId, key: &str) -> Option<Record> {
-        self.state.lock().keyed.get(principal, key)
+    pub(crate) fn find_keyed(&self, principal: &PrincipalId, key: &str) -> Option<QueuedCall> {
+        self.state.lock().unwritten_keys.get(principal, key)
     }
 
     /// How many records wait.
@@ -250,8 +250,8 @@ impl Queue {
     /// Asks the writer to write what there is and end. New work is refused from now on, records are not.
     pub(crate) fn stop(&self) {
         let mut state = self.state.lock();
-        if state.phase == Phase::Open {
-            state.phase = Phase::Stopping;
+        if state.phase == QueuePhase::Open {
+            state.phase = QueuePhase::Stopping;
         }
         drop(state);
         self.wake.notify_one();
@@ -259,27 +259,27 @@ impl Queue {
 
     // From here on: what only the writer uses.
 
-    pub(crate) async fn woken(&self) {
+    pub(crate) async fn wait_for_wake(&self) {
         self.wake.notified().await;
     }
 
-    pub(crate) fn glance(&self) -> Glance {
+    pub(crate) fn status(&self) -> QueueStatus {
         let state = self.state.lock();
-        Glance {
+        QueueStatus {
             records: !state.records.is_empty(),
             urgent: state.urgent,
             work: !state.work.is_empty(),
             soft: !state.soft.is_empty(),
             drafts: state.soft.has_drafts(),
-            stopping: state.phase != Phase::Open,
+            stopping: state.phase != QueuePhase::Open,
         }
     }
 
     /// Takes records and work. `spare` is the empty buffer of an earlier batch, for the next records.
-    pub(crate) fn take(&self, spare: Vec<Entry>) -> Taken {
+    pub(crate) fn take(&self, spare: Vec<QueueEntry>) -> QueueBatch {
         let mut state = self.state.lock();
         state.urgent = false;
-        Taken { records: mem::replace(&mut state.records, spare), work: mem::take(&mut state.work) }
+        QueueBatch { records: mem::replace(&mut state.records, spare), work: mem::take(&mut state.work) }
     }
 
     pub(crate) fn take_soft(&self) -> SoftChanges {
@@ -296,31 +296,31 @@ impl Queue {
     }
 
     /// The writer is done with records: written, merged into others, or given up.
-    pub(crate) fn settle(&self, entries: &[Entry]) {
+    pub(crate) fn settle(&self, entries: &[QueueEntry]) {
         let mut state = self.state.lock();
         state.waiting = state.waiting.saturating_sub(entries.len());
         let bytes: usize = entries.iter().map(|entry| entry.weight).sum();
         state.waiting_bytes = state.waiting_bytes.saturating_sub(bytes);
         for entry in entries {
-            state.keyed.forget(&entry.record);
+            state.unwritten_keys.forget(&entry.record);
         }
     }
 
     /// The writer has ended. Answers how many records are left behind; whoever waits for one goes on.
     pub(crate) fn close(&self) -> usize {
         let mut state = self.state.lock();
-        state.phase = Phase::Closed;
+        state.phase = QueuePhase::Closed;
         state.work.clear();
         state.records.clear();
-        state.keyed.clear();
+        state.unwritten_keys.clear();
         mem::take(&mut state.waiting)
     }
 }
 
 /// A buffer that is worth keeping.
-pub(crate) fn spare(mut buffer: Vec<Entry>) -> Vec<Entry> {
+pub(crate) fn reusable_buffer(mut buffer: Vec<QueueEntry>) -> Vec<QueueEntry> {
     buffer.clear();
-    if buffer.capacity() > SPARE { Vec::new() } else { buffer }
+    if buffer.capacity() > MAX_SPARE_ENTRIES { Vec::new() } else { buffer }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, SqliteConnection};
-use toolway_core::record::Durations;
+use toolway_core::record::CallDurations;
 use toolway_types::{CallId, Code, Outcome};
 
-use super::queue::{Entry, Record};
-use crate::call_row::{DOORS, ROLES, StoredNotes, number_of};
+use super::queue::{QueueEntry, QueuedCall};
+use crate::call_row::{ENTRY_POINTS, ROLES, StoredNotes, index_of};
 use crate::outcome;
 
 /// The columns that every row has something in, or may, in the order in which they are bound.
@@ -36,7 +36,7 @@ const COLUMNS: &[&str] = &[
 
 /// Columns that are empty in most calls' rows. They come after the others, and only in statements for rows of which
 /// one at least has something in them: each column costs its part of the time.
-const MORE: &[&str] = &["agent", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
+const OPTIONAL_COLUMNS: &[&str] = &["agent", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
 
 /// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
 /// take besides is left unbound: a row without an id is ignored.
@@ -46,13 +46,13 @@ const SIZES: &[usize] = &[1, 8, 32, 64, 128];
 pub(super) const MAX_ROWS: usize = 1024;
 
 /// Statements by how many rows they take, as in [`SIZES`]; each is made when it is first needed.
-type Statements = [OnceLock<Arc<str>>; SIZES.len()];
+type StatementCache = [OnceLock<Arc<str>>; SIZES.len()];
 
 /// Writes records.
 pub(super) struct RowWriter {
-    plain: Statements,
+    plain: StatementCache,
     /// With [`MORE`] columns.
-    full: Statements,
+    full: StatementCache,
     /// The codes' words, made once.
     codes: Vec<(Code, Arc<str>)>,
     record_bytes: usize,
@@ -61,8 +61,8 @@ pub(super) struct RowWriter {
 impl RowWriter {
     pub(super) fn new(record_bytes: usize) -> Self {
         Self {
-            plain: Statements::default(),
-            full: Statements::default(),
+            plain: StatementCache::default(),
+            full: StatementCache::default(),
             codes: Code::ALL.iter().map(|code| (*code, code.as_str().into())).collect(),
             record_bytes,
         }
@@ -77,22 +77,22 @@ impl RowWriter {
     pub(super) async fn write(
         &self,
         conn: &mut SqliteConnection,
-        mut entries: &[Entry],
+        mut entries: &[QueueEntry],
     ) -> Result<(), sqlx::Error> {
         let most = SIZES.last().copied().unwrap_or(1);
         while !entries.is_empty() {
             let (now, rest) = entries.split_at(entries.len().min(most));
-            let full = now.iter().any(|entry| has_more(&entry.record));
+            let full = now.iter().any(|entry| has_optional_columns(&entry.record));
             let statements = if full { &self.full } else { &self.plain };
             let mut both = SIZES.iter().zip(statements);
             let Some((rows, sql)) = both.find(|(rows, _)| now.len() <= **rows) else { break };
             let sql = sql.get_or_init(|| statement(*rows, full).into());
             let mut arguments = SqliteArguments::default();
-            arguments.reserve(now.len() * (COLUMNS.len() + if full { MORE.len() } else { 0 }), 0);
+            arguments.reserve(now.len() * (COLUMNS.len() + if full { OPTIONAL_COLUMNS.len() } else { 0 }), 0);
             for entry in now {
                 self.bind(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
                 if full {
-                    self.bind_more(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
+                    self.bind_optional(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
                 }
             }
             sqlx::query_with(AssertSqlSafe(Arc::clone(sql)), arguments).execute(&mut *conn).await?;
@@ -101,11 +101,11 @@ impl RowWriter {
         Ok(())
     }
 
-    fn bind(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
+    fn bind(&self, row: &mut SqliteArguments, record: &QueuedCall) -> Result<(), sqlx::error::BoxDynError> {
         let opened = record.opened();
         let (status, code, durations, attempts, outcome) = match record {
-            Record::Opened(_) => (0, None, Durations::default(), 0, None),
-            Record::Closed(closed) => {
+            QueuedCall::Opened(_) => (0, None, CallDurations::default(), 0, None),
+            QueuedCall::Closed(closed) => {
                 let code = closed.outcome.error().map(|error| error.code);
                 let cap = if opened.key.is_some() { usize::MAX } else { self.record_bytes };
                 let text = outcome::encode(&closed.outcome, cap);
@@ -115,42 +115,46 @@ impl RowWriter {
         row.add(key_of(opened.id))?;
         row.add(opened.started_ms)?;
         row.add(status)?;
-        row.add(code.and_then(|code| self.word(code)))?;
+        row.add(code.and_then(|code| self.code_text(code)))?;
         row.add(Arc::clone(&opened.name))?;
         row.add(opened.tool.as_ref().map(|tool| tool.source.shared()))?;
         row.add(opened.tool.as_ref().map(|tool| tool.tool.shared()))?;
         row.add(Arc::clone(&opened.principal.0))?;
-        row.add(number_of(ROLES, opened.role))?;
-        row.add(number_of(DOORS, opened.door))?;
+        row.add(index_of(ROLES, opened.role))?;
+        row.add(index_of(ENTRY_POINTS, opened.via))?;
         row.add(opened.session.clone())?;
         row.add(micros(durations.total))?;
         row.add(micros(durations.waiting))?;
         row.add(micros(durations.queued))?;
         row.add(micros(durations.running))?;
         row.add(i64::from(attempts))?;
-        row.add(opened.arguments.as_ref().map(|text| outcome::cut(text.get(), self.record_bytes)))?;
+        row.add(opened.arguments.as_ref().map(|text| outcome::truncate(text.get(), self.record_bytes)))?;
         row.add(outcome)
     }
 
-    fn bind_more(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
+    fn bind_optional(
+        &self,
+        row: &mut SqliteArguments,
+        record: &QueuedCall,
+    ) -> Result<(), sqlx::error::BoxDynError> {
         let (opened, notes) = (record.opened(), record.notes());
         let ran_with = notes.and_then(|notes| notes.ran_with.as_ref());
         row.add(opened.agent.clone())?;
         row.add(opened.turn.clone())?;
         row.add(notes.and_then(|notes| notes.approved_by.clone()))?;
         row.add(notes.and_then(StoredNotes::text_of))?;
-        row.add(ran_with.map(|text| outcome::cut(text.get(), self.record_bytes)))?;
+        row.add(ran_with.map(|text| outcome::truncate(text.get(), self.record_bytes)))?;
         row.add(opened.key.as_ref().map(|key| Arc::clone(&key.key)))?;
         row.add(opened.key.as_ref().map(|key| key.hash.to_vec()))
     }
 
-    fn word(&self, code: Code) -> Option<Arc<str>> {
+    fn code_text(&self, code: Code) -> Option<Arc<str>> {
         self.codes.iter().find(|(known, _)| *known == code).map(|(_, word)| Arc::clone(word))
     }
 }
 
 /// Whether there is something in one of the columns that most rows have nothing in.
-fn has_more(record: &Record) -> bool {
+fn has_optional_columns(record: &QueuedCall) -> bool {
     let opened = record.opened();
     record.notes().is_some()
         || opened.key.is_some()
@@ -172,7 +176,7 @@ fn micros(duration: std::time::Duration) -> i64 {
 }
 
 fn statement(rows: usize, full: bool) -> String {
-    let more = if full { MORE } else { &[] };
+    let more = if full { OPTIONAL_COLUMNS } else { &[] };
     let columns = [COLUMNS, more].concat();
     let row = format!("({})", vec!["?"; columns.len()].join(","));
     let values = vec![row; rows].join(",");

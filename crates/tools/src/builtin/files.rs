@@ -7,20 +7,20 @@
 //! with the data folder ([`guard`]), so nothing in there is reached under another spelling, through a link or
 //! through a mount.
 
-mod agent;
-mod blocking;
+mod agent_folder;
+mod blocking_task;
+mod data_folder_guard;
 mod encodings;
-mod fault;
-mod folder;
-mod guard;
-mod list;
+mod error;
+mod list_files;
+mod listed_folder;
 mod page;
-mod place;
-mod read;
-mod root;
+mod parsed_path;
+mod path_walk;
+mod read_file;
+mod root_folder;
 mod signature;
-mod walk;
-mod write;
+mod write_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,12 +29,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use toolway_core::{BadSpec, Tool};
+use toolway_core::{SpecError, Tool};
 
-use guard::{Guard, Identity, Mount};
+use data_folder_guard::{DataFolderGuard, FileIdentity, MountId};
 
-pub use agent::folder_name;
-pub use folder::{BadFolder, Folder};
+pub use agent_folder::folder_name;
+pub use listed_folder::{BadListedFolder, ListedFolder};
 
 /// Where the agents' own folders are, under the data folder.
 const FILES: &str = "files";
@@ -44,11 +44,11 @@ const FILES: &str = "files";
 pub struct FileAccess {
     /// Where the data folder is, as it was given and without links, both absolute.
     data_paths: Vec<PathBuf>,
-    data: Dir,
-    guard: Guard,
-    folders: Vec<Folder>,
+    data_dir: Dir,
+    guard: DataFolderGuard,
+    folders: Vec<ListedFolder>,
     /// What each listed folder was when it was last found not to be of the data folder.
-    vetted: Mutex<Vec<Option<(Identity, Mount)>>>,
+    vetted: Mutex<Vec<Option<(FileIdentity, MountId)>>>,
     /// Turns of threads that work on files.
     threads: Arc<Semaphore>,
 }
@@ -60,49 +60,49 @@ impl FileAccess {
     /// # Errors
     /// [`BadFolder`] where the data folder can't be opened, or a listed folder can't be one: its name is not
     /// fit or given twice, its path is not absolute, or it lies in the data folder.
-    pub fn new(data_folder: &Path, folders: Vec<Folder>) -> Result<Self, BadFolder> {
-        let unreadable = |error| BadFolder::Data { path: data_folder.to_owned(), error };
+    pub fn new(data_folder: &Path, folders: Vec<ListedFolder>) -> Result<Self, BadListedFolder> {
+        let unreadable = |error| BadListedFolder::Data { path: data_folder.to_owned(), error };
         let mut data_paths = vec![std::path::absolute(data_folder).map_err(unreadable)?];
         let canonical = data_folder.canonicalize().map_err(unreadable)?;
         if !data_paths.contains(&canonical) {
             data_paths.push(canonical);
         }
         let data = Dir::open_ambient_dir(data_folder, ambient_authority()).map_err(unreadable)?;
-        let guard = Guard::new(data.try_clone().map_err(unreadable)?).map_err(unreadable)?;
-        folder::check(&folders)?;
-        for Folder { name, path, .. } in &folders {
+        let guard = DataFolderGuard::new(data.try_clone().map_err(unreadable)?).map_err(unreadable)?;
+        listed_folder::check(&folders)?;
+        for ListedFolder { name, path, .. } in &folders {
             let by_name = data_paths.iter().any(|data| path.starts_with(data));
             // One that can't be looked at now is looked at when it is used.
             let opened = Dir::open_ambient_dir(path, ambient_authority());
             if by_name || opened.and_then(|dir| guard.is_under_data(&dir)).unwrap_or(false) {
-                return Err(BadFolder::InData { name: name.clone(), path: path.clone() });
+                return Err(BadListedFolder::InData { name: name.clone(), path: path.clone() });
             }
         }
         let vetted = Mutex::new(vec![None; folders.len()]);
-        let threads = Arc::new(Semaphore::new(blocking::THREADS));
-        Ok(Self { data_paths, data, guard, folders, vetted, threads })
+        let threads = Arc::new(Semaphore::new(blocking_task::MAX_THREADS));
+        Ok(Self { data_paths, data_dir: data, guard, folders, vetted, threads })
     }
 
     /// The folders that the owner lists.
     #[must_use]
-    pub fn folders(&self) -> &[Folder] {
+    pub fn folders(&self) -> &[ListedFolder] {
         &self.folders
     }
 }
 
 /// `read_file`.
-pub(super) fn read_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, BadSpec> {
-    read::tool(access)
+pub(super) fn read_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
+    read_file::tool(access)
 }
 
 /// `write_file`.
-pub(super) fn write_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, BadSpec> {
-    write::tool(access)
+pub(super) fn write_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
+    write_file::tool(access)
 }
 
 /// `list_files`.
-pub(super) fn list_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, BadSpec> {
-    list::tool(access)
+pub(super) fn list_tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
+    list_files::tool(access)
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolway_core::{Arguments, BadSpec, CallContext, Tool, ToolSpec};
+use toolway_core::{Arguments, CallContext, SpecError, Tool, ToolSpec};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
-use crate::web::{GuardedClient, Request, failed, parse_url, request_header, result, shown};
+use crate::web::{
+    GuardedClient, WebRequest, parse_url, render_response, request_header, response_json, status_error,
+};
 
 /// How long one request may take, in milliseconds.
 const TIMEOUT_MS: u64 = 30_000;
@@ -20,9 +22,9 @@ const TIMEOUT_MS: u64 = 30_000;
 ///
 /// # Errors
 /// [`BadSpec`] would be a mistake in this file.
-pub fn http_request(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, BadSpec> {
-    let spec = Arc::new(ToolSpec::of_program(document())?);
-    Ok(Arc::new(HttpRequest { spec, client }))
+pub fn http_request(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, SpecError> {
+    let spec = Arc::new(ToolSpec::from_program(document())?);
+    Ok(Arc::new(HttpRequestTool { spec, client }))
 }
 
 fn document() -> SpecDocument {
@@ -70,13 +72,13 @@ fn document() -> SpecDocument {
     }
 }
 
-struct HttpRequest {
+struct HttpRequestTool {
     spec: Arc<ToolSpec>,
     client: Arc<GuardedClient>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct HttpRequestArguments {
     url: String,
     method: Option<String>,
     #[serde(default)]
@@ -85,7 +87,7 @@ struct Given {
 }
 
 #[async_trait]
-impl Tool for HttpRequest {
+impl Tool for HttpRequestTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -93,14 +95,14 @@ impl Tool for HttpRequest {
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let given = serde_json::from_value(Value::Object(arguments.into_object()))
             .map_err(|error| invalid(error.to_string()))?;
-        let request = request_of(given)?;
+        let request = build_request(given)?;
         let asked = request.url.clone();
         let answer = self.client.send(request, &|| cx.mark_dispatched()).await?;
-        let shown = shown(&answer);
+        let shown = render_response(&answer);
         if answer.status.is_server_error() {
-            return Err(failed(&answer, &shown));
+            return Err(status_error(&answer, &shown));
         }
-        Ok(ToolOutput::structured(result(&answer, shown, &asked)))
+        Ok(ToolOutput::structured(response_json(&answer, shown, &asked)))
     }
 
     fn marks_dispatch(&self) -> bool {
@@ -112,11 +114,11 @@ fn invalid(message: impl Into<String>) -> ToolError {
     ToolError::new(Code::InvalidArguments, message)
 }
 
-fn request_of(given: Given) -> Result<Request, ToolError> {
+fn build_request(given: HttpRequestArguments) -> Result<WebRequest, ToolError> {
     let method = given.method.as_deref().unwrap_or("GET");
     let method = Method::from_bytes(method.as_bytes())
         .map_err(|_| invalid(format!("{method:?} is not a method that can be used")))?;
-    let mut request = Request::new(method, parse_url(given.url.trim())?);
+    let mut request = WebRequest::new(method, parse_url(given.url.trim())?);
     for (name, value) in &given.headers {
         let Some(value) = value.as_str() else {
             return Err(invalid(format!("the value of header {name} is not a string")));
@@ -131,13 +133,13 @@ fn request_of(given: Given) -> Result<Request, ToolError> {
             return Err(invalid(format!("a {method} request has no body"))
                 .with_hint("Put what is asked for into the URL, or use POST"));
         }
-        say_type(&mut request.headers, body);
+        set_default_content_type(&mut request.headers, body);
     }
     Ok(request)
 }
 
 /// Says what a body is, where the caller did not.
-fn say_type(headers: &mut HeaderMap, body: &[u8]) {
+fn set_default_content_type(headers: &mut HeaderMap, body: &[u8]) {
     let starts = body.iter().find(|byte| !byte.is_ascii_whitespace());
     let is_json =
         matches!(starts, Some(b'{' | b'[')) && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();

@@ -1,4 +1,4 @@
-//! `get_current_time` (specification, "Built-in Tools", 1).
+//! The built-in tool `get_current_time` (docs/tools.md).
 
 mod zones;
 
@@ -8,10 +8,10 @@ use std::sync::{Arc, LazyLock};
 use jiff::ZonedDateTime;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use serde::Deserialize;
-use toolway_core::{BadSpec, Tool};
+use toolway_core::{SpecError, Tool};
 use toolway_types::{Clock, Code, SpecDocument, ToolError, ToolOutput};
 
-use super::typed;
+use super::typed_tool;
 
 const PARAMETERS: &str = r#"{
   "type": "object",
@@ -35,7 +35,7 @@ const ANNOTATIONS: &str =
     r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
 
 #[derive(Deserialize)]
-struct Request {
+struct CurrentTimeRequest {
     timezone: Option<String>,
     format: Option<String>,
 }
@@ -43,50 +43,50 @@ struct Request {
 /// The computer's own zone, and which zones there are. They are looked for when the time is first asked for:
 /// finding them means reading a folder of several hundred files.
 #[derive(Clone)]
-pub struct Zones(Arc<LazyLock<Found, Box<dyn FnOnce() -> Found + Send>>>);
+pub struct TimeZones(Arc<LazyLock<SystemTimeZones, Box<dyn FnOnce() -> SystemTimeZones + Send>>>);
 
 /// The computer's own zone, and all zones.
-type Found = (TimeZone, TimeZoneDatabase);
+type SystemTimeZones = (TimeZone, TimeZoneDatabase);
 
-impl Zones {
+impl TimeZones {
     /// Zones that a function finds. `jiff::tz::db()` has the computer's, or, where it has none, those that come
     /// with Toolway.
     #[must_use]
-    pub fn new(find: impl FnOnce() -> Found + Send + 'static) -> Self {
+    pub fn new(find: impl FnOnce() -> SystemTimeZones + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
     /// The computer's own zone. Reads files where nobody has asked before.
     #[must_use]
-    pub fn own(&self) -> TimeZone {
+    pub fn local(&self) -> TimeZone {
         self.get().0.clone()
     }
 
-    fn get(&self) -> &Found {
+    fn get(&self) -> &SystemTimeZones {
         &self.0
     }
 }
 
-impl fmt::Debug for Zones {
+impl fmt::Debug for TimeZones {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Zones")
     }
 }
 
 /// The tool.
-pub(super) fn tool(clock: Arc<dyn Clock>, zones: Zones) -> Result<Arc<dyn Tool>, BadSpec> {
+pub(super) fn tool(clock: Arc<dyn Clock>, zones: TimeZones) -> Result<Arc<dyn Tool>, SpecError> {
     let document = SpecDocument {
         description: Some("Get the current date and time".to_owned()),
         title: Some("Current time".to_owned()),
         timeout_ms: Some(5_000),
         ..SpecDocument::named("get_current_time")
     };
-    typed(document, PARAMETERS, ANNOTATIONS, move |request: Request, _cx| {
+    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: CurrentTimeRequest, _cx| {
         let (clock, zones) = (Arc::clone(&clock), zones.clone());
         // The first one reads files.
         let told = tokio::task::spawn_blocking(move || {
             let (own, all) = zones.get();
-            tell(&*clock, own, all, &request).map(ToolOutput::text)
+            format_current_time(&*clock, own, all, &request).map(ToolOutput::text)
         });
         async move {
             told.await.unwrap_or_else(|error| Err(ToolError::new(Code::ToolPanicked, error.to_string())))
@@ -94,33 +94,33 @@ pub(super) fn tool(clock: Arc<dyn Clock>, zones: Zones) -> Result<Arc<dyn Tool>,
     })
 }
 
-fn tell(
+fn format_current_time(
     clock: &dyn Clock,
     own: &TimeZone,
     zones: &TimeZoneDatabase,
-    request: &Request,
+    request: &CurrentTimeRequest,
 ) -> Result<String, ToolError> {
-    let format = Format::named(request.format.as_deref())?;
+    let format = TimeFormat::parse(request.format.as_deref())?;
     let zone = match request.timezone.as_deref().map(str::trim) {
         None | Some("") => own.clone(),
-        Some(name) => zones::find(zones, name)?,
+        Some(name) => zones::find_zone(zones, name)?,
     };
     Ok(format.write(&clock.now().to_zoned_datetime(zone)))
 }
 
 /// How the time is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum TimeFormat {
     /// `2026-11-28T03:14:15+01:00`.
     Iso8601,
     /// `Saturday, 28 November 2026, 03:14:15 CET (UTC+01:00)`.
     HumanReadable,
 }
 
-impl Format {
+impl TimeFormat {
     /// The format of this name, whatever its case and whether its words are joined by `_`, `-`, a space or
     /// nothing; the default where there is none.
-    fn named(name: Option<&str>) -> Result<Self, ToolError> {
+    fn parse(name: Option<&str>) -> Result<Self, ToolError> {
         let name = name.unwrap_or_default();
         let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
         match plain.to_ascii_lowercase().as_str() {

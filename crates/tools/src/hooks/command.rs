@@ -4,23 +4,23 @@
 use std::future::pending;
 
 use async_trait::async_trait;
-use toolway_command::{Launch, Limits, Problem, Surroundings};
-use toolway_core::HookFault;
+use toolway_command::{CommandEnv, DefinitionProblem, OutputLimits, ProgramLaunch};
+use toolway_core::HookError;
 
-use super::answer::start;
-use super::question::Question;
+use super::decision::excerpt;
+use super::request::HookRequest;
 use super::settings::HookSettings;
-use super::{ANSWER, Ask};
+use super::{HookTransport, MAX_ANSWER_BYTES};
 
 /// How much is kept of what it writes.
-const LIMITS: Limits = Limits { stdout: ANSWER, stderr: 64 << 10 };
+const LIMITS: OutputLimits = OutputLimits { stdout: MAX_ANSWER_BYTES, stderr: 64 << 10 };
 /// How much of its complaints a fault tells, in bytes.
-const TOLD: usize = 500;
+const STDERR_EXCERPT_BYTES: usize = 500;
 
 /// A program that is asked.
 #[derive(Debug)]
 pub(super) struct CommandHook {
-    launch: Launch,
+    launch: ProgramLaunch,
     args: Vec<String>,
 }
 
@@ -29,30 +29,30 @@ impl CommandHook {
     pub(super) fn new(
         program: &str,
         settings: &HookSettings,
-        surroundings: &Surroundings,
-    ) -> Result<Self, Problem> {
+        env: &CommandEnv,
+    ) -> Result<Self, DefinitionProblem> {
         let working_dir = settings.working_dir.as_deref();
         let env_set = settings.env_set.clone();
-        let launch = Launch::find(program, &settings.env, env_set, working_dir, surroundings)?;
+        let launch = ProgramLaunch::resolve(program, &settings.env, env_set, working_dir, env)?;
         Ok(Self { launch, args: settings.args.clone() })
     }
 }
 
 #[async_trait]
-impl Ask for CommandHook {
-    async fn ask(&self, question: &Question<'_>) -> Result<String, HookFault> {
+impl HookTransport for CommandHook {
+    async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError> {
         let mut input = question.to_json();
         input.push(b'\n');
         // Whoever asks drops the question when its time is over, and that kills the program.
         let ended = self.launch.run(self.args.clone(), Some(input), LIMITS, pending()).await;
-        let ended = ended.map_err(|error| HookFault(error.to_string()))?;
-        if let Some(how) = ended.how_it_failed() {
+        let ended = ended.map_err(|error| HookError(error.to_string()))?;
+        if let Some(how) = ended.failure_reason() {
             let complaints = ended.stderr.text();
-            let said = start(complaints.trim(), TOLD);
-            return Err(HookFault(if said.is_empty() { how } else { format!("{how}: {said}") }));
+            let said = excerpt(complaints.trim(), STDERR_EXCERPT_BYTES);
+            return Err(HookError(if said.is_empty() { how } else { format!("{how}: {said}") }));
         }
-        if ended.stdout.is_cut() {
-            return Err(HookFault(format!("its answer is longer than {ANSWER} bytes")));
+        if ended.stdout.is_truncated() {
+            return Err(HookError(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes")));
         }
         Ok(ended.stdout.text())
     }

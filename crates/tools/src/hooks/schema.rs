@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::answer::{AfterDecision, BeforeDecision};
-use super::question::{Question, VERSION};
+use super::decision::{AfterDecision, BeforeDecision};
+use super::request::{HookRequest, VERSION};
 
 /// One published file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct SchemaDocument {
     /// The file's name in `docs/schemas`.
     pub file_name: &'static str,
     /// The schema.
@@ -18,19 +18,19 @@ pub struct Document {
 
 /// Every published schema of hooks.
 #[must_use]
-pub fn schemas() -> Vec<Document> {
+pub fn schemas() -> Vec<SchemaDocument> {
     let written = || SchemaSettings::draft2020_12().for_serialize();
     let read = || SchemaSettings::draft2020_12().for_deserialize();
     vec![
-        Document {
+        SchemaDocument {
             file_name: "hook-question.json",
-            schema: document::<Question<'_>>(written(), "hook-question", "What a hook is asked"),
+            schema: document::<HookRequest<'_>>(written(), "hook-question", "What a hook is asked"),
         },
-        Document {
+        SchemaDocument {
             file_name: "hook-before.json",
             schema: document::<BeforeDecision>(read(), "hook-before", "What a hook decides before a call"),
         },
-        Document {
+        SchemaDocument {
             file_name: "hook-after.json",
             schema: document::<AfterDecision>(read(), "hook-after", "What a hook decides after a call"),
         },

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::{BadGlob, Globs};
+use toolway_core::{GlobError, GlobPatterns};
 
-use super::question::Stage;
-use crate::secrets::SecretSource;
+use super::request::HookStage;
+use crate::secrets::SecretLocation;
 
 /// Longest time for one question, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 30_000;
@@ -55,12 +55,12 @@ pub struct HookSettings {
     pub tools: Vec<String>,
     /// When it is asked.
     #[serde(default = "both")]
-    pub stages: Vec<Stage>,
+    pub stages: Vec<HookStage>,
     /// How long one question may take, in milliseconds; 30000 at most.
     #[serde(default = "two_seconds")]
     pub timeout_ms: u64,
     /// What becomes of a call where it fails.
-    pub on_fault: WhenHookFails,
+    pub on_fault: HookFailureMode,
 }
 
 /// What is asked.
@@ -76,15 +76,15 @@ pub enum HookKind {
 /// What becomes of a call whose hook failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum WhenHookFails {
+pub enum HookFailureMode {
     /// It goes on as if there were no such hook.
     Open,
     /// It ends.
     Closed,
 }
 
-fn both() -> Vec<Stage> {
-    vec![Stage::Before, Stage::After]
+fn both() -> Vec<HookStage> {
+    vec![HookStage::Before, HookStage::After]
 }
 
 fn two_seconds() -> u64 {
@@ -108,13 +108,13 @@ impl HookProblem {
 }
 
 /// Whom a hook asks, once that is known to be sound.
-pub(super) enum Target<'a> {
+pub(super) enum HookTarget<'a> {
     Command(&'a str),
-    Webhook { url: Url, secret: SecretSource },
+    Webhook { url: Url, secret: SecretLocation },
 }
 
 /// A setting and what is wrong with it.
-type Wrong = (&'static str, String);
+type HookSettingProblem = (&'static str, String);
 
 /// Checks what can be checked without looking at programs and secrets.
 #[must_use]
@@ -149,18 +149,18 @@ impl HookSettings {
     ///
     /// # Errors
     /// Each setting that is missing, too many, or wrong.
-    pub(super) fn target(&self) -> Result<Target<'_>, Vec<Wrong>> {
-        let mut wrong: Vec<Wrong> = Vec::new();
+    pub(super) fn target(&self) -> Result<HookTarget<'_>, Vec<HookSettingProblem>> {
+        let mut wrong: Vec<HookSettingProblem> = Vec::new();
         let (foreign, kind) = match self.kind {
             HookKind::Command => (self.webhook_keys(), "command"),
             HookKind::Webhook => (self.command_keys(), "webhook"),
         };
         wrong.extend(foreign.into_iter().map(|key| (key, format!("has no meaning for a {kind} hook"))));
         let target = match self.kind {
-            HookKind::Command => self.command(&mut wrong).map(Target::Command),
+            HookKind::Command => self.command(&mut wrong).map(HookTarget::Command),
             HookKind::Webhook => {
                 let (url, secret) = (self.address(&mut wrong), self.secret(&mut wrong));
-                url.zip(secret).map(|(url, secret)| Target::Webhook { url, secret })
+                url.zip(secret).map(|(url, secret)| HookTarget::Webhook { url, secret })
             }
         };
         match target {
@@ -170,8 +170,8 @@ impl HookSettings {
     }
 
     /// The tools whose calls it sees.
-    pub(super) fn globs(&self) -> Result<Globs, BadGlob> {
-        if self.tools.is_empty() { Globs::new(["*"]) } else { Globs::new(&self.tools) }
+    pub(super) fn globs(&self) -> Result<GlobPatterns, GlobError> {
+        if self.tools.is_empty() { GlobPatterns::new(["*"]) } else { GlobPatterns::new(&self.tools) }
     }
 
     /// The setting that says where the secret is.
@@ -179,7 +179,7 @@ impl HookSettings {
         if self.secret_env.is_some() { "secret_env" } else { "secret_file" }
     }
 
-    fn command(&self, wrong: &mut Vec<Wrong>) -> Option<&str> {
+    fn command(&self, wrong: &mut Vec<HookSettingProblem>) -> Option<&str> {
         let program = self.program.as_deref().filter(|program| !program.is_empty());
         if program.is_none() {
             wrong.push(("program", "a command hook needs a program".to_owned()));
@@ -187,7 +187,7 @@ impl HookSettings {
         program
     }
 
-    fn address(&self, wrong: &mut Vec<Wrong>) -> Option<Url> {
+    fn address(&self, wrong: &mut Vec<HookSettingProblem>) -> Option<Url> {
         let Some(text) = &self.url else {
             wrong.push(("url", "a webhook needs an address".to_owned()));
             return None;
@@ -201,10 +201,10 @@ impl HookSettings {
         }
     }
 
-    fn secret(&self, wrong: &mut Vec<Wrong>) -> Option<SecretSource> {
+    fn secret(&self, wrong: &mut Vec<HookSettingProblem>) -> Option<SecretLocation> {
         match (&self.secret_env, &self.secret_file) {
-            (Some(name), None) => Some(SecretSource::Env(name.clone())),
-            (None, Some(path)) => Some(SecretSource::File(path.clone())),
+            (Some(name), None) => Some(SecretLocation::Env(name.clone())),
+            (None, Some(path)) => Some(SecretLocation::File(path.clone())),
             (None, None) => {
                 wrong.push(("secret_env", "a webhook needs a secret: secret_env or secret_file".to_owned()));
                 None

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 use tempfile::TempDir;
-use toolway_command::Surroundings;
-use toolway_core::{Arguments, Door, HookEntry, HookedCall, RawArguments};
+use toolway_command::CommandEnv;
+use toolway_core::{Arguments, EntryPoint, HookCall, HookEntry, RawArguments};
 use toolway_types::{CallId, Clock, PrincipalId, RawJson, Role};
 
-use super::{HookKit, HookProblem, HookSettings, WebhookClient, build};
-use crate::secrets::{SecretError, SecretReader, SecretSource};
+use super::{HookDeps, HookProblem, HookSettings, WebhookClient, build};
+use crate::secrets::{SecretError, SecretLocation, SecretReader};
 
 /// The secret that the scheme's own libraries are tested with.
 pub(super) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -21,35 +21,35 @@ pub(super) const CALL: &str = "01920000-0000-7000-8000-0000000000ab";
 
 /// 2025-01-02T03:04:05.678Z.
 #[derive(Debug)]
-struct Still;
+struct FrozenClock;
 
-impl Clock for Still {
+impl Clock for FrozenClock {
     fn now_ms(&self) -> i64 {
         1_735_787_045_678
     }
 }
 
-struct Known;
+struct FixedSecretReader;
 
-impl SecretReader for Known {
-    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+impl SecretReader for FixedSecretReader {
+    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
         match source {
-            SecretSource::Env(name) if name == "HOOK_SECRET" => Ok(SECRET.to_owned().into()),
-            SecretSource::Env(name) if name == "SHORT" => Ok("whsec_AAAA".to_owned().into()),
+            SecretLocation::Env(name) if name == "HOOK_SECRET" => Ok(SECRET.to_owned().into()),
+            SecretLocation::Env(name) if name == "SHORT" => Ok("whsec_AAAA".to_owned().into()),
             _ => Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() }),
         }
     }
 }
 
 /// A call of a model's on a phone.
-pub(super) fn call() -> HookedCall {
+pub(super) fn call() -> HookCall {
     let arguments = RawJson::parse(r#"{"quality":1.0,"flash":true}"#).unwrap();
-    HookedCall {
+    HookCall {
         id: serde_json::from_value(CALL.into()).unwrap(),
         tool: "pixel-8/camera".parse().unwrap(),
         principal: PrincipalId::from("token-1"),
         role: Role::Client,
-        door: Door::Agent,
+        via: EntryPoint::Agent,
         agent: Some("helper".into()),
         session: Some("s-1".into()),
         arguments: Arguments::parse(RawArguments::Json(arguments)).unwrap(),
@@ -57,16 +57,16 @@ pub(super) fn call() -> HookedCall {
 }
 
 /// Another call of the same kind.
-pub(super) fn another_call() -> HookedCall {
-    HookedCall { id: CallId::new(), ..call() }
+pub(super) fn another_call() -> HookCall {
+    HookCall { id: CallId::new(), ..call() }
 }
 
 /// A folder with the settings in it.
-pub(super) struct Place {
+pub(super) struct HookHarness {
     folder: TempDir,
 }
 
-impl Place {
+impl HookHarness {
     pub(super) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -79,7 +79,7 @@ impl Place {
     pub(super) fn build(&self, hooks: &[HookSettings]) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
         let environment = [("PATH", "/usr/bin:/bin"), ("MINE", "1")];
         let environment: HashMap<_, _> = environment.map(|(name, value)| (name.into(), value.into())).into();
-        let surroundings = Surroundings { environment, folder: self.folder.path().to_owned() };
+        let env = CommandEnv { environment, base_dir: self.folder.path().to_owned() };
         let provider = rustls::crypto::ring::default_provider();
         let tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
@@ -87,8 +87,12 @@ impl Place {
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
         let client = WebhookClient::new(reqwest::Client::builder().tls_backend_preconfigured(tls)).unwrap();
-        let kit =
-            HookKit { surroundings: &surroundings, client: &client, clock: Arc::new(Still), secrets: &Known };
+        let kit = HookDeps {
+            command_env: &env,
+            client: &client,
+            clock: Arc::new(FrozenClock),
+            secrets: &FixedSecretReader,
+        };
         build(hooks, &kit)
     }
 

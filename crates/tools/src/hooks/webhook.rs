@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
-use toolway_core::HookFault;
+use toolway_core::HookError;
 use toolway_types::Clock;
 
-use super::question::Question;
+use super::request::HookRequest;
 use super::signature::SigningKey;
-use super::{ANSWER, Ask};
+use super::{HookTransport, MAX_ANSWER_BYTES};
 
 /// Sends webhooks. Cheap to clone; all clones share their connections.
 #[derive(Debug, Clone)]
@@ -54,8 +54,8 @@ impl WebhookHook {
 }
 
 #[async_trait]
-impl Ask for WebhookHook {
-    async fn ask(&self, question: &Question<'_>) -> Result<String, HookFault> {
+impl HookTransport for WebhookHook {
+    async fn ask(&self, question: &HookRequest<'_>) -> Result<String, HookError> {
         let body = question.to_json();
         // One question has one id, whoever may send it again.
         let id = format!("msg_{}_{}_{}", question.call_id(), question.stage().as_str(), self.name);
@@ -76,29 +76,29 @@ impl Ask for WebhookHook {
             return Ok(String::new());
         }
         if status.is_redirection() {
-            return Err(HookFault(format!("it answered {status}; redirects are not followed")));
+            return Err(HookError(format!("it answered {status}; redirects are not followed")));
         }
         if !status.is_success() {
-            return Err(HookFault(format!("it answered {status}")));
+            return Err(HookError(format!("it answered {status}")));
         }
         read(response).await
     }
 }
 
 /// The body, as far as it is no longer than an answer may be.
-async fn read(mut response: Response) -> Result<String, HookFault> {
+async fn read(mut response: Response) -> Result<String, HookError> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| not_sent(&error))? {
-        if body.len() + piece.len() > ANSWER {
-            return Err(HookFault(format!("its answer is longer than {ANSWER} bytes")));
+        if body.len() + piece.len() > MAX_ANSWER_BYTES {
+            return Err(HookError(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes")));
         }
         body.extend_from_slice(&piece);
     }
-    String::from_utf8(body).map_err(|_| HookFault("its answer is not UTF-8".to_owned()))
+    String::from_utf8(body).map_err(|_| HookError("its answer is not UTF-8".to_owned()))
 }
 
 /// What went wrong on the way. The address is left out: it may have a secret in it.
-fn not_sent(error: &reqwest::Error) -> HookFault {
+fn not_sent(error: &reqwest::Error) -> HookError {
     let what = if error.is_connect() {
         "it can't be reached"
     } else if error.is_timeout() {
@@ -114,5 +114,5 @@ fn not_sent(error: &reqwest::Error) -> HookFault {
         reasons = reason.to_string();
         cause = reason.source();
     }
-    HookFault(if reasons.is_empty() { what.to_owned() } else { format!("{what}: {reasons}") })
+    HookError(if reasons.is_empty() { what.to_owned() } else { format!("{what}: {reasons}") })
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolway_command::{Command, Definition, Described, Prepared, Surroundings};
+use toolway_command::{CommandDefinition, CommandEnv, PreparedCommand, ToolCommand, ToolMetadata};
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{RawJson, ToolError, ToolOutput};
 
 struct CommandTool {
     spec: Arc<ToolSpec>,
-    command: Command,
+    command: ToolCommand,
 }
 
 /// Makes the tool. Looks for the program, so it may block for some milliseconds.
@@ -17,12 +17,12 @@ struct CommandTool {
 /// # Errors
 /// What does not fit, in words.
 pub(super) fn tool(
-    described: Described,
-    definition: Definition,
-    surroundings: &Surroundings,
+    described: ToolMetadata,
+    definition: CommandDefinition,
+    env: &CommandEnv,
 ) -> Result<Arc<dyn Tool>, String> {
-    let Prepared { spec, command } =
-        definition.prepare(described, surroundings).map_err(|problem| problem.to_string())?;
+    let PreparedCommand { spec, command } =
+        definition.prepare(described, env).map_err(|problem| problem.to_string())?;
     let spec = Arc::new(ToolSpec::compile(spec).map_err(|bad| bad.to_string())?);
     Ok(Arc::new(CommandTool { spec, command }))
 }

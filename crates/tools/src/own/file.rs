@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use toolway_command::{Definition, Entry, File, FileError, Surroundings};
+use toolway_command::{CommandDefinition, CommandEnv, DefinitionEntry, DefinitionFile, DefinitionFileError};
 use toolway_core::Tool;
 
 use super::http::HttpDefinition;
-use super::{Kit, Loaded, OwnTool, Refused, command};
+use super::{LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, command};
 use crate::naming::check_own_name;
 
 /// No file of definitions is longer than this, in bytes.
@@ -18,11 +18,11 @@ const MAX_FILE: u64 = 1 << 20;
 const KINDS: &[&str] = &["command", "http"];
 
 /// Adds what a file holds to what was read before. Commands run in `working_dir`.
-pub(super) fn read_into(loaded: &mut Loaded, path: &Path, working_dir: &Path, kit: &Kit) {
+pub(super) fn read_into(loaded: &mut LoadedDefinitions, path: &Path, working_dir: &Path, kit: &OwnToolDeps) {
     match text(path) {
         Ok(text) => parse_into(loaded, &text, path, working_dir, kit),
         Err(reason) => {
-            loaded.refused.push(Refused { file: path.to_owned(), line: 1, name: None, reason });
+            loaded.refused.push(RefusedDefinition { file: path.to_owned(), line: 1, name: None, reason });
         }
     }
 }
@@ -43,23 +43,29 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
 }
 
 /// The same for text that is, or will be, in that file.
-pub(super) fn parse_into(loaded: &mut Loaded, text: &str, path: &Path, working_dir: &Path, kit: &Kit) {
-    let refused = |name: Option<String>, error: FileError| Refused {
+pub(super) fn parse_into(
+    loaded: &mut LoadedDefinitions,
+    text: &str,
+    path: &Path,
+    working_dir: &Path,
+    kit: &OwnToolDeps,
+) {
+    let refused = |name: Option<String>, error: DefinitionFileError| RefusedDefinition {
         file: path.to_owned(),
         line: error.line,
         name,
         reason: error.message,
     };
-    let file = match File::parse(text) {
+    let file = match DefinitionFile::parse(text) {
         Ok(file) => file,
         Err(error) => return loaded.refused.push(refused(None, error)),
     };
-    let surroundings = Surroundings { environment: kit.environment.clone(), folder: working_dir.to_owned() };
+    let env = CommandEnv { environment: kit.environment.clone(), base_dir: working_dir.to_owned() };
     loaded.refused.extend(file.unknown.into_iter().map(|error| refused(None, error)));
     for entry in file.entries {
         let name = entry.name().map(str::to_owned);
-        let line = entry.place().line;
-        match tool(entry, loaded, &surroundings, kit) {
+        let line = entry.position().line;
+        match tool(entry, loaded, &env, kit) {
             Ok((kind, tool)) => {
                 loaded.tools.push(OwnTool { tool, kind, file: path.to_owned(), line });
             }
@@ -69,17 +75,17 @@ pub(super) fn parse_into(loaded: &mut Loaded, text: &str, path: &Path, working_d
 }
 
 fn tool(
-    entry: Entry<'_>,
-    loaded: &Loaded,
-    surroundings: &Surroundings,
-    kit: &Kit,
-) -> Result<(&'static str, Arc<dyn Tool>), FileError> {
-    let place = entry.place();
-    let wrong = |reason: String| FileError::at(place, reason);
+    entry: DefinitionEntry<'_>,
+    loaded: &LoadedDefinitions,
+    env: &CommandEnv,
+    kit: &OwnToolDeps,
+) -> Result<(&'static str, Arc<dyn Tool>), DefinitionFileError> {
+    let place = entry.position();
+    let wrong = |reason: String| DefinitionFileError::at(place, reason);
     let kind = entry.kind(KINDS)?;
     if let Some(name) = entry.name() {
         check_own_name(name).map_err(|bad| wrong(bad.to_string()))?;
-        free(name, loaded, kit).map_err(wrong)?;
+        check_name_unused(name, loaded, kit).map_err(wrong)?;
     }
     let tool = match kind {
         "http" => {
@@ -88,19 +94,19 @@ fn tool(
             definition.into_tool(spec, Arc::clone(&kit.client), Arc::clone(&kit.secrets))
         }
         _ => {
-            let (described, definition) = entry.read::<Definition>()?;
-            command::tool(described, definition, surroundings)
+            let (described, definition) = entry.read::<CommandDefinition>()?;
+            command::tool(described, definition, env)
         }
     };
     Ok((kind, tool.map_err(wrong)?))
 }
 
 /// Whether a name is nobody's yet.
-fn free(name: &str, loaded: &Loaded, kit: &Kit) -> Result<(), String> {
+fn check_name_unused(name: &str, loaded: &LoadedDefinitions, kit: &OwnToolDeps) -> Result<(), String> {
     if kit.builtins.iter().any(|builtin| builtin == name) {
         return Err(format!("builtin/{name}, which comes with Toolway, has this name"));
     }
-    match loaded.named(name) {
+    match loaded.get(name) {
         None => Ok(()),
         Some(other) => {
             Err(format!("there is another of this name, in {} line {}", other.file.display(), other.line))

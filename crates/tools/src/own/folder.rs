@@ -5,19 +5,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use toolway_command::File;
+use toolway_command::DefinitionFile;
 
-use super::{Kit, Loaded, OwnTool, Refused, Sources, file, load};
+use super::{DefinitionSources, LoadedDefinitions, OwnTool, OwnToolDeps, RefusedDefinition, file, load};
 
 /// Why a definition was not written.
 #[derive(Debug, thiserror::Error)]
-pub enum NotWritten {
+pub enum WriteDefinitionError {
     /// It is not one tool.
     #[error("the text defines {0} tools; what is added is one [[tool]]")]
-    NotOne(usize),
+    NotSingleTool(usize),
     /// It can't stand: the line is the text's own.
     #[error("line {}: {}", .0.line, .0.reason)]
-    Refused(Refused),
+    Refused(RefusedDefinition),
     /// Its file is there already.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
@@ -34,13 +34,13 @@ pub enum NotWritten {
 
 /// Why a definition was not removed.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRemoved {
+pub enum RemoveDefinitionError {
     /// There is no such definition.
     #[error("there is no tool own/{0}")]
     Unknown(String),
     /// It stands in a file that is somebody else's to change.
     #[error("own/{name} is defined in {} line {line}, {why}", file.display())]
-    Elsewhere {
+    InOtherFile {
         /// The tool.
         name: String,
         /// The file.
@@ -82,7 +82,7 @@ pub(super) fn definition_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// Reads text as if it stood in the folder, in this file, beside all that is defined already: what of it could
 /// stand, and what could not.
 #[must_use]
-pub fn check(text: &str, path: &Path, sources: &Sources, kit: &Kit) -> Loaded {
+pub fn check(text: &str, path: &Path, sources: &DefinitionSources, kit: &OwnToolDeps) -> LoadedDefinitions {
     let mut loaded = load(sources, kit);
     let before = loaded.tools.len();
     loaded.refused.clear();
@@ -96,22 +96,26 @@ pub fn check(text: &str, path: &Path, sources: &Sources, kit: &Kit) -> Loaded {
 ///
 /// # Errors
 /// [`NotWritten`]; then nothing has changed.
-pub fn write_definition(text: &str, sources: &Sources, kit: &Kit) -> Result<OwnTool, NotWritten> {
-    if let Ok(file) = File::parse(text)
+pub fn write_definition(
+    text: &str,
+    sources: &DefinitionSources,
+    kit: &OwnToolDeps,
+) -> Result<OwnTool, WriteDefinitionError> {
+    if let Ok(file) = DefinitionFile::parse(text)
         && file.entries.len() != 1
     {
-        return Err(NotWritten::NotOne(file.entries.len()));
+        return Err(WriteDefinitionError::NotSingleTool(file.entries.len()));
     }
     // Its name is known only once it was read.
     let mut loaded = check(text, &sources.folder.join("the new definition"), sources, kit);
     if let Some(refused) = loaded.refused.into_iter().next() {
-        return Err(NotWritten::Refused(refused));
+        return Err(WriteDefinitionError::Refused(refused));
     }
-    let Some(tool) = loaded.tools.pop() else { return Err(NotWritten::NotOne(0)) };
+    let Some(tool) = loaded.tools.pop() else { return Err(WriteDefinitionError::NotSingleTool(0)) };
     let path = sources.folder.join(format!("{}.toml", tool.name()));
     write_new(&path, text).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => NotWritten::Exists(path.clone()),
-        _ => NotWritten::Io { path: path.clone(), error },
+        io::ErrorKind::AlreadyExists => WriteDefinitionError::Exists(path.clone()),
+        _ => WriteDefinitionError::Io { path: path.clone(), error },
     })?;
     Ok(OwnTool { file: path, ..tool })
 }
@@ -136,22 +140,22 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// [`NotRemoved`]; then nothing has changed.
-pub fn remove(name: &str, sources: &Sources) -> Result<PathBuf, NotRemoved> {
-    let elsewhere = |file: &Path, line: usize, why: &'static str| NotRemoved::Elsewhere {
+pub fn remove(name: &str, sources: &DefinitionSources) -> Result<PathBuf, RemoveDefinitionError> {
+    let elsewhere = |file: &Path, line: usize, why: &'static str| RemoveDefinitionError::InOtherFile {
         name: name.to_owned(),
         file: file.to_owned(),
         line,
         why,
     };
     let in_folder = definition_files(&sources.folder)
-        .map_err(|error| NotRemoved::Io { path: sources.folder.clone(), error })?;
+        .map_err(|error| RemoveDefinitionError::Io { path: sources.folder.clone(), error })?;
     for path in in_folder {
         match find(&path, name) {
             None => {}
             Some((_, 1)) => {
                 fs::remove_file(&path)
                     .and_then(|()| sync(&sources.folder))
-                    .map_err(|error| NotRemoved::Io { path: path.clone(), error })?;
+                    .map_err(|error| RemoveDefinitionError::Io { path: path.clone(), error })?;
                 return Ok(path);
             }
             Some((line, _)) => {
@@ -164,14 +168,14 @@ pub fn remove(name: &str, sources: &Sources) -> Result<PathBuf, NotRemoved> {
             return Err(elsewhere(path, line, "which the settings list: take it out of the file yourself"));
         }
     }
-    Err(NotRemoved::Unknown(name.to_owned()))
+    Err(RemoveDefinitionError::Unknown(name.to_owned()))
 }
 
 /// The line at which a file defines a tool of this name, and how many tools it defines in all.
 fn find(path: &Path, name: &str) -> Option<(usize, usize)> {
     let text = file::text(path).ok()?;
-    let entries = File::parse(&text).ok()?.entries;
-    let line = entries.iter().find(|entry| entry.name() == Some(name))?.place().line;
+    let entries = DefinitionFile::parse(&text).ok()?.entries;
+    let line = entries.iter().find(|entry| entry.name() == Some(name))?.position().line;
     Some((line, entries.len()))
 }
 

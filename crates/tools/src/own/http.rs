@@ -37,10 +37,10 @@
 //! Such a tool needs the permission `INTERNET`, and with `private` `network.private`. One that only reads (GET,
 //! HEAD) says so in its annotations.
 
-mod address;
-mod answer;
-mod body;
-mod template;
+mod body_template;
+mod secret_masking;
+mod text_template;
+mod url_template;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -54,12 +54,14 @@ use serde_json::Value;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
-use crate::secrets::{SecretError, Secrets};
-use crate::web::{GuardedClient, Request, WebErrorKind, failed, request_header, result, shown};
-use address::Address;
-use answer::{masked, part_of};
-use body::Body;
-use template::{Known, Template};
+use crate::secrets::{SecretError, SecretProvider};
+use crate::web::{
+    GuardedClient, WebErrorKind, WebRequest, render_response, request_header, response_json, status_error,
+};
+use body_template::BodyTemplate;
+use secret_masking::{json_part, mask_response};
+use text_template::{SecretMap, TextTemplate};
+use url_template::UrlTemplate;
 
 /// How long a request may take where the definition does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -88,25 +90,32 @@ impl HttpDefinition {
         self,
         mut spec: SpecDocument,
         client: Arc<GuardedClient>,
-        secrets: Arc<dyn Secrets>,
+        secrets: Arc<dyn SecretProvider>,
     ) -> Result<Arc<dyn Tool>, String> {
         let method = method(self.method.as_deref())?;
-        let address = Address::parse(&self.url)?;
+        let address = UrlTemplate::parse(&self.url)?;
         let headers = headers(self.headers, secrets.as_ref())?;
         let is_form = headers.iter().any(|(name, value)| is_form(name, value));
-        let body = self.body.map(|body| Body::parse(body, is_form)).transpose()?;
+        let body = self.body.map(|body| BodyTemplate::parse(body, is_form)).transpose()?;
         if body.is_some() && matches!(method, Method::GET | Method::HEAD) {
             return Err(format!("body: a {method} request has none"));
         }
         if self.result.as_deref().is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
             return Err("result: a JSON pointer is \"\" or starts with /".to_owned());
         }
-        let parts = Parts { method, address, headers, body, result: self.result, private: self.private };
-        parts.check_holes(&spec)?;
+        let parts = HttpRequestTemplate {
+            method,
+            address,
+            headers,
+            body,
+            result: self.result,
+            private: self.private,
+        };
+        parts.check_placeholders(&spec)?;
         spec.timeout_ms = Some(timeout_ms(self.timeout_s)?);
         parts.describe(&mut spec);
         let spec = Arc::new(ToolSpec::compile(spec).map_err(|bad| bad.to_string())?);
-        Ok(Arc::new(HttpTool { spec, parts, client, secrets }))
+        Ok(Arc::new(HttpTool { spec, template: parts, client, secrets }))
     }
 }
 
@@ -124,16 +133,16 @@ fn method(said: Option<&str>) -> Result<Method, String> {
 
 fn headers(
     given: BTreeMap<String, String>,
-    secrets: &dyn Secrets,
-) -> Result<Vec<(String, Template)>, String> {
+    secrets: &dyn SecretProvider,
+) -> Result<Vec<(String, TextTemplate)>, String> {
     let mut headers = Vec::new();
     let mut tried = HeaderMap::new();
     for (name, value) in given {
         request_header(&mut tried, &name, "", false).map_err(|bad| format!("headers: {bad}"))?;
-        let value = Template::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
-        for secret in value.secrets() {
+        let value = TextTemplate::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
+        for secret in value.secret_names() {
             // One that is there but can't be read now may be readable when it is needed.
-            if let Err(unknown @ SecretError::Unknown(_)) = secrets.named(secret) {
+            if let Err(unknown @ SecretError::Unknown(_)) = secrets.get(secret) {
                 return Err(format!("headers: {name}: {unknown}"));
             }
         }
@@ -142,8 +151,8 @@ fn headers(
     Ok(headers)
 }
 
-fn is_form(name: &str, value: &Template) -> bool {
-    let value = value.fill(&JsonObject::new(), &Known::new(), str::to_owned).unwrap_or_default();
+fn is_form(name: &str, value: &TextTemplate) -> bool {
+    let value = value.fill(&JsonObject::new(), &SecretMap::new(), str::to_owned).unwrap_or_default();
     name.eq_ignore_ascii_case(CONTENT_TYPE.as_str())
         && value.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
 }
@@ -160,18 +169,18 @@ fn timeout_ms(seconds: Option<f64>) -> Result<u64, String> {
 }
 
 /// What a definition says, understood.
-struct Parts {
+struct HttpRequestTemplate {
     method: Method,
-    address: Address,
-    headers: Vec<(String, Template)>,
-    body: Option<Body>,
+    address: UrlTemplate,
+    headers: Vec<(String, TextTemplate)>,
+    body: Option<BodyTemplate>,
     result: Option<String>,
     private: bool,
 }
 
-impl Parts {
+impl HttpRequestTemplate {
     /// Every hole has a parameter, and every parameter a hole: one that went nowhere would be ignored unseen.
-    fn check_holes(&self, spec: &SpecDocument) -> Result<(), String> {
+    fn check_placeholders(&self, spec: &SpecDocument) -> Result<(), String> {
         let schema = spec.parameters.as_ref().map(RawJson::to_value).unwrap_or_default();
         let parameters: BTreeSet<&str> = match schema.get("properties") {
             Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
@@ -181,9 +190,9 @@ impl Parts {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => BTreeSet::new(),
         };
-        let in_body = self.body.as_ref().map(Body::holes).unwrap_or_default();
-        let in_headers = self.headers.iter().flat_map(|(_, value)| value.holes());
-        let holes: BTreeSet<&str> = self.address.holes().chain(in_headers).chain(in_body).collect();
+        let in_body = self.body.as_ref().map(BodyTemplate::placeholders).unwrap_or_default();
+        let in_headers = self.headers.iter().flat_map(|(_, value)| value.placeholders());
+        let holes: BTreeSet<&str> = self.address.placeholders().chain(in_headers).chain(in_body).collect();
         if let Some(hole) = holes.iter().find(|hole| !parameters.contains(*hole)) {
             return Err(format!("{{{hole}}} is no parameter"));
         }
@@ -192,8 +201,8 @@ impl Parts {
                 "the parameter {idle:?} goes nowhere: {{{idle}}} is in neither url, headers nor body"
             ));
         }
-        let needed_in_body = self.body.as_ref().map(Body::needed).unwrap_or_default();
-        let mut needed = self.address.needed().chain(needed_in_body);
+        let needed_in_body = self.body.as_ref().map(BodyTemplate::required_placeholders).unwrap_or_default();
+        let mut needed = self.address.required_placeholders().chain(needed_in_body);
         match needed.find(|name| !required.contains(name)) {
             Some(name) => Err(format!(
                 "the parameter {name:?} must be among the required ones: without it there is no path or body"
@@ -225,13 +234,13 @@ impl Parts {
     }
 
     /// The request for these arguments.
-    fn request(&self, arguments: &JsonObject, secrets: &Known) -> Result<Request, ToolError> {
+    fn request(&self, arguments: &JsonObject, secrets: &SecretMap) -> Result<WebRequest, ToolError> {
         let invalid = |message: String| ToolError::new(Code::InvalidArguments, message);
-        let mut request = Request::new(self.method.clone(), self.address.fill(arguments)?);
+        let mut request = WebRequest::new(self.method.clone(), self.address.fill(arguments)?);
         request.own_host = self.private;
         for (name, template) in &self.headers {
             let Some(value) = template.fill(arguments, secrets, str::to_owned) else { continue };
-            let secret = template.secrets().next().is_some();
+            let secret = template.secret_names().next().is_some();
             request_header(&mut request.headers, name, &value, secret)
                 .map_err(|bad| invalid(bad.to_string()))?;
         }
@@ -246,9 +255,9 @@ impl Parts {
 
 struct HttpTool {
     spec: Arc<ToolSpec>,
-    parts: Parts,
+    template: HttpRequestTemplate,
     client: Arc<GuardedClient>,
-    secrets: Arc<dyn Secrets>,
+    secrets: Arc<dyn SecretProvider>,
 }
 
 #[async_trait]
@@ -258,26 +267,26 @@ impl Tool for HttpTool {
     }
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let secrets = self.needed_secrets().await?;
-        let request = self.parts.request(&arguments.into_object(), &secrets)?;
+        let secrets = self.load_secrets().await?;
+        let request = self.template.request(&arguments.into_object(), &secrets)?;
         let asked = request.url.clone();
         let sent = self.client.send(request, &|| cx.mark_dispatched()).await;
         let answer = sent.map_err(|error| {
             let refused = error.kind == WebErrorKind::Refused;
             let error = ToolError::from(error);
-            if refused && !self.parts.private {
+            if refused && !self.template.private {
                 let hint = error.hint.clone().unwrap_or_default();
                 return error.with_hint(format!("{hint}, or with private = true in the tool's definition"));
             }
             error
         })?;
-        let shown = masked(shown(&answer), &secrets);
+        let shown = mask_response(render_response(&answer), &secrets);
         if answer.status.is_client_error() || answer.status.is_server_error() {
-            return Err(failed(&answer, &shown));
+            return Err(status_error(&answer, &shown));
         }
-        let given = match &self.parts.result {
-            None => result(&answer, shown, &asked),
-            Some(pointer) => part_of(&answer, pointer, &secrets)?,
+        let given = match &self.template.result {
+            None => response_json(&answer, shown, &asked),
+            Some(pointer) => json_part(&answer, pointer, &secrets)?,
         };
         Ok(ToolOutput::structured(given))
     }
@@ -289,16 +298,16 @@ impl Tool for HttpTool {
 
 impl HttpTool {
     /// The secrets that the headers name, as they are now. They may be in files.
-    async fn needed_secrets(&self) -> Result<Known, ToolError> {
+    async fn load_secrets(&self) -> Result<SecretMap, ToolError> {
         let names: BTreeSet<Arc<str>> =
-            self.parts.headers.iter().flat_map(|(_, value)| value.secrets().cloned()).collect();
+            self.template.headers.iter().flat_map(|(_, value)| value.secret_names().cloned()).collect();
         if names.is_empty() {
-            return Ok(Known::new());
+            return Ok(SecretMap::new());
         }
         let secrets = Arc::clone(&self.secrets);
         let read = move || {
-            let named = |name: Arc<str>| secrets.named(&name).map(|secret| (name, secret));
-            names.into_iter().map(named).collect::<Result<Known, _>>()
+            let named = |name: Arc<str>| secrets.get(&name).map(|secret| (name, secret));
+            names.into_iter().map(named).collect::<Result<SecretMap, _>>()
         };
         let failed = |why: String| ToolError::new(Code::ToolFailed, why);
         match tokio::task::spawn_blocking(read).await {

@@ -7,18 +7,20 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolway_core::{Call, Caller, Engine, EngineParts, Keep, Lease, RawArguments, Registry};
-use toolway_types::{Envelope, RawJson, SystemClock};
+use toolway_core::{
+    CallRequest, Caller, Engine, EngineParts, Lease, RawArguments, Registry, SourceRetention,
+};
+use toolway_types::{RawJson, ResultEnvelope, SystemClock};
 
-use super::{Kit, Loaded, Sources, load};
-use crate::secrets::{SecretError, Secrets};
-use crate::web::testing::local;
+use super::{DefinitionSources, LoadedDefinitions, OwnToolDeps, load};
+use crate::secrets::{SecretError, SecretProvider};
+use crate::web::testing::loopback_client;
 
 /// One secret.
-struct Known;
+struct SingleSecretProvider;
 
-impl Secrets for Known {
-    fn named(&self, name: &str) -> Result<SecretString, SecretError> {
+impl SecretProvider for SingleSecretProvider {
+    fn get(&self, name: &str) -> Result<SecretString, SecretError> {
         match name {
             "weather_key" => Ok("s3cret".to_owned().into()),
             _ => Err(SecretError::Unknown(name.to_owned())),
@@ -27,13 +29,13 @@ impl Secrets for Known {
 }
 
 /// A folder of definitions, a place for commands to run in, and a folder of the owner's own.
-pub(super) struct Place {
+pub(super) struct OwnToolHarness {
     folder: TempDir,
-    pub(super) sources: Sources,
-    pub(super) kit: Kit,
+    pub(super) sources: DefinitionSources,
+    pub(super) kit: OwnToolDeps,
 }
 
-impl Place {
+impl OwnToolHarness {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -41,12 +43,12 @@ impl Place {
         fs::create_dir(at("elsewhere")).unwrap();
         let environment = [("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("SECRET", "hidden")];
         Self {
-            sources: Sources { folder: at("tools"), working_dir: at("run"), files: Vec::new() },
-            kit: Kit {
+            sources: DefinitionSources { folder: at("tools"), working_dir: at("run"), files: Vec::new() },
+            kit: OwnToolDeps {
                 environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
                 builtins: vec!["read_file".to_owned()],
-                client: Arc::new(local()),
-                secrets: Arc::new(Known),
+                client: Arc::new(loopback_client()),
+                secrets: Arc::new(SingleSecretProvider),
             },
             folder,
         }
@@ -79,7 +81,7 @@ impl Place {
         path
     }
 
-    pub(super) fn load(&self) -> Loaded {
+    pub(super) fn load(&self) -> LoadedDefinitions {
         load(&self.sources, &self.kit)
     }
 
@@ -94,30 +96,30 @@ impl Place {
 
     /// An engine with all that could be loaded.
     #[track_caller]
-    pub(super) fn engine(&self) -> Calls {
+    pub(super) fn engine(&self) -> OwnToolCaller {
         let loaded = self.load();
         assert!(loaded.refused.is_empty(), "{:?}", loaded.refused);
         let registry = Registry::new();
-        let lease = registry.lease("own".parse().unwrap(), Keep::Known);
+        let lease = registry.lease("own".parse().unwrap(), SourceRetention::Names);
         lease.replace(loaded.tools.into_iter().map(|own| own.tool).collect());
         let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
-        Calls { engine, _lease: Arc::new(lease) }
+        OwnToolCaller { engine, _lease: Arc::new(lease) }
     }
 }
 
 /// Calls tools as the owner.
 #[derive(Clone)]
-pub(super) struct Calls {
+pub(super) struct OwnToolCaller {
     pub(super) engine: Arc<Engine>,
     _lease: Arc<Lease>,
 }
 
-impl Calls {
+impl OwnToolCaller {
     /// The envelope of a call.
     pub(super) async fn call(&self, name: &str, arguments: Value) -> Value {
         let arguments = RawArguments::Json(RawJson::from(&arguments));
-        let call = Call::new(format!("own__{name}"), arguments, Caller::local_owner());
-        json!(Envelope(&self.engine.call(call).await.outcome))
+        let call = CallRequest::new(format!("own__{name}"), arguments, Caller::local_owner());
+        json!(ResultEnvelope(&self.engine.call(call).await.outcome))
     }
 }
 

@@ -3,12 +3,12 @@ use serde_json::json;
 
 use super::*;
 
-struct Environment;
+struct TestSecretReader;
 
-impl SecretReader for Environment {
-    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+impl SecretReader for TestSecretReader {
+    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
         match source {
-            SecretSource::Env(name) if name == "KEY" => Ok("s3cret".to_owned().into()),
+            SecretLocation::Env(name) if name == "KEY" => Ok("s3cret".to_owned().into()),
             _ => Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() }),
         }
     }
@@ -17,9 +17,10 @@ impl SecretReader for Environment {
 #[test]
 fn a_name_leads_to_the_place_where_the_secret_is_kept() {
     let sources = json!({ "weather": { "env": "KEY" }, "absent": { "file": "/run/absent" } });
-    let secrets = NamedSecrets::new(serde_json::from_value(sources).unwrap(), Arc::new(Environment));
-    assert_eq!(secrets.named("weather").unwrap().expose_secret(), "s3cret");
-    let told = |name: &str| secrets.named(name).unwrap_err().to_string();
+    let secrets =
+        ConfiguredSecrets::new(serde_json::from_value(sources).unwrap(), Arc::new(TestSecretReader));
+    assert_eq!(secrets.get("weather").unwrap().expose_secret(), "s3cret");
+    let told = |name: &str| secrets.get(name).unwrap_err().to_string();
     assert_eq!(told("absent"), "no secret in the file /run/absent: it is not set");
     assert_eq!(told("KEY"), "there is no secret named \"KEY\"");
     assert!(!format!("{secrets:?}").contains("s3cret"));
@@ -29,6 +30,6 @@ fn a_name_leads_to_the_place_where_the_secret_is_kept() {
 fn a_place_is_one_of_those_there_are() {
     for bad in [json!({}), json!({ "env": "A", "file": "b" }), json!({ "value": "s3cret" }), json!("s3cret")]
     {
-        assert!(serde_json::from_value::<SecretSource>(bad.clone()).is_err(), "{bad}");
+        assert!(serde_json::from_value::<SecretLocation>(bad.clone()).is_err(), "{bad}");
     }
 }

@@ -9,7 +9,7 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 /// What an address that is not public is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
+pub enum SpecialPurpose {
     /// No address at all (`0.0.0.0/8`, `::`); systems take it for their own.
     Unspecified,
     /// This computer.
@@ -36,7 +36,7 @@ pub enum Special {
     Translated,
 }
 
-impl fmt::Display for Special {
+impl fmt::Display for SpecialPurpose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unspecified => "an unspecified address",
@@ -65,47 +65,47 @@ const fn v6(s: [u16; 8], length: u8) -> Ipv6Net {
 }
 
 /// The first that holds an address has the word.
-const IPV4: &[(Ipv4Net, Special)] = &[
-    (v4(169, 254, 169, 254, 32), Special::Metadata), // most clouds
-    (v4(169, 254, 170, 2, 32), Special::Metadata),   // AWS, tasks in containers
-    (v4(169, 254, 170, 23, 32), Special::Metadata),  // AWS, pods
-    (v4(169, 254, 0, 23, 32), Special::Metadata),    // Tencent
-    (v4(168, 63, 129, 16, 32), Special::Metadata),   // Azure
-    (v4(100, 100, 100, 200, 32), Special::Metadata), // Alibaba
-    (v4(192, 0, 0, 192, 32), Special::Metadata),     // Oracle
-    (v4(0, 0, 0, 0, 8), Special::Unspecified),
-    (v4(10, 0, 0, 0, 8), Special::Private),
-    (v4(100, 64, 0, 0, 10), Special::Shared),
-    (v4(127, 0, 0, 0, 8), Special::Loopback),
-    (v4(169, 254, 0, 0, 16), Special::LinkLocal),
-    (v4(172, 16, 0, 0, 12), Special::Private),
-    (v4(192, 0, 0, 0, 24), Special::Reserved), // protocol assignments; two anycast addresses in it lead to no website
-    (v4(192, 0, 2, 0, 24), Special::Documentation),
-    (v4(192, 88, 99, 0, 24), Special::Reserved), // 6to4 relays, given up
-    (v4(192, 168, 0, 0, 16), Special::Private),
-    (v4(198, 18, 0, 0, 15), Special::Benchmarking),
-    (v4(198, 51, 100, 0, 24), Special::Documentation),
-    (v4(203, 0, 113, 0, 24), Special::Documentation),
-    (v4(224, 0, 0, 0, 4), Special::Multicast),
-    (v4(255, 255, 255, 255, 32), Special::Broadcast),
-    (v4(240, 0, 0, 0, 4), Special::Reserved),
+const IPV4: &[(Ipv4Net, SpecialPurpose)] = &[
+    (v4(169, 254, 169, 254, 32), SpecialPurpose::Metadata), // most clouds
+    (v4(169, 254, 170, 2, 32), SpecialPurpose::Metadata),   // AWS, tasks in containers
+    (v4(169, 254, 170, 23, 32), SpecialPurpose::Metadata),  // AWS, pods
+    (v4(169, 254, 0, 23, 32), SpecialPurpose::Metadata),    // Tencent
+    (v4(168, 63, 129, 16, 32), SpecialPurpose::Metadata),   // Azure
+    (v4(100, 100, 100, 200, 32), SpecialPurpose::Metadata), // Alibaba
+    (v4(192, 0, 0, 192, 32), SpecialPurpose::Metadata),     // Oracle
+    (v4(0, 0, 0, 0, 8), SpecialPurpose::Unspecified),
+    (v4(10, 0, 0, 0, 8), SpecialPurpose::Private),
+    (v4(100, 64, 0, 0, 10), SpecialPurpose::Shared),
+    (v4(127, 0, 0, 0, 8), SpecialPurpose::Loopback),
+    (v4(169, 254, 0, 0, 16), SpecialPurpose::LinkLocal),
+    (v4(172, 16, 0, 0, 12), SpecialPurpose::Private),
+    (v4(192, 0, 0, 0, 24), SpecialPurpose::Reserved), // protocol assignments; two anycast addresses in it lead to no website
+    (v4(192, 0, 2, 0, 24), SpecialPurpose::Documentation),
+    (v4(192, 88, 99, 0, 24), SpecialPurpose::Reserved), // 6to4 relays, given up
+    (v4(192, 168, 0, 0, 16), SpecialPurpose::Private),
+    (v4(198, 18, 0, 0, 15), SpecialPurpose::Benchmarking),
+    (v4(198, 51, 100, 0, 24), SpecialPurpose::Documentation),
+    (v4(203, 0, 113, 0, 24), SpecialPurpose::Documentation),
+    (v4(224, 0, 0, 0, 4), SpecialPurpose::Multicast),
+    (v4(255, 255, 255, 255, 32), SpecialPurpose::Broadcast),
+    (v4(240, 0, 0, 0, 4), SpecialPurpose::Reserved),
 ];
 
-const IPV6: &[(Ipv6Net, Special)] = &[
-    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254], 128), Special::Metadata), // AWS
-    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0023], 128), Special::Metadata), // AWS, pods
-    (v6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254], 128), Special::Metadata), // Google
-    (v6([0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128), Special::Metadata), // OpenStack
-    (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), Special::Unspecified),
-    (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), Special::Loopback),
-    (v6([0x2001, 0x0002, 0, 0, 0, 0, 0, 0], 48), Special::Benchmarking),
-    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), Special::Reserved), // protocol assignments
-    (v6([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32), Special::Documentation),
-    (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), Special::Documentation),
-    (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7), Special::Private),
-    (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10), Special::LinkLocal),
-    (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), Special::Private),
-    (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), Special::Multicast),
+const IPV6: &[(Ipv6Net, SpecialPurpose)] = &[
+    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254], 128), SpecialPurpose::Metadata), // AWS
+    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0023], 128), SpecialPurpose::Metadata), // AWS, pods
+    (v6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254], 128), SpecialPurpose::Metadata), // Google
+    (v6([0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128), SpecialPurpose::Metadata), // OpenStack
+    (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), SpecialPurpose::Unspecified),
+    (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), SpecialPurpose::Loopback),
+    (v6([0x2001, 0x0002, 0, 0, 0, 0, 0, 0], 48), SpecialPurpose::Benchmarking),
+    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), SpecialPurpose::Reserved), // protocol assignments
+    (v6([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32), SpecialPurpose::Documentation),
+    (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), SpecialPurpose::Documentation),
+    (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7), SpecialPurpose::Private),
+    (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10), SpecialPurpose::LinkLocal),
+    (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), SpecialPurpose::Private),
+    (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), SpecialPurpose::Multicast),
 ];
 
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
@@ -119,42 +119,42 @@ const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16);
 
 /// What the address is for, where it is not public.
 #[must_use]
-pub fn special(address: IpAddr) -> Option<Special> {
+pub fn special_purpose(address: IpAddr) -> Option<SpecialPurpose> {
     match address.to_canonical() {
-        IpAddr::V4(address) => special_v4(address),
-        IpAddr::V6(address) => special_v6(address),
+        IpAddr::V4(address) => special_purpose_v4(address),
+        IpAddr::V6(address) => special_purpose_v6(address),
     }
 }
 
-fn special_v4(address: Ipv4Addr) -> Option<Special> {
+fn special_purpose_v4(address: Ipv4Addr) -> Option<SpecialPurpose> {
     IPV4.iter().find(|(net, _)| net.contains(&address)).map(|(_, special)| *special)
 }
 
-fn special_v6(address: Ipv6Addr) -> Option<Special> {
+fn special_purpose_v6(address: Ipv6Addr) -> Option<SpecialPurpose> {
     if let Some((_, special)) = IPV6.iter().find(|(net, _)| net.prefix_len() == 128 && net.contains(&address))
     {
         return Some(*special);
     }
     // What stands for an IPv4 address is judged by it. Only through the well-known NAT64 prefix is a public
     // one reached; the other ways are given up or lead who knows where.
-    if let Some(carried) = carried(address) {
-        return match carried.iter().find_map(|inner| special_v4(*inner)) {
+    if let Some(carried) = embedded_ipv4(address) {
+        return match carried.iter().find_map(|inner| special_purpose_v4(*inner)) {
             None if NAT64.contains(&address) => None,
-            inner => Some(inner.unwrap_or(Special::Translated)),
+            inner => Some(inner.unwrap_or(SpecialPurpose::Translated)),
         };
     }
-    if let Some(inner) = isatap(address).and_then(special_v4) {
+    if let Some(inner) = isatap(address).and_then(special_purpose_v4) {
         return Some(inner);
     }
     match IPV6.iter().find(|(net, _)| net.contains(&address)) {
         Some((_, special)) => Some(*special),
         None if GLOBAL_UNICAST.contains(&address) => None,
-        None => Some(Special::Reserved),
+        None => Some(SpecialPurpose::Reserved),
     }
 }
 
 /// The IPv4 addresses that an address of a transition mechanism carries.
-fn carried(address: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
+fn embedded_ipv4(address: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
     let bits = address.to_bits();
     // The 32 bits that begin at this one.
     let at = |start: u32| Ipv4Addr::from_bits(low_half(bits >> (96 - start)));

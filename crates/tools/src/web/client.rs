@@ -8,14 +8,14 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use reqwest::header::{self, HeaderValue};
 
-use super::allow::AllowList;
-use super::answer::Answer;
-use super::fault::{WebError, WebErrorKind, of_transport};
-use super::redirect::{MAX_REDIRECTS, follow, target};
-use super::request::{Request, place};
-use super::resolve::Resolve;
-use super::tls::{TlsMaker, nobody_trusted};
-use super::vet::vet;
+use super::address_check::allowed_addresses;
+use super::allow_list::AllowList;
+use super::error::{WebError, WebErrorKind, transport_error};
+use super::redirect::{MAX_REDIRECTS, apply_redirect, redirect_target};
+use super::request::{WebRequest, host_and_port};
+use super::resolver::DnsResolver;
+use super::response::WebResponse;
+use super::tls::{TlsConfigFactory, empty_tls_config};
 
 /// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
@@ -50,9 +50,9 @@ impl Default for WebSettings {
 /// The client. It sets no bound to the time of a whole request: drop the future, and the connection ends.
 pub struct GuardedClient {
     settings: RwLock<Arc<WebSettings>>,
-    make_tls: TlsMaker,
+    tls_factory: TlsConfigFactory,
     tls: OnceLock<rustls::ClientConfig>,
-    resolver: Arc<dyn Resolve>,
+    resolver: Arc<dyn DnsResolver>,
 }
 
 impl fmt::Debug for GuardedClient {
@@ -64,9 +64,13 @@ impl fmt::Debug for GuardedClient {
 impl GuardedClient {
     /// Trusts whom the TLS settings trust that `make_tls` makes.
     #[must_use]
-    pub fn new(settings: WebSettings, make_tls: impl Into<TlsMaker>, resolver: Arc<dyn Resolve>) -> Self {
+    pub fn new(
+        settings: WebSettings,
+        make_tls: impl Into<TlsConfigFactory>,
+        resolver: Arc<dyn DnsResolver>,
+    ) -> Self {
         let settings = RwLock::new(Arc::new(settings));
-        Self { settings, make_tls: make_tls.into(), tls: OnceLock::new(), resolver }
+        Self { settings, tls_factory: make_tls.into(), tls: OnceLock::new(), resolver }
     }
 
     /// What bounds it now.
@@ -76,7 +80,7 @@ impl GuardedClient {
     }
 
     /// Takes other settings, for the requests to come.
-    pub fn set(&self, settings: WebSettings) {
+    pub fn set_settings(&self, settings: WebSettings) {
         *self.settings.write() = Arc::new(settings);
     }
 
@@ -87,9 +91,9 @@ impl GuardedClient {
     /// [`WebError`] where there is no answer. A status of failure is an answer.
     pub async fn send(
         &self,
-        mut request: Request,
+        mut request: WebRequest,
         leaving: &(dyn Fn() + Send + Sync),
-    ) -> Result<Answer, WebError> {
+    ) -> Result<WebResponse, WebError> {
         let settings = self.settings();
         let given = request.body.as_ref().map_or(0, Vec::len);
         if given > settings.request_bytes {
@@ -97,42 +101,45 @@ impl GuardedClient {
             let message = format!("The request's body has {given} bytes; at most {allowed} are allowed");
             return Err(WebError::new(WebErrorKind::BadRequest, message));
         }
-        let first = place(&request.url);
+        let first = host_and_port(&request.url);
         for redirects in 0..=MAX_REDIRECTS {
-            let hop = self.hop(&request, &settings, leaving).await;
-            let response = hop.map_err(|error| error.after(redirects, &first))?;
-            match target(&response).map_err(WebError::sent)? {
-                None => return Answer::read(response, redirects, settings.body_bytes).await,
-                Some(to) => follow(&mut request, response.status(), to).map_err(WebError::sent)?,
+            let hop = self.send_once(&request, &settings, leaving).await;
+            let response = hop.map_err(|error| error.after_redirects(redirects, &first))?;
+            match redirect_target(&response).map_err(WebError::mark_sent)? {
+                None => return WebResponse::read(response, redirects, settings.body_bytes).await,
+                Some(to) => {
+                    apply_redirect(&mut request, response.status(), to).map_err(WebError::mark_sent)?
+                }
             }
         }
         let message = format!("{first} redirects again and again; {MAX_REDIRECTS} redirects were followed");
-        Err(WebError::new(WebErrorKind::TooManyRedirects, message).sent())
+        Err(WebError::new(WebErrorKind::TooManyRedirects, message).mark_sent())
     }
 
-    async fn hop(
+    async fn send_once(
         &self,
-        request: &Request,
+        request: &WebRequest,
         settings: &WebSettings,
         leaving: &(dyn Fn() + Send + Sync),
     ) -> Result<reqwest::Response, WebError> {
-        let addresses = vet(request, settings, &*self.resolver).await?;
+        let addresses = allowed_addresses(request, settings, &*self.resolver).await?;
         let tls = match request.url.scheme() {
             "https" => self.tls().await,
-            _ => nobody_trusted(),
+            _ => empty_tls_config(),
         };
         let tls = tls.map_err(|problem| {
             WebError::new(WebErrorKind::Tls, format!("TLS can't be set up on the gateway: {problem}"))
         })?;
-        let client = pinned(addresses, settings, tls).map_err(|error| of_transport(&request.url, &error))?;
+        let client =
+            pinned_client(addresses, settings, tls).map_err(|error| transport_error(&request.url, &error))?;
         let mut builder =
             client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());
         }
-        let ready = builder.build().map_err(|error| of_transport(&request.url, &error))?;
+        let ready = builder.build().map_err(|error| transport_error(&request.url, &error))?;
         leaving();
-        client.execute(ready).await.map_err(|error| of_transport(&request.url, &error))
+        client.execute(ready).await.map_err(|error| transport_error(&request.url, &error))
     }
 
     /// The TLS settings; they are made on a thread for blocking work, and again after a failure.
@@ -140,7 +147,7 @@ impl GuardedClient {
         if let Some(tls) = self.tls.get() {
             return Ok(tls.clone());
         }
-        let maker = self.make_tls.clone();
+        let maker = self.tls_factory.clone();
         let made = tokio::task::spawn_blocking(move || maker.make()).await;
         let mut tls = made.unwrap_or_else(|error| Err(error.to_string()))?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -149,7 +156,7 @@ impl GuardedClient {
 }
 
 /// A client that knows these addresses and no others, whatever name it is asked for.
-fn pinned(
+fn pinned_client(
     addresses: Vec<SocketAddr>,
     settings: &WebSettings,
     tls: rustls::ClientConfig,
@@ -159,7 +166,7 @@ fn pinned(
         .user_agent(USER_AGENT)
         .default_headers([(header::ACCEPT_ENCODING, identity)].into_iter().collect())
         .tls_backend_preconfigured(tls)
-        .dns_resolver(Pinned(addresses))
+        .dns_resolver(PinnedResolver(addresses))
         .connect_timeout(settings.connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
@@ -170,9 +177,9 @@ fn pinned(
         .build()
 }
 
-struct Pinned(Vec<SocketAddr>);
+struct PinnedResolver(Vec<SocketAddr>);
 
-impl reqwest::dns::Resolve for Pinned {
+impl reqwest::dns::Resolve for PinnedResolver {
     fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
         let addresses: reqwest::dns::Addrs = Box::new(self.0.clone().into_iter());
         Box::pin(std::future::ready(Ok(addresses)))

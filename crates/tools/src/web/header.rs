@@ -79,7 +79,7 @@ pub fn request_header(
 }
 
 /// Takes out what is not for another origin.
-pub(super) fn leave_origin(headers: &mut HeaderMap) {
+pub(super) fn strip_cross_origin_headers(headers: &mut HeaderMap) {
     let kept: HeaderMap = headers
         .drain()
         .filter_map(|(name, value)| Some((name?, value)))
@@ -89,7 +89,7 @@ pub(super) fn leave_origin(headers: &mut HeaderMap) {
 }
 
 /// Takes out what speaks of the body.
-pub(super) fn leave_body(headers: &mut HeaderMap) {
+pub(super) fn strip_body_headers(headers: &mut HeaderMap) {
     for name in
         [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE, header::CONTENT_LOCATION]
     {

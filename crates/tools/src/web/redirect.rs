@@ -3,24 +3,24 @@
 use reqwest::header::LOCATION;
 use reqwest::{Method, Response, StatusCode, Url};
 
-use super::fault::{WebError, WebErrorKind};
-use super::header::{leave_body, leave_origin};
-use super::request::{Request, normal, place, same_origin};
+use super::error::{WebError, WebErrorKind};
+use super::header::{strip_body_headers, strip_cross_origin_headers};
+use super::request::{WebRequest, host_and_port, normalize_url, same_origin};
 
 /// How many redirects are followed.
 pub(super) const MAX_REDIRECTS: u32 = 10;
 
 /// Where an answer sends to; none where it is to be taken as it is.
-pub(super) fn target(response: &Response) -> Result<Option<Url>, WebError> {
+pub(super) fn redirect_target(response: &Response) -> Result<Option<Url>, WebError> {
     let follows = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| follows) else { return Ok(None) };
     let bad = |why: &str| {
-        let from = place(response.url());
+        let from = host_and_port(response.url());
         Err(WebError::new(WebErrorKind::BadRedirect, format!("{from} redirects to an address that {why}")))
     };
     let Ok(location) = std::str::from_utf8(location.as_bytes()) else { return bad("is not text") };
     let Ok(url) = response.url().join(location) else { return bad("can't be understood") };
-    match normal(url) {
+    match normalize_url(url) {
         Ok(url) => Ok(Some(url)),
         Err(why) => bad(&format!("can't be followed: {why}")),
     }
@@ -28,7 +28,7 @@ pub(super) fn target(response: &Response) -> Result<Option<Url>, WebError> {
 
 /// Turns a request into the next one, as browsers do (Fetch, "HTTP-redirect fetch"; RFC 9110, 15.4), but
 /// stricter: to another origin go only harmless headers, and no body goes from https to http.
-pub(super) fn follow(request: &mut Request, status: StatusCode, to: Url) -> Result<(), WebError> {
+pub(super) fn apply_redirect(request: &mut WebRequest, status: StatusCode, to: Url) -> Result<(), WebError> {
     let becomes_get = match status {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
         StatusCode::SEE_OTHER => !matches!(request.method, Method::GET | Method::HEAD),
@@ -37,18 +37,18 @@ pub(super) fn follow(request: &mut Request, status: StatusCode, to: Url) -> Resu
     if becomes_get {
         request.method = Method::GET;
         request.body = None;
-        leave_body(&mut request.headers);
+        strip_body_headers(&mut request.headers);
     }
     if !same_origin(&request.url, &to) {
         if request.url.scheme() == "https" && to.scheme() == "http" && request.body.is_some() {
             let message = format!(
                 "{} redirects to {} without encryption; the request's body was not sent there",
-                place(&request.url),
-                place(&to)
+                host_and_port(&request.url),
+                host_and_port(&to)
             );
             return Err(WebError::new(WebErrorKind::BadRedirect, message));
         }
-        leave_origin(&mut request.headers);
+        strip_cross_origin_headers(&mut request.headers);
         // The owner chose the first host, not this one.
         request.own_host = false;
     }

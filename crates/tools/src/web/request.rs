@@ -3,7 +3,7 @@
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
-use super::fault::{WebError, WebErrorKind};
+use super::error::{WebError, WebErrorKind};
 
 /// How long an address may be, in bytes.
 const MAX_URL: usize = 8 * 1024;
@@ -11,7 +11,7 @@ const MAX_URL: usize = 8 * 1024;
 /// One request. Its headers come from [`super::request_header`]; those marked sensitive, and all that are not
 /// known to be harmless, stay behind when a redirect leads to another origin.
 #[derive(Debug)]
-pub struct Request {
+pub struct WebRequest {
     /// The method.
     pub method: Method,
     /// The address; see [`parse_url`].
@@ -25,7 +25,7 @@ pub struct Request {
     pub own_host: bool,
 }
 
-impl Request {
+impl WebRequest {
     /// Without headers or body, to where anybody may go.
     #[must_use]
     pub fn new(method: Method, url: Url) -> Self {
@@ -47,11 +47,11 @@ pub fn parse_url(text: &str) -> Result<Url, WebError> {
         bad(format!("The address can't be understood: {error}"))
             .with_hint("Write a whole address, such as https://example.org/path")
     })?;
-    normal(url).map_err(bad)
+    normalize_url(url).map_err(bad)
 }
 
 /// An address with one spelling, or what is wrong with it.
-pub(super) fn normal(mut url: Url) -> Result<Url, String> {
+pub(super) fn normalize_url(mut url: Url) -> Result<Url, String> {
     if url.as_str().len() > MAX_URL {
         return Err(too_long(url.as_str()));
     }
@@ -80,12 +80,12 @@ pub(super) fn normal(mut url: Url) -> Result<Url, String> {
 }
 
 /// A host alone, in the spelling that addresses have it in; none where it is no host.
-pub(super) fn host_of(text: &str) -> Option<String> {
+pub(super) fn normalize_host(text: &str) -> Option<String> {
     // What would end the host, or begin something else, is not part of one.
     if text.is_empty() || text.contains(['/', '\\', '?', '#', '@']) {
         return None;
     }
-    let url = normal(Url::parse(&format!("http://{text}/")).ok()?).ok()?;
+    let url = normalize_url(Url::parse(&format!("http://{text}/")).ok()?).ok()?;
     if url.port().is_some() { None } else { url.host_str().map(str::to_owned) }
 }
 
@@ -98,7 +98,7 @@ pub fn same_origin(one: &Url, other: &Url) -> bool {
 }
 
 /// Host and port, for messages: paths and queries may hold secrets.
-pub(super) fn place(url: &Url) -> String {
+pub(super) fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),

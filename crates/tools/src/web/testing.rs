@@ -19,18 +19,20 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::{AllowList, Answer, GuardedClient, Request, Resolve, WebError, WebSettings, parse_url};
+use super::{
+    AllowList, DnsResolver, GuardedClient, WebError, WebRequest, WebResponse, WebSettings, parse_url,
+};
 
 /// A request as a server saw it.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct StubRequest {
     pub(crate) method: String,
     pub(crate) target: String,
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-impl Seen {
+impl StubRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(its, _)| its == name).map(|(_, value)| value.as_str())
     }
@@ -43,7 +45,7 @@ impl Seen {
 }
 
 /// What a server does.
-pub(crate) enum Reply {
+pub(crate) enum StubReply {
     /// Says this and closes.
     Says(Vec<u8>),
     /// Says this, and then this again and again until the other side has gone.
@@ -53,64 +55,67 @@ pub(crate) enum Reply {
 }
 
 /// An answer with a body, its length said.
-pub(crate) fn answer(status: &str, headers: &[&str], body: &[u8]) -> Reply {
+pub(crate) fn answer(status: &str, headers: &[&str], body: &[u8]) -> StubReply {
     let mut lines = vec![format!("HTTP/1.1 {status}"), format!("Content-Length: {}", body.len())];
     lines.extend(headers.iter().map(|&header| header.to_owned()));
     let mut bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
     bytes.extend_from_slice(body);
-    Reply::Says(bytes)
+    StubReply::Says(bytes)
 }
 
-pub(crate) fn redirect(status: u16, to: &str) -> Reply {
+pub(crate) fn redirect(status: u16, to: &str) -> StubReply {
     answer(&format!("{status} Elsewhere"), &[&format!("Location: {to}")], b"")
 }
 
-type Handler = dyn Fn(&Seen) -> Reply + Send + Sync;
+type StubHandler = dyn Fn(&StubRequest) -> StubReply + Send + Sync;
 
 /// A server on a port of its own.
-pub(crate) struct Server {
+pub(crate) struct StubServer {
     pub(crate) address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<StubServerState>,
     _tasks: JoinSet<()>,
 }
 
-struct State {
-    handler: Box<Handler>,
+struct StubServerState {
+    handler: Box<StubHandler>,
     tls: Option<TlsAcceptor>,
-    seen: Mutex<Vec<Seen>>,
+    requests: Mutex<Vec<StubRequest>>,
     written: AtomicUsize,
     connections: AtomicUsize,
     arrived: tokio::sync::Semaphore,
-    gone: tokio::sync::Semaphore,
+    disconnected: tokio::sync::Semaphore,
 }
 
-impl Server {
-    pub(crate) async fn start(handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+impl StubServer {
+    pub(crate) async fn start(handler: impl Fn(&StubRequest) -> StubReply + Send + Sync + 'static) -> Self {
         Self::bind("127.0.0.1", None, Box::new(handler)).await
     }
 
-    pub(crate) async fn start_at(ip: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start_at(
+        ip: &str,
+        handler: impl Fn(&StubRequest) -> StubReply + Send + Sync + 'static,
+    ) -> Self {
         Self::bind(ip, None, Box::new(handler)).await
     }
 
     pub(crate) async fn start_tls(
-        identity: &Identity,
-        handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+        identity: &TestCertificate,
+        handler: impl Fn(&StubRequest) -> StubReply + Send + Sync + 'static,
     ) -> Self {
         Self::bind("127.0.0.1", Some(identity.acceptor()), Box::new(handler)).await
     }
 
-    async fn bind(ip: &str, tls: Option<TlsAcceptor>, handler: Box<Handler>) -> Self {
+    async fn bind(ip: &str, tls: Option<TlsAcceptor>, handler: Box<StubHandler>) -> Self {
         let listener = TcpListener::bind((ip, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State {
+        let state = Arc::new(StubServerState {
             handler,
             tls,
-            seen: Mutex::default(),
+            requests: Mutex::default(),
             written: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             arrived: tokio::sync::Semaphore::new(0),
-            gone: tokio::sync::Semaphore::new(0),
+            disconnected: tokio::sync::Semaphore::new(0),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&state)));
@@ -130,13 +135,13 @@ impl Server {
         format!("{scheme}://{name}:{}{path}", self.port())
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.state.seen.lock().clone()
+    pub(crate) fn requests(&self) -> Vec<StubRequest> {
+        self.state.requests.lock().clone()
     }
 
     #[track_caller]
-    pub(crate) fn only(&self) -> Seen {
-        let seen = self.seen();
+    pub(crate) fn single_request(&self) -> StubRequest {
+        let seen = self.requests();
         assert_eq!(seen.len(), 1, "one request: {seen:?}");
         seen.into_iter().next().unwrap()
     }
@@ -152,19 +157,19 @@ impl Server {
     }
 
     /// Waits until a request is there.
-    pub(crate) async fn arrived(&self) {
+    pub(crate) async fn wait_for_request(&self) {
         let arrived = tokio::time::timeout(Duration::from_secs(20), self.state.arrived.acquire()).await;
         arrived.expect("a request comes").unwrap().forget();
     }
 
     /// Waits until the other side of an endless or hanging answer has gone.
-    pub(crate) async fn gone(&self) {
-        let gone = tokio::time::timeout(Duration::from_secs(20), self.state.gone.acquire()).await;
+    pub(crate) async fn wait_for_disconnect(&self) {
+        let gone = tokio::time::timeout(Duration::from_secs(20), self.state.disconnected.acquire()).await;
         gone.expect("the connection is closed").unwrap().forget();
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
+async fn accept(listener: TcpListener, state: Arc<StubServerState>) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
@@ -182,35 +187,35 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
     }
 }
 
-async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &State) -> io::Result<()> {
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &StubServerState) -> io::Result<()> {
     let Some(seen) = read(&mut stream).await? else { return Ok(()) };
     let reply = (state.handler)(&seen);
-    state.seen.lock().push(seen);
+    state.requests.lock().push(seen);
     state.arrived.add_permits(1);
     match reply {
-        Reply::Says(bytes) => {
+        StubReply::Says(bytes) => {
             stream.write_all(&bytes).await?;
             stream.shutdown().await
         }
-        Reply::Hangs(bytes) => {
+        StubReply::Hangs(bytes) => {
             stream.write_all(&bytes).await?;
             stream.flush().await?;
             let _ = stream.read(&mut [0; 16]).await;
-            state.gone.add_permits(1);
+            state.disconnected.add_permits(1);
             Ok(())
         }
-        Reply::Endless(head, again) => {
+        StubReply::Endless(head, again) => {
             stream.write_all(&head).await?;
             while stream.write_all(&again).await.is_ok() {
                 state.written.fetch_add(again.len(), Ordering::SeqCst);
             }
-            state.gone.add_permits(1);
+            state.disconnected.add_permits(1);
             Ok(())
         }
     }
 }
 
-async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Seen>> {
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<StubRequest>> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
@@ -236,35 +241,35 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Seen>>
             break;
         }
     }
-    Ok(Some(Seen { method: method.to_owned(), target: target.to_owned(), headers, body }))
+    Ok(Some(StubRequest { method: method.to_owned(), target: target.to_owned(), headers, body }))
 }
 
 /// Answers from a list: of several answers for a name, each one once and the last one from then on.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct ScriptedResolver {
     answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
-    asked: Mutex<Vec<String>>,
+    queries: Mutex<Vec<String>>,
 }
 
-impl Names {
+impl ScriptedResolver {
     pub(crate) fn of(names: &[(&str, &[&[&str]])]) -> Arc<Self> {
         let parse = |ips: &&[&str]| ips.iter().map(|ip| ip.parse().unwrap()).collect();
         let answers = names
             .iter()
             .map(|(name, answers)| ((*name).to_owned(), answers.iter().map(parse).collect()))
             .collect();
-        Arc::new(Self { answers: Mutex::new(answers), asked: Mutex::default() })
+        Arc::new(Self { answers: Mutex::new(answers), queries: Mutex::default() })
     }
 
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().clone()
+    pub(crate) fn queries(&self) -> Vec<String> {
+        self.queries.lock().clone()
     }
 }
 
 #[async_trait]
-impl Resolve for Names {
+impl DnsResolver for ScriptedResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        self.asked.lock().push(name.to_owned());
+        self.queries.lock().push(name.to_owned());
         match self.answers.lock().get_mut(name) {
             None => Err(io::Error::other("no such name")),
             Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
@@ -274,12 +279,12 @@ impl Resolve for Names {
 }
 
 /// A certificate with its key.
-pub(crate) struct Identity {
+pub(crate) struct TestCertificate {
     certificate: CertificateDer<'static>,
     key: KeyPair,
 }
 
-impl Identity {
+impl TestCertificate {
     fn acceptor(&self) -> TlsAcceptor {
         let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
         let config =
@@ -294,12 +299,12 @@ impl Identity {
 }
 
 /// An authority that makes certificates.
-pub(crate) struct Authority {
+pub(crate) struct TestCertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
 }
 
-impl Authority {
+impl TestCertificateAuthority {
     pub(crate) fn new() -> Self {
         Self::named("Authority of the tests")
     }
@@ -313,20 +318,20 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), certificate }
     }
 
-    pub(crate) fn vouch_for(&self, name: &str) -> Identity {
-        self.vouch_until(name, 2100)
+    pub(crate) fn issue(&self, name: &str) -> TestCertificate {
+        self.issue_until(name, 2100)
     }
 
-    pub(crate) fn vouch_until(&self, name: &str, year: i32) -> Identity {
+    pub(crate) fn issue_until(&self, name: &str, year: i32) -> TestCertificate {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);
         params.not_after = rcgen::date_time_ymd(year, 1, 1);
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
-        Identity { certificate, key }
+        TestCertificate { certificate, key }
     }
 
-    pub(crate) fn trusted(&self) -> rustls::ClientConfig {
+    pub(crate) fn client_config(&self) -> rustls::ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).unwrap();
         tls_trusting(roots)
@@ -351,11 +356,11 @@ pub(crate) fn allowing(entries: &[&str]) -> WebSettings {
 }
 
 /// A client for which loopback is open.
-pub(crate) fn local() -> GuardedClient {
-    GuardedClient::new(allowing(&["127.0.0.1"]), tls(), Names::of(&[]))
+pub(crate) fn loopback_client() -> GuardedClient {
+    GuardedClient::new(allowing(&["127.0.0.1"]), tls(), ScriptedResolver::of(&[]))
 }
 
-pub(crate) async fn get(client: &GuardedClient, url: &str) -> Result<Answer, WebError> {
+pub(crate) async fn get(client: &GuardedClient, url: &str) -> Result<WebResponse, WebError> {
     send(client, Method::GET, url, &[], None).await
 }
 
@@ -365,8 +370,8 @@ pub(crate) async fn send(
     url: &str,
     headers: &[(&str, &str)],
     body: Option<&str>,
-) -> Result<Answer, WebError> {
-    let mut request = Request::new(method, parse_url(url)?);
+) -> Result<WebResponse, WebError> {
+    let mut request = WebRequest::new(method, parse_url(url)?);
     for (name, value) in headers {
         super::request_header(&mut request.headers, name, value, false).unwrap();
     }

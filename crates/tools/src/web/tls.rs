@@ -8,9 +8,9 @@ use rustls::{ClientConfig, RootCertStore};
 /// Makes the TLS settings, when the first request needs them: reading the computer's authorities takes time and
 /// memory that a gateway whose tools ask nobody need not spend.
 #[derive(Clone)]
-pub struct TlsMaker(Arc<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>);
+pub struct TlsConfigFactory(Arc<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>);
 
-impl TlsMaker {
+impl TlsConfigFactory {
     /// Of a function that says what is wrong where it can't.
     #[must_use]
     pub fn new(make: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
@@ -26,13 +26,13 @@ impl TlsMaker {
     }
 }
 
-impl From<ClientConfig> for TlsMaker {
+impl From<ClientConfig> for TlsConfigFactory {
     fn from(tls: ClientConfig) -> Self {
         Self::new(move || Ok(tls.clone()))
     }
 }
 
-impl fmt::Debug for TlsMaker {
+impl fmt::Debug for TlsConfigFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TlsMaker")
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for TlsMaker {
 ///
 /// # Errors
 /// What is wrong, in words.
-pub fn nobody_trusted() -> Result<ClientConfig, String> {
+pub fn empty_tls_config() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let settings = settings.map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ fn golden(name: &str) -> String {
 #[track_caller]
 fn check(name: &str, outcome: Outcome) {
     let written: serde_json::Value =
-        serde_json::from_str(&serde_json::to_string(&Envelope(&outcome)).unwrap()).unwrap();
+        serde_json::from_str(&serde_json::to_string(&ResultEnvelope(&outcome)).unwrap()).unwrap();
     assert_eq!(written.to_string(), golden(name));
 }
 
@@ -39,7 +39,7 @@ fn image_beside_text() {
 #[test]
 fn error() {
     let error = ToolError::new(Code::DeviceDisconnected, "the device went away")
-        .dispatched(true)
+        .with_dispatched(true)
         .with_hint("it may have run");
     check("error", Outcome::Error(error));
 }

@@ -52,16 +52,16 @@ fn slugs_come_from_labels() {
     ] {
         assert_eq!(Slug::from_label(label).as_str(), expected, "{label:?}");
     }
-    assert_eq!(slug("pixel").numbered(2).as_str(), "pixel-2");
-    assert_eq!(slug("a-very-long-name-that-do").numbered(10).as_str(), "a-very-long-name-that-10");
+    assert_eq!(slug("pixel").with_number(2).as_str(), "pixel-2");
+    assert_eq!(slug("a-very-long-name-that-do").with_number(10).as_str(), "a-very-long-name-that-10");
 }
 
 #[test]
-fn r7_bad_tool_names_are_refused_with_a_reason() {
-    assert_eq!("".parse::<ToolName>(), Err(BadName::Empty));
-    assert_eq!("x".repeat(129).parse::<ToolName>(), Err(BadName::TooLong(129)));
-    assert_eq!("a\u{200B}b".parse::<ToolName>(), Err(BadName::Invisible(0x200B)));
-    assert_eq!("a\nb".parse::<ToolName>(), Err(BadName::Invisible(0x0A)));
+fn invalid_tool_names_are_rejected_with_a_reason_r7() {
+    assert_eq!("".parse::<ToolName>(), Err(NameError::Empty));
+    assert_eq!("x".repeat(129).parse::<ToolName>(), Err(NameError::TooLong(129)));
+    assert_eq!("a\u{200B}b".parse::<ToolName>(), Err(NameError::InvisibleCharacter(0x200B)));
+    assert_eq!("a\nb".parse::<ToolName>(), Err(NameError::InvisibleCharacter(0x0A)));
     assert!("x".repeat(128).parse::<ToolName>().is_ok());
     assert!("häuser ✓".parse::<ToolName>().is_ok());
 }
@@ -93,6 +93,6 @@ proptest! {
     fn labels_always_give_slugs(label in ".{0,60}", number in 2u32..9999) {
         let made = Slug::from_label(&label);
         prop_assert!(made.as_str().parse::<Slug>().is_ok());
-        prop_assert!(made.numbered(number).as_str().parse::<Slug>().is_ok());
+        prop_assert!(made.with_number(number).as_str().parse::<Slug>().is_ok());
     }
 }

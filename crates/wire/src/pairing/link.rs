@@ -4,10 +4,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{BadPairing, KeyPin, PairingCode};
+use super::{KeyPin, PairingCode, PairingError};
 
 /// How every link starts.
-pub(crate) const START: &str = "toolway://pair?";
+pub(crate) const LINK_PREFIX: &str = "toolway://pair?";
 
 /// All that a device needs to pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct PairingLink {
 
 impl fmt::Display for PairingLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{START}url={}&code={}", Encoded(&self.url), self.code.secret())?;
+        write!(f, "{LINK_PREFIX}url={}&code={}", PercentEncoded(&self.url), self.code.secret())?;
         match &self.key {
             Some(key) => write!(f, "&key={key}"),
             None => Ok(()),
@@ -31,29 +31,31 @@ impl fmt::Display for PairingLink {
 }
 
 impl FromStr for PairingLink {
-    type Err = BadPairing;
-    fn from_str(text: &str) -> Result<Self, BadPairing> {
+    type Err = PairingError;
+    fn from_str(text: &str) -> Result<Self, PairingError> {
         let text = text.trim();
-        let start = text.get(..START.len()).ok_or(BadPairing::NotALink)?;
-        if !start.eq_ignore_ascii_case(START) {
-            return Err(BadPairing::NotALink);
+        let start = text.get(..LINK_PREFIX.len()).ok_or(PairingError::NotALink)?;
+        if !start.eq_ignore_ascii_case(LINK_PREFIX) {
+            return Err(PairingError::NotALink);
         }
         let (mut url, mut code, mut key) = (None, None, None);
-        for field in text.get(START.len()..).unwrap_or_default().split('&') {
+        for field in text.get(LINK_PREFIX.len()..).unwrap_or_default().split('&') {
             match field.split_once('=') {
-                Some(("url", value)) => url = Some(decoded(value).ok_or(BadPairing::Encoding("url"))?),
+                Some(("url", value)) => {
+                    url = Some(percent_decode(value).ok_or(PairingError::InvalidEncoding("url"))?)
+                }
                 Some(("code", value)) => {
-                    code = Some(decoded(value).ok_or(BadPairing::Encoding("code"))?.parse()?);
+                    code = Some(percent_decode(value).ok_or(PairingError::InvalidEncoding("code"))?.parse()?);
                 }
                 Some(("key", value)) => {
-                    key = Some(decoded(value).ok_or(BadPairing::Encoding("key"))?.parse()?);
+                    key = Some(percent_decode(value).ok_or(PairingError::InvalidEncoding("key"))?.parse()?);
                 }
                 _ => {}
             }
         }
         Ok(Self {
-            url: url.filter(|url| !url.is_empty()).ok_or(BadPairing::Missing("url"))?,
-            code: code.ok_or(BadPairing::Missing("code"))?,
+            url: url.filter(|url| !url.is_empty()).ok_or(PairingError::Missing("url"))?,
+            code: code.ok_or(PairingError::Missing("code"))?,
             key,
         })
     }
@@ -69,16 +71,16 @@ pub enum PairingInput {
 }
 
 impl FromStr for PairingInput {
-    type Err = BadPairing;
-    fn from_str(text: &str) -> Result<Self, BadPairing> {
+    type Err = PairingError;
+    fn from_str(text: &str) -> Result<Self, PairingError> {
         if text.contains("://") { text.parse().map(Self::Link) } else { text.parse().map(Self::Code) }
     }
 }
 
 /// Writes text percent-encoded, all but letters, digits and `-._~`.
-struct Encoded<'a>(&'a str);
+struct PercentEncoded<'a>(&'a str);
 
-impl fmt::Display for Encoded<'_> {
+impl fmt::Display for PercentEncoded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.bytes().try_for_each(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -90,7 +92,7 @@ impl fmt::Display for Encoded<'_> {
 }
 
 /// Undoes percent-encoding; nothing where it is malformed.
-fn decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

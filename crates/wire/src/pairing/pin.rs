@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BadPairing, symbols, write_groups};
+use super::{PairingError, encode_base32, write_groups};
 
 /// What stands before the digits.
-const START: &str = "sha256:";
+const PIN_PREFIX: &str = "sha256:";
 /// Characters of the part of a pin that a pairing code carries.
 pub(crate) const PREFIX_LEN: usize = 12;
 
@@ -40,7 +40,7 @@ impl KeyPin {
 
 impl fmt::Display for KeyPin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(START)?;
+        f.write_str(PIN_PREFIX)?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
@@ -52,15 +52,15 @@ impl fmt::Debug for KeyPin {
 }
 
 impl FromStr for KeyPin {
-    type Err = BadPairing;
-    fn from_str(text: &str) -> Result<Self, BadPairing> {
-        let digits = text.trim().strip_prefix(START).ok_or(BadPairing::Key)?.as_bytes();
+    type Err = PairingError;
+    fn from_str(text: &str) -> Result<Self, PairingError> {
+        let digits = text.trim().strip_prefix(PIN_PREFIX).ok_or(PairingError::InvalidKey)?.as_bytes();
         let mut hash = [0; 32];
         if digits.len() != 2 * hash.len() {
-            return Err(BadPairing::Key);
+            return Err(PairingError::InvalidKey);
         }
         for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = super::link::hex_byte(pair).ok_or(BadPairing::Key)?;
+            *byte = super::link::hex_byte(pair).ok_or(PairingError::InvalidKey)?;
         }
         Ok(Self(hash))
     }
@@ -97,7 +97,7 @@ impl KeyPrefix {
 
 impl fmt::Display for KeyPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_groups(f, &symbols(self.0, PREFIX_LEN))
+        write_groups(f, &encode_base32(self.0, PREFIX_LEN))
     }
 }
 

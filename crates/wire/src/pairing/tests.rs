@@ -44,11 +44,11 @@ fn codes_are_read_as_people_write_them() {
 
 #[test]
 fn bad_codes_are_refused_with_a_reason() {
-    assert_eq!("".parse::<PairingCode>(), Err(BadPairing::CodeLength(0)));
-    assert_eq!("ABCD-EFG".parse::<PairingCode>(), Err(BadPairing::CodeLength(7)));
-    assert_eq!("ABCD-EFGH-ABCD".parse::<PairingCode>(), Err(BadPairing::CodeLength(12)));
-    assert_eq!("ABCD-EFGU".parse::<PairingCode>(), Err(BadPairing::CodeCharacter('U')));
-    assert_eq!("ABCD-EFGé".parse::<PairingCode>(), Err(BadPairing::CodeCharacter('é')));
+    assert_eq!("".parse::<PairingCode>(), Err(PairingError::CodeLength(0)));
+    assert_eq!("ABCD-EFG".parse::<PairingCode>(), Err(PairingError::CodeLength(7)));
+    assert_eq!("ABCD-EFGH-ABCD".parse::<PairingCode>(), Err(PairingError::CodeLength(12)));
+    assert_eq!("ABCD-EFGU".parse::<PairingCode>(), Err(PairingError::CodeCharacter('U')));
+    assert_eq!("ABCD-EFGé".parse::<PairingCode>(), Err(PairingError::CodeCharacter('é')));
 }
 
 #[test]
@@ -77,13 +77,13 @@ fn links_carry_address_code_and_key() {
 #[test]
 fn bad_links_are_refused_with_a_reason() {
     let read = |text: &str| text.parse::<PairingLink>();
-    assert_eq!(read("https://gw"), Err(BadPairing::NotALink));
-    assert_eq!(read("toolway://pair?code=ABCDEFGH"), Err(BadPairing::Missing("url")));
-    assert_eq!(read("toolway://pair?url=http://a"), Err(BadPairing::Missing("code")));
-    assert_eq!(read("toolway://pair?url=%zz&code=ABCDEFGH"), Err(BadPairing::Encoding("url")));
-    assert_eq!(read("toolway://pair?url=%ff&code=ABCDEFGH"), Err(BadPairing::Encoding("url")));
-    assert_eq!(read("toolway://pair?url=a&code=ABCDEFGH&key=sha256:00"), Err(BadPairing::Key));
-    assert_eq!(read("toolway://pair?url=a&code=ABC&new=1"), Err(BadPairing::CodeLength(3)));
+    assert_eq!(read("https://gw"), Err(PairingError::NotALink));
+    assert_eq!(read("toolway://pair?code=ABCDEFGH"), Err(PairingError::Missing("url")));
+    assert_eq!(read("toolway://pair?url=http://a"), Err(PairingError::Missing("code")));
+    assert_eq!(read("toolway://pair?url=%zz&code=ABCDEFGH"), Err(PairingError::InvalidEncoding("url")));
+    assert_eq!(read("toolway://pair?url=%ff&code=ABCDEFGH"), Err(PairingError::InvalidEncoding("url")));
+    assert_eq!(read("toolway://pair?url=a&code=ABCDEFGH&key=sha256:00"), Err(PairingError::InvalidKey));
+    assert_eq!(read("toolway://pair?url=a&code=ABC&new=1"), Err(PairingError::CodeLength(3)));
 }
 
 proptest! {

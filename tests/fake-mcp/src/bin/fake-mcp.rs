@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
 use clap::Parser;
-use toolway_fake_mcp::{FakeMcp, Options, serve_stdio};
+use toolway_fake_mcp::{FakeMcp, FakeMcpOptions, serve_stdio};
 
 /// Serves MCP until it is ended. With `--http` it prints its address as one line.
 #[derive(Debug, Parser)]
 #[command(name = "fake-mcp")]
-struct Args {
+struct FakeMcpArgs {
     /// Serves over HTTP at this address; the port 0 is one that is free.
     #[arg(long, value_name = "ADDRESS", required_unless_present = "stdio", conflicts_with = "stdio")]
     http: Option<SocketAddr>,
@@ -38,7 +38,7 @@ struct Args {
 
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime.and_then(|runtime| runtime.block_on(serve(Args::parse()))) {
+    match runtime.and_then(|runtime| runtime.block_on(serve(FakeMcpArgs::parse()))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "fake-mcp: {error}");
@@ -47,8 +47,8 @@ fn main() -> ExitCode {
     }
 }
 
-async fn serve(args: Args) -> std::io::Result<()> {
-    let options = Options {
+async fn serve(args: FakeMcpArgs) -> std::io::Result<()> {
+    let options = FakeMcpOptions {
         versions: args.versions,
         page_size: args.page_size,
         sessions: !args.no_sessions,

@@ -3,8 +3,8 @@
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
-use super::{failed, said};
-use crate::exact::{self, EXACT_RESULT};
+use super::{error_result, text_result};
+use crate::exact_json::{self, EXACT_RESULT};
 
 /// A red point as PNG, in base64.
 pub(crate) const PNG: &str =
@@ -15,7 +15,7 @@ const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 pub(crate) fn call(name: &str) -> Option<CallToolResult> {
     let image = || ContentBlock::image(PNG, "image/png");
     Some(match name {
-        "test_simple_text" => said("This is a simple text response for testing."),
+        "test_simple_text" => text_result("This is a simple text response for testing."),
         "test_image_content" => CallToolResult::success(vec![image()]),
         "test_audio_content" => CallToolResult::success(vec![ContentBlock::audio(WAV, "audio/wav")]),
         "test_embedded_resource" => CallToolResult::success(vec![ContentBlock::resource(
@@ -32,13 +32,13 @@ pub(crate) fn call(name: &str) -> Option<CallToolResult> {
         "test_resource_link" => CallToolResult::success(vec![ContentBlock::resource_link(
             Resource::new("test://static-text", "static-text").with_mime_type("text/plain"),
         )]),
-        "test_error_handling" => failed("This tool intentionally returns an error for testing"),
+        "test_error_handling" => error_result("This tool intentionally returns an error for testing"),
         "test_exact" => {
-            let mut result = said(EXACT_RESULT);
-            result.structured_content = Some(Value::Object(exact::result()));
+            let mut result = text_result(EXACT_RESULT);
+            result.structured_content = Some(Value::Object(exact_json::result()));
             result
         }
-        "json_schema_2020_12_tool" => said("The arguments fit."),
+        "json_schema_2020_12_tool" => text_result("The arguments fit."),
         _ => return None,
     })
 }

@@ -9,16 +9,16 @@ use rmcp::model::{
 use rmcp::task_manager::{TaskContext, TaskExit, TaskFuture, TaskOptions};
 use serde_json::{Value, json};
 
-use super::asking::elicitation;
-use super::input::{named, text};
-use super::{Call, failed, said};
-use crate::ask::{self, Asked};
+use super::input::{answer_text, name_question};
+use super::questions::elicitation;
+use super::{FakeToolCall, error_result, text_result};
+use crate::client_input::{self, InputOutcome};
 
 /// How often a client is to look.
 const LOOK_EVERY_MS: u64 = 100;
 const FAILS_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     let name = call.request.name.to_string();
     let needs_task = matches!(name.as_str(), "failing_job" | "test_tool_with_task");
     if needs_task && !call.knows_tasks() {
@@ -31,7 +31,7 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData>
                 Duration::try_from_secs_f64(call.argument("seconds").and_then(Value::as_f64).unwrap_or(0.0))
                     .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
             let label = call.argument("label").and_then(Value::as_str).unwrap_or("it").to_owned();
-            let done = move || said(format!("Computed {label}."));
+            let done = move || text_result(format!("Computed {label}."));
             if !call.knows_tasks() || takes.is_zero() {
                 tokio::select! {
                     () = tokio::time::sleep(takes) => {}
@@ -39,7 +39,7 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData>
                 }
                 return Ok(done().into());
             }
-            Ok(task(call, move |cx| {
+            Ok(start_task(call, move |cx| {
                 Box::pin(async move {
                     tokio::select! {
                         () = tokio::time::sleep(takes) => Ok(done()),
@@ -48,10 +48,10 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData>
                 })
             }))
         }
-        "failing_job" => Ok(task(call, |_| {
+        "failing_job" => Ok(start_task(call, |_| {
             Box::pin(async {
                 tokio::time::sleep(FAILS_AFTER).await;
-                Ok(failed("The job failed, as it was meant to."))
+                Ok(error_result("The job failed, as it was meant to."))
             })
         })),
         "protocol_error_job" => {
@@ -59,7 +59,7 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData>
             if !call.knows_tasks() {
                 return Err(error());
             }
-            Ok(task(call, move |_| Box::pin(async move { Err(TaskExit::Error(error())) })))
+            Ok(start_task(call, move |_| Box::pin(async move { Err(TaskExit::Error(error())) })))
         }
         "confirm_delete" => {
             let file = call.argument("filename").and_then(Value::as_str).unwrap_or("it");
@@ -68,42 +68,55 @@ pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData>
                 json!({"confirm": {"type": "boolean"}}),
                 &["confirm"],
             );
-            asking(call, vec![("confirm", question)]).await
+            ask_all(call, vec![("confirm", question)]).await
         }
         "multi_input" => {
             let sure = elicitation("Are you sure?", json!({"confirm": {"type": "boolean"}}), &["confirm"]);
-            asking(call, vec![("name", named("What is your name?")), ("sure", sure)]).await
+            ask_all(call, vec![("name", name_question("What is your name?")), ("sure", sure)]).await
         }
         _ => {
-            let questions = ask::questions([("user_name", named("What is your name?"))]);
-            let answers = match ask::ask(&call.cx, call.request.input_responses.as_ref(), questions).await? {
-                Asked::Answers(answers) => answers,
-                Asked::Wanted(questions) => return Ok(ask::wanted(questions, None).into()),
-            };
-            let name = text(&answers, "user_name", "/content/name").to_owned();
-            Ok(task(call, move |_| Box::pin(async move { Ok(said(format!("Done for {name}."))) })))
+            let questions = client_input::questions([("user_name", name_question("What is your name?"))]);
+            let answers =
+                match client_input::request_input(&call.cx, call.request.input_responses.as_ref(), questions)
+                    .await?
+                {
+                    InputOutcome::Answers(answers) => answers,
+                    InputOutcome::InputRequired(questions) => {
+                        return Ok(client_input::input_required(questions, None).into());
+                    }
+                };
+            let name = answer_text(&answers, "user_name", "/content/name").to_owned();
+            Ok(start_task(call, move |_| {
+                Box::pin(async move { Ok(text_result(format!("Done for {name}."))) })
+            }))
         }
     }
 }
 
-fn task(call: &Call<'_>, run: impl FnOnce(TaskContext) -> TaskFuture) -> CallToolResponse {
+fn start_task(call: &FakeToolCall<'_>, run: impl FnOnce(TaskContext) -> TaskFuture) -> CallToolResponse {
     let options = TaskOptions::new().with_poll_interval_ms(LOOK_EVERY_MS);
     CreateTaskResult::new(call.handler.shared.tasks.spawn(options, run)).into()
 }
 
 /// Asks all of these at once, within a task where there is one.
-async fn asking(
-    call: &Call<'_>,
+async fn ask_all(
+    call: &FakeToolCall<'_>,
     questions: Vec<(&'static str, Value)>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let questions = questions.into_iter().flat_map(|question| ask::questions([question])).collect();
+    let questions = questions.into_iter().flat_map(|question| client_input::questions([question])).collect();
     if !call.knows_tasks() {
-        return Ok(match ask::ask(&call.cx, call.request.input_responses.as_ref(), questions).await? {
-            Asked::Answers(answers) => summary(&answers).into(),
-            Asked::Wanted(questions) => ask::wanted(questions, None).into(),
-        });
+        return Ok(
+            match client_input::request_input(&call.cx, call.request.input_responses.as_ref(), questions)
+                .await?
+            {
+                InputOutcome::Answers(answers) => summary(&answers).into(),
+                InputOutcome::InputRequired(questions) => {
+                    client_input::input_required(questions, None).into()
+                }
+            },
+        );
     }
-    Ok(task(call, move |cx| {
+    Ok(start_task(call, move |cx| {
         Box::pin(async move {
             let ask = |(key, question): (String, InputRequest)| {
                 let cx = cx.clone();
@@ -116,5 +129,5 @@ async fn asking(
 }
 
 fn summary(answers: &InputResponses) -> CallToolResult {
-    said(format!("Answered: {}", json!(answers)))
+    text_result(format!("Answered: {}", json!(answers)))
 }

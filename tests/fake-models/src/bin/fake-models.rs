@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::json;
-use toolway_fake_models::{Api, FakeModels, KEY, Script};
+use toolway_fake_models::{ApiKind, FakeModels, KEY, ResponseScript};
 
 /// Serves the APIs of model providers on a loopback port, answering from a script.
 ///
 /// Prints one line of JSON when it answers: `{"event": "ready", "url": …, "key": …, "base_urls": {"openai": …, …}}`.
 #[derive(Debug, Parser)]
 #[command(name = "fake-models")]
-struct Args {
+struct FakeModelsArgs {
     /// A script as JSON. Without it nothing is answered until `PUT /control/script` says something.
     script: Option<PathBuf>,
     /// The port; one that is free where nothing is said.
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime
         .map_err(|error| error.to_string())
-        .and_then(|runtime| runtime.block_on(serve(Args::parse())))
+        .and_then(|runtime| runtime.block_on(serve(FakeModelsArgs::parse())))
     {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -36,17 +36,17 @@ fn main() -> ExitCode {
     }
 }
 
-async fn serve(args: Args) -> Result<(), String> {
+async fn serve(args: FakeModelsArgs) -> Result<(), String> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let fakes = FakeModels::start_at(address).await.map_err(|error| format!("{address}: {error}"))?;
     if let Some(path) = &args.script {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let script: Script =
+        let script: ResponseScript =
             serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         fakes.script(script);
     }
     let base_urls: serde_json::Map<_, _> =
-        Api::ALL.into_iter().map(|api| (api.as_str().to_owned(), json!(fakes.base_url(api)))).collect();
+        ApiKind::ALL.into_iter().map(|api| (api.as_str().to_owned(), json!(fakes.base_url(api)))).collect();
     let ready = json!({"event": "ready", "url": fakes.url(), "key": KEY, "base_urls": base_urls});
     let mut out = std::io::stdout();
     writeln!(out, "{ready}").and_then(|()| out.flush()).map_err(|error| error.to_string())?;

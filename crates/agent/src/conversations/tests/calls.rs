@@ -5,26 +5,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use toolway_core::{EngineSettings, Progress};
-use toolway_models::{FinishReason, MessageRole, Part};
+use toolway_core::{EngineSettings, ProgressReport};
+use toolway_models::{FinishReason, MessagePart, MessageRole};
 use toolway_types::{Code, ErrorKind, Outcome, RawJson, SpecDocument, ToolOutput};
 
 use crate::event::{NoticeCode, TurnEvent, TurnFailureCode, TurnStatus};
 use crate::testkit::{
-    Act, World, answering, assert_passed, calls, cut_call, document, failing, finished, says, settle, tool,
-    usage,
+    ConversationHarness, ScriptStep, answering, assert_passed, cut_call_answer, document, failing, finished,
+    settle, text_answer, tool, tool_call_answer, usage,
 };
 
-fn error_of(part: &Part) -> &toolway_types::ToolError {
+fn error_of(part: &MessagePart) -> &toolway_types::ToolError {
     match part {
-        Part::ToolResult(result) => result.outcome.error().unwrap(),
+        MessagePart::ToolResult(result) => result.outcome.error().unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
-fn text_of(part: &Part) -> String {
+fn text_of(part: &MessagePart) -> String {
     match part {
-        Part::ToolResult(result) => match &*result.outcome {
+        MessagePart::ToolResult(result) => match &*result.outcome {
             Outcome::Success(output) => output.joined_text(),
             Outcome::Error(error) => panic!("{error}"),
         },
@@ -40,15 +40,18 @@ async fn calls_run_side_by_side_and_their_results_stand_in_order() {
             Ok(ToolOutput::text(format!("after {seconds} s")))
         })
     };
-    let script = calls(&[("phone__slow", "{}"), ("phone__fast", "{}"), ("phone__middle", "{}")]);
-    let world =
-        World::new(vec![script, says("x")], vec![wait("slow", 3), wait("fast", 1), wait("middle", 2)]).await;
+    let script = tool_call_answer(&[("phone__slow", "{}"), ("phone__fast", "{}"), ("phone__middle", "{}")]);
+    let world = ConversationHarness::new(
+        vec![script, text_answer("x")],
+        vec![wait("slow", 3), wait("fast", 1), wait("middle", 2)],
+    )
+    .await;
     let started = tokio::time::Instant::now();
     let heard = world.say("Go.").await;
     assert_passed(started, Duration::from_secs(3));
-    let told: Vec<_> = heard.results().into_iter().map(|(_, name, _)| name).collect();
+    let told: Vec<_> = heard.tool_results().into_iter().map(|(_, name, _)| name).collect();
     assert_eq!(told, ["phone__fast", "phone__middle", "phone__slow"], "told as they end");
-    let results = &world.model.seen()[1].messages[2];
+    let results = &world.model.requests()[1].messages[2];
     assert_eq!(results.role, MessageRole::Tool);
     let texts: Vec<_> = results.parts.iter().map(text_of).collect();
     assert_eq!(
@@ -60,16 +63,16 @@ async fn calls_run_side_by_side_and_their_results_stand_in_order() {
 
 #[tokio::test]
 async fn what_cannot_be_called_is_an_error_that_the_model_reads() {
-    let script = calls(&[
+    let script = tool_call_answer(&[
         ("phone__none", "{}"),
         ("phone__scan", "{ not json"),
         ("phone__scan", "[1]"),
         ("phone__scan", ""),
     ]);
-    let world = World::new(vec![script, says("x")], vec![answering("scan", "ok")]).await;
+    let world = ConversationHarness::new(vec![script, text_answer("x")], vec![answering("scan", "ok")]).await;
     let heard = world.say("Go.").await;
     assert_eq!(heard.end().status, TurnStatus::Done);
-    let results = &world.model.seen()[1].messages[2].parts;
+    let results = &world.model.requests()[1].messages[2].parts;
     assert_eq!(error_of(&results[0]).message, "Tool phone__none is not available");
     assert_eq!(error_of(&results[1]).code, Code::InvalidArguments);
     assert!(error_of(&results[2]).message.contains("they must be a JSON object"));
@@ -87,7 +90,7 @@ async fn what_cannot_be_called_is_an_error_that_the_model_reads() {
 }
 
 #[tokio::test]
-async fn m10_a_call_that_was_cut_does_not_run_and_the_model_is_told() {
+async fn a_truncated_call_does_not_run_and_the_model_gets_an_error_m10() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&ran);
     let write = tool(document("write"), move |_, _| {
@@ -95,28 +98,32 @@ async fn m10_a_call_that_was_cut_does_not_run_and_the_model_is_told() {
         std::future::ready(Ok(ToolOutput::text("written")))
     });
     // What is there of the arguments is well-formed by chance.
-    let mut script = cut_call("phone__write", r#"{"path":"/"}"#);
-    script.insert(0, calls(&[("phone__write", r#"{"path":"/a"}"#)])[1].clone());
-    let world = World::new(vec![script, says("I will write less.")], vec![write]).await;
+    let mut script = cut_call_answer("phone__write", r#"{"path":"/"}"#);
+    script.insert(0, tool_call_answer(&[("phone__write", r#"{"path":"/a"}"#)])[1].clone());
+    let world = ConversationHarness::new(vec![script, text_answer("I will write less.")], vec![write]).await;
     let heard = world.say("Write it.").await;
     assert_eq!(heard.end().status, TurnStatus::Done);
     assert_eq!(ran.load(Ordering::SeqCst), 1, "the whole one");
-    let results = &world.model.seen()[1].messages[2].parts;
+    let results = &world.model.requests()[1].messages[2].parts;
     assert_eq!(text_of(&results[0]), "written");
     let error = error_of(&results[1]);
     assert_eq!((error.code, error.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
     assert!(error.message.contains("ended in the middle"), "{error}");
-    assert_eq!(heard.results().len(), 2);
+    assert_eq!(heard.tool_results().len(), 2);
 }
 
 #[tokio::test]
-async fn m10_a_model_whose_every_call_is_cut_does_not_go_on_for_ever() {
-    let world = World::new(vec![cut_call("phone__write", "{\"a")], vec![answering("write", "x")]).await;
+async fn a_model_that_always_truncates_its_calls_is_stopped_m10() {
+    let world = ConversationHarness::new(
+        vec![cut_call_answer("phone__write", "{\"a")],
+        vec![answering("write", "x")],
+    )
+    .await;
     let heard = world.say("Write it.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
     assert_eq!(failure.code, TurnFailureCode::LimitReached);
     assert!(failure.hint.as_ref().unwrap().contains("max_output_tokens"));
-    assert_eq!(world.model.seen().len(), 3);
+    assert_eq!(world.model.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -130,12 +137,16 @@ async fn arguments_that_break_the_schema_are_told_and_corrected() {
         std::future::ready(Ok(ToolOutput::text("printed")))
     });
     let (bad, good) = (r#"{"page":{"number":"two"}}"#, r#"{"page":{"number":2}}"#);
-    let scripts = vec![calls(&[("phone__print", bad)]), calls(&[("phone__print", good)]), says("Printed.")];
-    let world = World::new(scripts, vec![print]).await;
+    let scripts = vec![
+        tool_call_answer(&[("phone__print", bad)]),
+        tool_call_answer(&[("phone__print", good)]),
+        text_answer("Printed."),
+    ];
+    let world = ConversationHarness::new(scripts, vec![print]).await;
     let heard = world.say("Print page two.").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Printed."));
     assert_eq!(*ran.lock(), [good], "it ran once, with what the schema allows");
-    let seen = world.model.seen();
+    let seen = world.model.requests();
     let told = error_of(&seen[1].messages[2].parts[0]);
     assert_eq!((told.code, told.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
     assert_eq!(told.message, r#"Invalid arguments: /page/number: "two" is not of type "integer""#);
@@ -151,14 +162,17 @@ async fn calls_that_time_out_or_panic_are_errors_that_the_model_reads() {
     let slow = SpecDocument { timeout_ms: Some(5_000), ..document("slow") };
     let slow = tool(slow, |_, _| std::future::pending());
     let careless = tool(document("careless"), |_, _| async { panic!("the drawer is empty") });
-    let script = calls(&[("phone__slow", "{}"), ("phone__careless", "{}"), ("phone__scan", "{}")]);
-    let world = World::new(vec![script, says("Two failed.")], vec![slow, careless, answering("scan", "ok")]);
+    let script = tool_call_answer(&[("phone__slow", "{}"), ("phone__careless", "{}"), ("phone__scan", "{}")]);
+    let world = ConversationHarness::new(
+        vec![script, text_answer("Two failed.")],
+        vec![slow, careless, answering("scan", "ok")],
+    );
     let world = world.await;
     let started = tokio::time::Instant::now();
     let heard = world.say("Go.").await;
     assert_passed(started, Duration::from_secs(5));
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Two failed."));
-    let results = &world.model.seen()[1].messages[2].parts;
+    let results = &world.model.requests()[1].messages[2].parts;
     let late = error_of(&results[0]);
     assert_eq!((late.code, late.kind()), (Code::Timeout, ErrorKind::Timeout));
     assert_eq!(late.message, "The tool did not answer within 5 s");
@@ -166,16 +180,17 @@ async fn calls_that_time_out_or_panic_are_errors_that_the_model_reads() {
     assert_eq!((crashed.code, crashed.kind()), (Code::ToolPanicked, ErrorKind::ExecutionError));
     assert_eq!(crashed.message, "The tool crashed: the drawer is empty");
     assert_eq!(text_of(&results[2]), "ok", "the others are none the worse for it");
-    assert!(world.try_start(world.turn("And now?")).await.is_ok(), "the session is free");
+    assert!(world.try_start(world.turn_request("And now?")).await.is_ok(), "the session is free");
 }
 
 #[tokio::test]
 async fn the_third_of_the_same_failing_call_is_said_to_the_model_once() {
-    let failing_call = || calls(&[("phone__print", r#"{"n":1}"#)]);
-    let scripts = vec![failing_call(), failing_call(), failing_call(), failing_call(), says("I give up.")];
-    let world = World::new(scripts, vec![failing("print", "no paper")]).await;
+    let failing_call = || tool_call_answer(&[("phone__print", r#"{"n":1}"#)]);
+    let scripts =
+        vec![failing_call(), failing_call(), failing_call(), failing_call(), text_answer("I give up.")];
+    let world = ConversationHarness::new(scripts, vec![failing("print", "no paper")]).await;
     let heard = world.say("Print it.").await;
-    let hints: Vec<_> = world.model.seen()[4]
+    let hints: Vec<_> = world.model.requests()[4]
         .messages
         .iter()
         .filter(|it| it.role == MessageRole::Tool)
@@ -192,40 +207,40 @@ async fn the_third_of_the_same_failing_call_is_said_to_the_model_once() {
         )]
     );
     // A viewer is told what the model is told.
-    let told = heard.results()[2].2.error().unwrap().hint.clone();
+    let told = heard.tool_results()[2].2.error().unwrap().hint.clone();
     assert_eq!(told, hints[2]);
 }
 
 #[tokio::test]
 async fn a_call_that_its_provider_could_not_read_is_said_once_and_made_again() {
     let malformed = || vec![usage(3, 1), finished(FinishReason::MalformedToolCall)];
-    let world = World::new(
-        vec![malformed(), calls(&[("phone__scan", "{}")]), says("Blue.")],
+    let world = ConversationHarness::new(
+        vec![malformed(), tool_call_answer(&[("phone__scan", "{}")]), text_answer("Blue.")],
         vec![answering("scan", "blue")],
     )
     .await;
     let heard = world.say("Which colour?").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Blue."));
-    let seen = world.model.seen();
+    let seen = world.model.requests();
     assert!(seen[1].messages.last().unwrap().text().contains("could not be read"));
     assert!(
         !seen[2].messages.iter().any(|it| it.text().contains("could not be read")),
         "it is no part of the conversation"
     );
-    assert_eq!(world.memory.said("s").len(), 4);
+    assert_eq!(world.memory.messages_of("s").len(), 4);
     drop(world);
-    let world = World::new(vec![malformed()], vec![]).await;
+    let world = ConversationHarness::new(vec![malformed()], vec![]).await;
     let heard = world.say("Which colour?").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
     assert_eq!(failure.code, TurnFailureCode::Provider);
-    assert_eq!(world.model.seen().len(), 2);
+    assert_eq!(world.model.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn progress_is_told_while_a_call_runs_and_not_after() {
     let slow = tool(document("slow"), |_, cx| async move {
         for at in 1..=3 {
-            cx.progress(Progress {
+            cx.report_progress(ProgressReport {
                 progress: f64::from(at),
                 total: Some(3.0),
                 message: None,
@@ -235,7 +250,11 @@ async fn progress_is_told_while_a_call_runs_and_not_after() {
         }
         Ok(ToolOutput::text("done"))
     });
-    let world = World::new(vec![calls(&[("phone__slow", "{}")]), says("x")], vec![slow]).await;
+    let world = ConversationHarness::new(
+        vec![tool_call_answer(&[("phone__slow", "{}")]), text_answer("x")],
+        vec![slow],
+    )
+    .await;
     let heard = world.say("Go.").await;
     let told: Vec<_> = heard
         .events
@@ -252,24 +271,28 @@ async fn progress_is_told_while_a_call_runs_and_not_after() {
 }
 
 #[tokio::test]
-async fn r19_a_long_result_is_cut_for_the_model_and_says_so() {
+async fn a_long_result_is_truncated_for_the_model_and_marked_r19() {
     let long = tool(document("long"), |_, _| std::future::ready(Ok(ToolOutput::text("x".repeat(2000)))));
-    let world = World::new(vec![calls(&[("phone__long", "{}")]), says("x")], vec![long]).await;
-    world.engine.configure(EngineSettings { model_text_bytes: 1000, ..EngineSettings::default() });
+    let world = ConversationHarness::new(
+        vec![tool_call_answer(&[("phone__long", "{}")]), text_answer("x")],
+        vec![long],
+    )
+    .await;
+    world.engine.set_settings(EngineSettings { model_text_bytes: 1000, ..EngineSettings::default() });
     let heard = world.say("Go.").await;
-    let read = text_of(&world.model.seen()[1].messages[2].parts[0]);
+    let read = text_of(&world.model.requests()[1].messages[2].parts[0]);
     assert!(
         read.starts_with(&"x".repeat(1000)) && read.contains("[cut: 1000 bytes more were left out"),
         "{read}"
     );
-    let kept = world.memory.said("s");
+    let kept = world.memory.messages_of("s");
     assert_eq!(text_of(&kept[2].parts[0]), read, "history holds no more than that");
-    let Outcome::Success(told) = &*heard.results()[0].2 else { panic!() };
+    let Outcome::Success(told) = &*heard.tool_results()[0].2 else { panic!() };
     assert_eq!(told.joined_text(), read);
 }
 
 #[tokio::test]
-async fn r1_a_device_that_goes_during_a_call_ends_it_and_the_turn_goes_on() {
+async fn a_device_disconnect_during_a_call_ends_it_and_the_turn_continues_r1() {
     // As the socket does it: the tool's task ends with this error when the connection does.
     let (gone, is_gone) = tokio::sync::watch::channel(false);
     let camera = tool(document("camera"), move |_, cx| {
@@ -278,30 +301,37 @@ async fn r1_a_device_that_goes_during_a_call_ends_it_and_the_turn_goes_on() {
             cx.mark_dispatched();
             is_gone.wait_for(|gone| *gone).await.ok();
             Err(toolway_types::ToolError::new(Code::DeviceDisconnected, "phone was disconnected")
-                .dispatched(true))
+                .with_dispatched(true))
         }
     });
-    let world =
-        World::new(vec![calls(&[("phone__camera", "{}")]), says("The phone is away.")], vec![camera]).await;
-    let viewer = world.start(world.turn("Take a picture.")).await;
+    let world = ConversationHarness::new(
+        vec![tool_call_answer(&[("phone__camera", "{}")]), text_answer("The phone is away.")],
+        vec![camera],
+    )
+    .await;
+    let viewer = world.start(world.turn_request("Take a picture.")).await;
     settle().await;
     let started = tokio::time::Instant::now();
     world.phone.replace(Vec::new());
     gone.send(true).unwrap();
-    let heard = crate::testkit::Heard::of(viewer).await;
+    let heard = crate::testkit::TurnEventLog::collect(viewer).await;
     assert_eq!(started.elapsed(), Duration::ZERO, "it does not wait for any time limit");
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "The phone is away."));
-    assert_eq!(error_of(&world.model.seen()[1].messages[2].parts[0]).code, Code::DeviceDisconnected);
-    assert!(world.try_start(world.turn("And now?")).await.is_ok(), "the session is free");
+    assert_eq!(error_of(&world.model.requests()[1].messages[2].parts[0]).code, Code::DeviceDisconnected);
+    assert!(world.try_start(world.turn_request("And now?")).await.is_ok(), "the session is free");
 }
 
 #[tokio::test]
 async fn more_calls_than_one_answer_may_have_are_refused_one_by_one() {
     let many: Vec<(&str, &str)> = vec![("phone__scan", "{}"); 300];
-    let world = World::new(vec![calls(&many), says("x")], vec![answering("scan", "ok")]).await;
+    let world = ConversationHarness::new(
+        vec![tool_call_answer(&many), text_answer("x")],
+        vec![answering("scan", "ok")],
+    )
+    .await;
     let heard = world.say("Go.").await;
     assert_eq!(heard.end().status, TurnStatus::Done);
-    let results = &world.model.seen()[1].messages[2].parts;
+    let results = &world.model.requests()[1].messages[2].parts;
     assert_eq!(results.len(), 300);
     assert_eq!(text_of(&results[255]), "ok");
     assert_eq!(error_of(&results[256]).code, Code::Overloaded);
@@ -311,23 +341,26 @@ async fn more_calls_than_one_answer_may_have_are_refused_one_by_one() {
 async fn an_answer_with_words_and_calls_keeps_both() {
     let mut script = vec![
         crate::testkit::text("I scan."),
-        Act::Say(toolway_models::ModelEvent::Part(Part::text("I scan."))),
+        ScriptStep::Say(toolway_models::ModelEvent::Part(MessagePart::text("I scan."))),
     ];
-    script.extend(calls(&[("phone__scan", "{}")]));
-    let world = World::new(vec![script, says("Done.")], vec![answering("scan", "ok")]).await;
+    script.extend(tool_call_answer(&[("phone__scan", "{}")]));
+    let world =
+        ConversationHarness::new(vec![script, text_answer("Done.")], vec![answering("scan", "ok")]).await;
     world.say("Go.").await;
-    let kept = world.memory.said("s");
+    let kept = world.memory.messages_of("s");
     assert_eq!(kept[1].text(), "I scan.");
     assert_eq!(kept[1].tool_calls().count(), 1);
 }
 
 #[tokio::test]
 async fn a_model_that_does_not_hear_is_not_asked_for_ever() {
-    let again = || calls(&[("broken", "{}")]);
-    let world = World::new((0..40).map(|_| again()).collect(), vec![failing("broken", "no paper")]).await;
+    let again = || tool_call_answer(&[("broken", "{}")]);
+    let world =
+        ConversationHarness::new((0..40).map(|_| again()).collect(), vec![failing("broken", "no paper")])
+            .await;
     let heard = world.say("Print.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{:?}", heard.end().status) };
     assert_eq!(failure.code, TurnFailureCode::LimitReached);
     assert!(failure.message.contains("broken in 25 answers"), "{}", failure.message);
-    assert_eq!(world.model.seen().len(), 25);
+    assert_eq!(world.model.requests().len(), 25);
 }

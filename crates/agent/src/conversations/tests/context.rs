@@ -4,22 +4,26 @@ use toolway_models::{FinishReason, ModelError, ModelErrorKind};
 
 use crate::event::{NoticeCode, TurnFailureCode, TurnStatus};
 use crate::models::ModelFacts;
-use crate::testkit::{Act, Script, Scripted, World, WorldParts, answering, finished, text};
+use crate::testkit::{
+    ConversationHarness, ConversationHarnessBuilder, ModelScript, ScriptStep, ScriptedProvider, answering,
+    finished, text,
+};
 
 /// A model that reads 40,000 tokens: with those kept free that an answer takes, 31,808, of four bytes each. Three long
 /// answers are more than 95 % of that and two are less than 80 %.
-async fn reader(scripts: Vec<Script>) -> World {
-    let mut parts = WorldParts::new(Scripted::new(scripts), vec![answering("scan", "x")]);
+async fn reader(scripts: Vec<ModelScript>) -> ConversationHarness {
+    let mut parts =
+        ConversationHarnessBuilder::new(ScriptedProvider::new(scripts), vec![answering("scan", "x")]);
     parts.facts = ModelFacts { context_tokens: Some(40_000), ..ModelFacts::default() };
     parts.build().await
 }
 
 /// An answer whose tokens nobody reports.
-fn answer(words: &str) -> Script {
+fn answer(words: &str) -> ModelScript {
     vec![text(words), finished(FinishReason::Stop)]
 }
 
-fn long(about: &str) -> Script {
+fn long(about: &str) -> ModelScript {
     answer(&format!("{about} {}", "x".repeat(40_600)))
 }
 
@@ -46,7 +50,7 @@ async fn what_is_oldest_is_summarised_and_the_summary_stays() {
             .iter()
             .any(|(code, message)| *code == NoticeCode::ContextCompacted && message.contains("in short"))
     );
-    let seen = world.model.seen();
+    let seen = world.model.requests();
     assert_eq!(seen.len(), 5);
     assert!(seen[3].system.starts_with("You shorten conversations") && seen[3].tools.is_empty());
     assert!(seen[3].messages.iter().any(|it| it.text().starts_with("one ")));
@@ -56,16 +60,16 @@ async fn what_is_oldest_is_summarised_and_the_summary_stays() {
     assert!(!texts.iter().any(|text| text.starts_with("one ")));
     assert_eq!(world.memory.requests().len(), 5, "what it took is written down");
     // Nothing is lost for whoever reads the session, and the next turn goes on from the same summary.
-    assert!(world.memory.said("s").iter().any(|it| it.text().starts_with("one ")));
+    assert!(world.memory.messages_of("s").iter().any(|it| it.text().starts_with("one ")));
     assert_eq!(world.say("Five?").await.text(), "Five.");
-    let texts: Vec<_> = world.model.seen()[5].messages.iter().map(|it| it.text()).collect();
+    let texts: Vec<_> = world.model.requests()[5].messages.iter().map(|it| it.text()).collect();
     assert!(texts[0].ends_with("They counted."), "{texts:?}");
-    assert_eq!(world.model.seen().len(), 6);
+    assert_eq!(world.model.requests().len(), 6);
 }
 
 #[tokio::test]
 async fn without_a_summary_the_conversation_goes_on_all_the_same() {
-    let fails = vec![Act::Fail(ModelError::new(ModelErrorKind::Overloaded, "fake", "no"))];
+    let fails = vec![ScriptStep::Fail(ModelError::new(ModelErrorKind::Overloaded, "fake", "no"))];
     let world = reader(vec![long("one"), long("two"), long("three"), fails, answer("Four.")]).await;
     for question in ["One?", "Two?", "Three?"] {
         world.say(question).await;
@@ -73,7 +77,7 @@ async fn without_a_summary_the_conversation_goes_on_all_the_same() {
     let heard = world.say("Four?").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Four."));
     assert!(heard.notices().iter().any(|(_, message)| message.contains("gave no summary")));
-    let first = world.model.seen()[4].messages[0].text();
+    let first = world.model.requests()[4].messages[0].text();
     assert!(first.contains("One?") && first.contains("one xxx"), "how the messages begin: {first}");
 }
 
@@ -93,19 +97,19 @@ async fn a_question_that_is_longer_than_the_model_can_read_is_not_asked() {
     let heard = world.say(&"x".repeat(240_000)).await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{heard:?}") };
     assert_eq!(failure.code, TurnFailureCode::ContextTooLong);
-    assert!(world.model.seen().is_empty());
+    assert!(world.model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn an_abort_ends_a_summary_too() {
-    let world = reader(vec![long("one"), long("two"), long("three"), vec![Act::Hang]]).await;
+    let world = reader(vec![long("one"), long("two"), long("three"), vec![ScriptStep::Hang]]).await;
     for question in ["One?", "Two?", "Three?"] {
         world.say(question).await;
     }
-    let viewer = world.start(world.turn("Four?")).await;
+    let viewer = world.start(world.turn_request("Four?")).await;
     crate::testkit::settle().await;
     let started = tokio::time::Instant::now();
     world.conversations.abort(&crate::testkit::client("ann"), "s").await.unwrap();
-    assert_eq!(crate::testkit::Heard::of(viewer).await.end().status, TurnStatus::Aborted);
+    assert_eq!(crate::testkit::TurnEventLog::collect(viewer).await.end().status, TurnStatus::Aborted);
     assert!(started.elapsed().as_millis() < 100);
 }

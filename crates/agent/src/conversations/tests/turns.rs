@@ -1,20 +1,20 @@
 //! What a turn is when all goes well.
 
-use toolway_models::{MessageRole, Part};
+use toolway_models::{MessagePart, MessageRole};
 use toolway_store::{RequestStatus, TurnState};
 
-use crate::conversations::TurnRefused;
+use crate::conversations::StartTurnError;
 use crate::event::{NoticeCode, TurnEvent, TurnStatus};
 use crate::testkit::{
-    Act, Gate, Heard, Scripted, World, WorldParts, agent, answering, calls, client, finished, says, settle,
-    text, usage,
+    ConversationHarness, ConversationHarnessBuilder, ScriptGate, ScriptStep, ScriptedProvider, TurnEventLog,
+    agent, answering, client, finished, settle, text, text_answer, tool_call_answer, usage,
 };
 use crate::turn::{TurnInput, TurnRequest};
 use toolway_models::{FinishReason, ModelEvent};
 
 #[tokio::test]
 async fn a_question_is_answered_and_both_are_kept() {
-    let world = World::new(vec![says("It is noon.")], vec![]).await;
+    let world = ConversationHarness::new(vec![text_answer("It is noon.")], vec![]).await;
     let heard = world.say("What time is it?").await;
     assert_eq!(heard.text(), "It is noon.");
     let end = heard.end();
@@ -23,7 +23,7 @@ async fn a_question_is_answered_and_both_are_kept() {
     assert_eq!((end.usage.input, end.usage.output, end.usage.cached), (Some(10), Some(5), None));
     assert_eq!(end.finish, Some(FinishReason::Stop));
     assert_eq!(end.cost, None, "there is no price");
-    let said = world.memory.said("s");
+    let said = world.memory.messages_of("s");
     assert_eq!(
         said.iter().map(|it| (it.role, it.text())).collect::<Vec<_>>(),
         [
@@ -31,7 +31,7 @@ async fn a_question_is_answered_and_both_are_kept() {
             (MessageRole::Assistant, "It is noon.".to_owned()),
         ]
     );
-    let asked = &world.model.seen()[0];
+    let asked = &world.model.requests()[0];
     assert_eq!((&*asked.model, asked.messages.len()), ("fake-1", 1));
     assert!(asked.system.starts_with("You are a helpful assistant."));
     let ending = &world.memory.endings()[0];
@@ -54,25 +54,25 @@ async fn a_question_is_answered_and_both_are_kept() {
 
 #[tokio::test]
 async fn results_go_back_to_the_model_until_it_has_said_all() {
-    let scripts = vec![calls(&[("phone__scan", r#"{"x":1}"#)]), says("It says hello.")];
-    let world = World::new(scripts, vec![answering("scan", "hello")]).await;
+    let scripts = vec![tool_call_answer(&[("phone__scan", r#"{"x":1}"#)]), text_answer("It says hello.")];
+    let world = ConversationHarness::new(scripts, vec![answering("scan", "hello")]).await;
     let heard = world.say("Scan it.").await;
     assert_eq!(heard.end().status, TurnStatus::Done);
     assert_eq!((heard.end().rounds, heard.end().tool_calls), (2, 1));
     assert_eq!(heard.end().usage.input, Some(20), "of both requests together");
-    let second = &world.model.seen()[1].messages;
+    let second = &world.model.requests()[1].messages;
     let [question, call, result] = second.as_slice() else { panic!("{second:?}") };
     assert_eq!(
         (question.role, call.role, result.role),
         (MessageRole::User, MessageRole::Assistant, MessageRole::Tool)
     );
-    let Part::ToolResult(result) = &result.parts[0] else { panic!() };
+    let MessagePart::ToolResult(result) = &result.parts[0] else { panic!() };
     assert_eq!(call.tool_calls().next().unwrap().id, result.call_id);
     assert_eq!(
-        serde_json::to_string(&toolway_types::Envelope(&result.outcome)).unwrap(),
+        serde_json::to_string(&toolway_types::ResultEnvelope(&result.outcome)).unwrap(),
         r#"{"status":"success","result":"hello"}"#
     );
-    assert_eq!(world.memory.said("s").len(), 4);
+    assert_eq!(world.memory.messages_of("s").len(), 4);
     // What was told, in order.
     let told: Vec<_> = heard
         .events
@@ -90,109 +90,119 @@ async fn results_go_back_to_the_model_until_it_has_said_all() {
 
 #[tokio::test]
 async fn texts_of_several_answers_are_parted_and_are_the_full_response() {
-    let mut first = vec![text("Let me look."), Act::Say(ModelEvent::Part(Part::text("Let me look.")))];
-    first.extend(calls(&[("phone__scan", "{}")]));
-    let world = World::new(vec![first, says("It is blue.")], vec![answering("scan", "blue")]).await;
+    let mut first =
+        vec![text("Let me look."), ScriptStep::Say(ModelEvent::Part(MessagePart::text("Let me look.")))];
+    first.extend(tool_call_answer(&[("phone__scan", "{}")]));
+    let world =
+        ConversationHarness::new(vec![first, text_answer("It is blue.")], vec![answering("scan", "blue")])
+            .await;
     let heard = world.say("Which colour?").await;
     assert_eq!(heard.text(), "Let me look.\n\nIt is blue.");
     assert_eq!(heard.end().full_response, heard.text());
-    let kept: Vec<_> = world.memory.said("s").iter().map(|it| it.text()).collect();
+    let kept: Vec<_> = world.memory.messages_of("s").iter().map(|it| it.text()).collect();
     assert_eq!(kept, ["Which colour?", "Let me look.", "", "It is blue."], "kept as they were said");
 }
 
 #[tokio::test]
 async fn twenty_five_rounds_chain() {
     let mut scripts: Vec<_> =
-        (0..25).map(|at| calls(&[("phone__step", &*format!(r#"{{"at":{at}}}"#))])).collect();
-    scripts.push(says("Done."));
-    let world = World::new(scripts, vec![answering("step", "ok")]).await;
+        (0..25).map(|at| tool_call_answer(&[("phone__step", &*format!(r#"{{"at":{at}}}"#))])).collect();
+    scripts.push(text_answer("Done."));
+    let world = ConversationHarness::new(scripts, vec![answering("step", "ok")]).await;
     let heard = world.say("Go.").await;
     assert_eq!(
         (heard.end().status.clone(), heard.end().rounds, heard.end().tool_calls),
         (TurnStatus::Done, 26, 25)
     );
-    assert_eq!(world.model.seen()[25].messages.len(), 51);
-    assert_eq!(world.memory.said("s").len(), 52);
+    assert_eq!(world.model.requests()[25].messages.len(), 51);
+    assert_eq!(world.memory.messages_of("s").len(), 52);
 }
 
 #[tokio::test]
 async fn the_history_of_a_session_is_sent_with_the_next_question() {
-    let world = World::new(vec![says("Hello."), says("Bye.")], vec![]).await;
+    let world = ConversationHarness::new(vec![text_answer("Hello."), text_answer("Bye.")], vec![]).await;
     world.say("Hi.").await;
     world.say("See you.").await;
-    let texts: Vec<_> = world.model.seen()[1].messages.iter().map(|it| it.text()).collect();
+    let texts: Vec<_> = world.model.requests()[1].messages.iter().map(|it| it.text()).collect();
     assert_eq!(texts, ["Hi.", "Hello.", "See you."]);
 }
 
 #[tokio::test]
 async fn an_answer_is_made_again_without_the_first() {
-    let scripts = vec![says("One."), says("Two."), calls(&[("phone__scan", "{}")]), says("Three.")];
-    let world = World::new(scripts, vec![answering("scan", "x")]).await;
+    let scripts = vec![
+        text_answer("One."),
+        text_answer("Two."),
+        tool_call_answer(&[("phone__scan", "{}")]),
+        text_answer("Three."),
+    ];
+    let world = ConversationHarness::new(scripts, vec![answering("scan", "x")]).await;
     world.say("First.").await;
     world.say("Second.").await;
-    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn("") };
-    let heard = Heard::of(world.start(again).await).await;
+    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn_request("") };
+    let heard = TurnEventLog::collect(world.start(again).await).await;
     assert_eq!(heard.text(), "Three.");
-    let texts: Vec<_> = world.model.seen()[2].messages.iter().map(|it| it.text()).collect();
+    let texts: Vec<_> = world.model.requests()[2].messages.iter().map(|it| it.text()).collect();
     assert_eq!(texts, ["First.", "One.", "Second."]);
-    let kept: Vec<_> = world.memory.said("s").iter().map(|it| it.text()).collect();
+    let kept: Vec<_> = world.memory.messages_of("s").iter().map(|it| it.text()).collect();
     assert_eq!(kept, ["First.", "One.", "Second.", "", "", "Three."]);
 }
 
 #[tokio::test]
 async fn there_is_something_to_answer() {
-    let world = World::new(vec![says("x")], vec![]).await;
-    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn("") };
-    assert!(matches!(world.try_start(again).await, Err(TurnRefused::NoUserMessage)));
-    for empty in [vec![], vec![Part::text(" \n")]] {
-        let turn = TurnRequest { input: TurnInput::Message(empty), ..world.turn("") };
-        assert!(matches!(world.try_start(turn).await, Err(TurnRefused::Empty)));
+    let world = ConversationHarness::new(vec![text_answer("x")], vec![]).await;
+    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn_request("") };
+    assert!(matches!(world.try_start(again).await, Err(StartTurnError::NoUserMessage)));
+    for empty in [vec![], vec![MessagePart::text(" \n")]] {
+        let turn = TurnRequest { input: TurnInput::Message(empty), ..world.turn_request("") };
+        assert!(matches!(world.try_start(turn).await, Err(StartTurnError::EmptyContent)));
     }
-    let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
-    let turn = TurnRequest { input: TurnInput::Message(vec![picture.clone()]), ..world.turn("") };
-    assert_eq!(Heard::of(world.start(turn).await).await.end().status, TurnStatus::Done);
-    assert_eq!(world.model.seen()[0].messages[0].parts, [picture]);
-    assert_eq!(world.memory.running(), 0);
+    let picture = MessagePart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
+    let turn = TurnRequest { input: TurnInput::Message(vec![picture.clone()]), ..world.turn_request("") };
+    assert_eq!(TurnEventLog::collect(world.start(turn).await).await.end().status, TurnStatus::Done);
+    assert_eq!(world.model.requests()[0].messages[0].parts, [picture]);
+    assert_eq!(world.memory.running_turns(), 0);
 }
 
 #[tokio::test]
 async fn one_turn_at_a_time_in_a_session_and_many_side_by_side() {
-    let gate = Gate::new();
-    let script = vec![Act::Wait(gate.clone()), text("x"), finished(FinishReason::Stop)];
-    let world = World::new(vec![script], vec![]).await;
-    let first = world.start(world.turn("one")).await;
-    assert!(matches!(world.try_start(world.turn("two")).await, Err(TurnRefused::Busy)));
-    let elsewhere = TurnRequest { session: "t".into(), principal: client("bob"), ..world.turn("three") };
+    let gate = ScriptGate::new();
+    let script = vec![ScriptStep::Wait(gate.clone()), text("x"), finished(FinishReason::Stop)];
+    let world = ConversationHarness::new(vec![script], vec![]).await;
+    let first = world.start(world.turn_request("one")).await;
+    assert!(matches!(world.try_start(world.turn_request("two")).await, Err(StartTurnError::Busy)));
+    let elsewhere =
+        TurnRequest { session: "t".into(), principal: client("bob"), ..world.turn_request("three") };
     let second = world.start(elsewhere).await;
     settle().await;
     gate.open();
     gate.open();
-    let (first, second) = tokio::join!(Heard::of(first), Heard::of(second));
+    let (first, second) = tokio::join!(TurnEventLog::collect(first), TurnEventLog::collect(second));
     assert_eq!((first.text(), second.text()), ("x".to_owned(), "x".to_owned()));
-    assert!(world.try_start(world.turn("again")).await.is_ok());
+    assert!(world.try_start(world.turn_request("again")).await.is_ok());
 }
 
 /// A client that says the next thing when it hears that a turn is over must not find the session busy.
 #[tokio::test]
 async fn the_session_is_free_when_its_viewers_hear_that_the_turn_is_over() {
-    let world = World::new(vec![says("x")], vec![]).await;
+    let world = ConversationHarness::new(vec![text_answer("x")], vec![]).await;
     for _ in 0..5 {
-        let mut viewer = world.start(world.turn("go")).await;
+        let mut viewer = world.start(world.turn_request("go")).await;
         while !matches!(viewer.events.recv().await, Some(TurnEvent::Ended(_))) {}
     }
-    assert_eq!(world.model.seen().len(), 5);
+    assert_eq!(world.model.requests().len(), 5);
 }
 
 #[tokio::test]
 async fn no_more_turns_run_at_once_than_may() {
-    let mut parts = WorldParts::new(Scripted::new(vec![vec![Act::Hang]]), vec![]);
+    let mut parts =
+        ConversationHarnessBuilder::new(ScriptedProvider::new(vec![vec![ScriptStep::Hang]]), vec![]);
     parts.settings.turns = 2;
     let world = parts.build().await;
     let start = async |session: &str| {
-        world.try_start(TurnRequest { session: session.into(), ..world.turn("x") }).await
+        world.try_start(TurnRequest { session: session.into(), ..world.turn_request("x") }).await
     };
     let (_one, _two) = (start("a").await.unwrap(), start("b").await.unwrap());
-    assert!(matches!(start("c").await, Err(TurnRefused::TooMany(2))));
+    assert!(matches!(start("c").await, Err(StartTurnError::TooMany(2))));
     world.conversations.abort(&client("ann"), "a").await.unwrap();
     settle().await;
     assert!(start("c").await.is_ok());
@@ -200,45 +210,48 @@ async fn no_more_turns_run_at_once_than_may() {
 
 #[tokio::test]
 async fn an_agent_answers_with_its_prompt_and_options_and_a_session_may_change_its_agent() {
-    let mut parts = WorldParts::new(Scripted::new(vec![says("x")]), vec![]);
+    let mut parts = ConversationHarnessBuilder::new(ScriptedProvider::new(vec![text_answer("x")]), vec![]);
     let mut cook = agent("cook");
     cook.prompt = "You cook.".to_owned();
     cook.options.temperature = Some(0.3);
     parts.agents.push(cook);
     let world = parts.build().await;
     world.say("Hi.").await;
-    let turn = TurnRequest { agent: Some("cook".into()), ..world.turn("What is for dinner?") };
-    Heard::of(world.start(turn).await).await;
+    let turn = TurnRequest { agent: Some("cook".into()), ..world.turn_request("What is for dinner?") };
+    TurnEventLog::collect(world.start(turn).await).await;
     // It stays with it.
     world.say("And tomorrow?").await;
-    let seen = world.model.seen();
+    let seen = world.model.requests();
     let systems: Vec<_> = seen.iter().map(|request| request.system.as_str()).collect();
     assert!(
         systems[0].starts_with("You are a helpful") && systems[1] == "You cook." && systems[2] == "You cook."
     );
     assert_eq!((seen[0].options.temperature, seen[2].options.temperature), (None, Some(0.3)));
-    let turn = TurnRequest { agent: Some("cok".into()), ..world.turn("x") };
-    let Err(TurnRefused::UnknownAgent(unknown)) = world.try_start(turn).await else { panic!() };
+    let turn = TurnRequest { agent: Some("cok".into()), ..world.turn_request("x") };
+    let Err(StartTurnError::UnknownAgent(unknown)) = world.try_start(turn).await else { panic!() };
     assert_eq!(unknown.close, ["cook"]);
 }
 
 #[tokio::test]
 async fn thinking_is_told_and_kept_in_its_place() {
-    let thought = Part::Thinking {
+    let thought = MessagePart::Thinking {
         text: "Hm.".to_owned(),
-        opaque: Some(toolway_models::Opaque {
+        opaque: Some(toolway_models::OpaqueState {
             provider: "fake".into(),
             data: toolway_types::RawJson::parse(r#"{"signature":"s1"}"#).unwrap(),
         }),
     };
-    let mut script =
-        vec![Act::Say(ModelEvent::Thinking("Hm.".to_owned())), Act::Say(ModelEvent::Part(thought.clone()))];
-    script.extend(calls(&[("phone__scan", "{}")]));
-    let world = World::new(vec![script, says("Blue.")], vec![answering("scan", "blue")]).await;
+    let mut script = vec![
+        ScriptStep::Say(ModelEvent::Thinking("Hm.".to_owned())),
+        ScriptStep::Say(ModelEvent::Part(thought.clone())),
+    ];
+    script.extend(tool_call_answer(&[("phone__scan", "{}")]));
+    let world =
+        ConversationHarness::new(vec![script, text_answer("Blue.")], vec![answering("scan", "blue")]).await;
     let heard = world.say("Which colour?").await;
     assert!(heard.events.iter().any(|event| matches!(event, TurnEvent::Thinking(text) if text == "Hm.")));
-    assert_eq!(world.model.seen()[1].messages[1].parts[0], thought, "before its call, as it came");
-    assert_eq!(world.memory.said("s")[1].parts[0], thought);
+    assert_eq!(world.model.requests()[1].messages[1].parts[0], thought, "before its call, as it came");
+    assert_eq!(world.memory.messages_of("s")[1].parts[0], thought);
 }
 
 #[tokio::test]
@@ -246,32 +259,39 @@ async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
     let paused = || {
         vec![
             text("Part one."),
-            Act::Say(ModelEvent::Part(Part::text("Part one."))),
+            ScriptStep::Say(ModelEvent::Part(MessagePart::text("Part one."))),
             usage(1, 1),
             finished(FinishReason::Paused),
         ]
     };
-    let world = World::new(vec![paused(), says("Part two.")], vec![]).await;
+    let world = ConversationHarness::new(vec![paused(), text_answer("Part two.")], vec![]).await;
     let heard = world.say("Tell me.").await;
     assert_eq!(
         (heard.end().status.clone(), heard.text().as_str()),
         (TurnStatus::Done, "Part one.\n\nPart two.")
     );
-    assert_eq!(world.model.seen()[1].messages.last().unwrap().text(), "Part one.", "the answer is sent back");
+    assert_eq!(
+        world.model.requests()[1].messages.last().unwrap().text(),
+        "Part one.",
+        "the answer is sent back"
+    );
     drop(world);
-    let world = World::new(vec![vec![finished(FinishReason::Paused)]], vec![]).await;
+    let world = ConversationHarness::new(vec![vec![finished(FinishReason::Paused)]], vec![]).await;
     let heard = world.say("Tell me.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
     assert_eq!(failure.message, "the model's provider paused the answer 16 times in a row");
-    assert_eq!(world.model.seen().len(), 16);
+    assert_eq!(world.model.requests().len(), 16);
 }
 
 #[tokio::test]
 async fn the_prompt_is_shown_where_that_is_asked_for() {
-    let world =
-        World::new(vec![calls(&[("phone__scan", "{}")]), says("x")], vec![answering("scan", "x")]).await;
-    let turn = TurnRequest { debug: true, ..world.turn("Hi.") };
-    let heard = Heard::of(world.start(turn).await).await;
+    let world = ConversationHarness::new(
+        vec![tool_call_answer(&[("phone__scan", "{}")]), text_answer("x")],
+        vec![answering("scan", "x")],
+    )
+    .await;
+    let turn = TurnRequest { debug: true, ..world.turn_request("Hi.") };
+    let heard = TurnEventLog::collect(world.start(turn).await).await;
     let shown: Vec<_> = heard
         .events
         .iter()
@@ -289,11 +309,11 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
     let mut script = Vec::new();
     for at in 0..100 {
         script.push(text(&format!("{at} ")));
-        script.push(Act::Sleep(std::time::Duration::from_millis(20)));
+        script.push(ScriptStep::Sleep(std::time::Duration::from_millis(20)));
     }
     // The last of it stays under way for a while.
-    script.extend([Act::Sleep(std::time::Duration::from_secs(5)), finished(FinishReason::Stop)]);
-    let world = World::new(vec![script], vec![]).await;
+    script.extend([ScriptStep::Sleep(std::time::Duration::from_secs(5)), finished(FinishReason::Stop)]);
+    let world = ConversationHarness::new(vec![script], vec![]).await;
     let heard = world.say("Count.").await;
     let drafts = world.memory.drafts();
     // 100 words in 2 s, a draft at most every 250 ms, and one for what came last.
@@ -301,10 +321,14 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
     assert!(drafts.iter().all(|(seq, _)| *seq == 2));
     assert_eq!(drafts.last().unwrap().1, heard.text(), "nothing that was said waits longer than that");
     drop(world);
-    let of_second_round = World::new(
+    let of_second_round = ConversationHarness::new(
         vec![
-            calls(&[("phone__scan", "{}")]),
-            vec![text("x"), Act::Sleep(std::time::Duration::from_secs(1)), finished(FinishReason::Stop)],
+            tool_call_answer(&[("phone__scan", "{}")]),
+            vec![
+                text("x"),
+                ScriptStep::Sleep(std::time::Duration::from_secs(1)),
+                finished(FinishReason::Stop),
+            ],
         ],
         vec![answering("scan", "x")],
     )
@@ -315,7 +339,7 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
 
 #[tokio::test]
 async fn an_answer_of_nothing_is_said_to_be_one() {
-    let world = World::new(vec![vec![finished(FinishReason::Stop)]], vec![]).await;
+    let world = ConversationHarness::new(vec![vec![finished(FinishReason::Stop)]], vec![]).await;
     let heard = world.say("Hello?").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, ""));
     let [(code, message)] = heard.notices().try_into().unwrap();
@@ -326,7 +350,7 @@ async fn an_answer_of_nothing_is_said_to_be_one() {
 #[tokio::test]
 async fn an_answer_that_reached_its_length_says_so() {
     let script = vec![text("Once upon"), finished(FinishReason::Length)];
-    let world = World::new(vec![script], vec![]).await;
+    let world = ConversationHarness::new(vec![script], vec![]).await;
     let heard = world.say("Tell me a story.").await;
     assert_eq!(
         (heard.end().status.clone(), heard.end().finish.clone()),
@@ -335,5 +359,5 @@ async fn an_answer_that_reached_its_length_says_so() {
     let [(code, message)] = heard.notices().try_into().unwrap();
     assert_eq!(code, NoticeCode::Truncated);
     assert!(message.contains("max_output_tokens"), "{message}");
-    assert_eq!(world.memory.said("s")[1].text(), "Once upon");
+    assert_eq!(world.memory.messages_of("s")[1].text(), "Once upon");
 }

@@ -27,6 +27,6 @@ fn durations_are_short() {
     for (micros, words) in
         [(0, "0 ms"), (1, "1 ms"), (4321, "5 ms"), (9_999_999, "10000 ms"), (10_000_000, "10 s")]
     {
-        assert_eq!(duration(micros), words);
+        assert_eq!(format_duration(micros), words);
     }
 }

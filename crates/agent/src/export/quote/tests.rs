@@ -112,8 +112,8 @@ fn a_block_of_code_is_closed_by_nothing_in_it() {
 
 #[test]
 fn short_texts_stay_on_their_line() {
-    assert_eq!(words("a *b*\n# c\u{202e}[d](e)"), "a \\*b\\* \\# c\\[d\\]\\(e\\)");
-    assert_eq!(html("<b>\n&amp;\u{7}"), "&lt;b&gt; &amp;amp;");
+    assert_eq!(escape_inline("a *b*\n# c\u{202e}[d](e)"), "a \\*b\\* \\# c\\[d\\]\\(e\\)");
+    assert_eq!(escape_html("<b>\n&amp;\u{7}"), "&lt;b&gt; &amp;amp;");
 }
 
 proptest! {

@@ -1,16 +1,16 @@
 use super::*;
-use toolway_models::Usage;
+use toolway_models::ModelUsage;
 
 const LITELLM: &str = r#"{"m": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e-06,
     "output_cost_per_token": 2e-06}}"#;
 
-fn read(text: &str) -> Result<Imported, ImportError> {
+fn read(text: &str) -> Result<PriceImport, PriceImportError> {
     import(text, Path::new("list.json"), "list.json", "2026-11-01")
 }
 
 #[test]
 fn both_forms_are_taken_over() {
-    let usage = Usage { input: Some(1_000_000), output: Some(1_000_000), ..Usage::default() };
+    let usage = ModelUsage { input: Some(1_000_000), output: Some(1_000_000), ..ModelUsage::default() };
     let imported = read(LITELLM).unwrap();
     assert_eq!(imported.table.cost("openai/m", &usage).map(|cost| cost.amount), Some(3.0));
     let again = read(&imported.table.to_toml()).unwrap();
@@ -33,7 +33,7 @@ fn what_is_neither_is_refused_in_words() {
         assert!(error.to_string().contains("list.json is neither"), "{text}: {error}");
     }
     let error = read("[[price]]\ninput = 1").unwrap_err();
-    assert!(matches!(&error, ImportError::Problems(problems) if problems.len() == 1));
+    assert!(matches!(&error, PriceImportError::Problems(problems) if problems.len() == 1));
     assert!(error.to_string().starts_with("list.json:1: missing field"), "{error}");
     let many: Vec<String> = (0..=MAX_PRICES)
         .map(|number| {
@@ -41,5 +41,5 @@ fn what_is_neither_is_refused_in_words() {
         })
         .collect();
     let error = read(&format!("{{{}}}", many.join(","))).unwrap_err();
-    assert!(matches!(error, ImportError::TooMany { count: 20_001, .. }));
+    assert!(matches!(error, PriceImportError::TooMany { count: 20_001, .. }));
 }

@@ -30,7 +30,7 @@ const FILE: &str = r#"{
     "m-nothing": 5
 }"#;
 
-fn found() -> Found {
+fn found() -> LiteLlmPrices {
     read(&serde_json::from_str(FILE).unwrap(), "prices.json", "2026-11-01")
 }
 
@@ -88,7 +88,7 @@ fn several_steps_follow_each_other() {
         "input_cost_per_token_above_128k_tokens": 2e-6,
         "output_cost_per_token_above_128k_tokens": 4e-6
     });
-    let steps = steps(fields.as_object().unwrap()).unwrap();
+    let steps = price_tiers(fields.as_object().unwrap()).unwrap();
     let of: Vec<_> = steps.iter().map(|step| (step.up_to_input, step.input, step.output)).collect();
     let expected = [
         (Some(128_000), Some(1.0), Some(2.0)),

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::*;
 use serde_json::json;
-use toolway_core::caller::Door;
-use toolway_core::record::{ClosedCall, Durations, OpenedCall};
+use toolway_core::caller::EntryPoint;
+use toolway_core::record::{CallDurations, ClosedCall, OpenedCall};
 use toolway_models::ToolResult;
 use toolway_store::{NewTurn, StoreOptions, TurnOpening};
 use toolway_types::{PrincipalId, RawJson, Role, SystemClock, ToolOutput};
@@ -19,13 +19,13 @@ async fn begin(store: &Store, turn: &str, text: &str) {
         principal: "t-1".to_owned(),
         agent: "default".to_owned(),
         started_ms: 1,
-        opening: TurnOpening::Message(stored(&Message::user(text), false)),
+        opening: TurnOpening::Message(stored_message(&ModelMessage::user(text), false)),
     };
     store.sessions().begin(turn).await.unwrap();
 }
 
-fn call(id: CallId) -> Part {
-    Part::ToolCall(ToolCall {
+fn call(id: CallId) -> MessagePart {
+    MessagePart::ToolCall(ToolCall {
         id,
         name: "phone__battery".to_owned(),
         arguments: "{}".to_owned(),
@@ -34,8 +34,8 @@ fn call(id: CallId) -> Part {
     })
 }
 
-fn texts(messages: &[Message]) -> Vec<String> {
-    messages.iter().map(Message::text).collect()
+fn texts(messages: &[ModelMessage]) -> Vec<String> {
+    messages.iter().map(ModelMessage::text).collect()
 }
 
 #[tokio::test]
@@ -44,18 +44,20 @@ async fn what_is_stored_is_loaded_as_it_was_said() {
     let store = store(&folder).await;
     begin(&store, "t", "How full is it?").await;
     let id = CallId::new();
-    let answer = Message { role: MessageRole::Assistant, parts: vec![Part::text("I look"), call(id)] };
+    let answer =
+        ModelMessage { role: MessageRole::Assistant, parts: vec![MessagePart::text("I look"), call(id)] };
     let outcome = Arc::new(Outcome::Success(ToolOutput::text("87")));
-    let result = Part::ToolResult(ToolResult::new(id, "phone__battery".to_owned(), outcome));
-    let results = Message { role: MessageRole::Tool, parts: vec![result] };
-    let end = Message::assistant("87 %, I th");
-    let new = vec![stored(&answer, false), stored(&results, false), stored(&end, true)];
+    let result = MessagePart::ToolResult(ToolResult::new(id, "phone__battery".to_owned(), outcome));
+    let results = ModelMessage { role: MessageRole::Tool, parts: vec![result] };
+    let end = ModelMessage::assistant("87 %, I th");
+    let new =
+        vec![stored_message(&answer, false), stored_message(&results, false), stored_message(&end, true)];
     // What a search looks through is what was said.
     assert_eq!(new.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["I look", "", "87 %, I th"]);
     store.sessions().append("t", new, vec![], 5).await.unwrap();
 
     let entries = load(&store.sessions(), "s").await.unwrap();
-    let expected = [Message::user("How full is it?"), answer, results, end];
+    let expected = [ModelMessage::user("How full is it?"), answer, results, end];
     assert_eq!(entries.iter().map(|it| it.message.clone()).collect::<Vec<_>>(), expected);
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), [1, 2, 3, 4]);
     let last = &entries[3];
@@ -71,15 +73,22 @@ async fn what_a_summary_covers_is_not_told_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder).await;
     begin(&store, "t", "1").await;
-    let say = |text: &str| stored(&Message::assistant(text), false);
-    let new = vec![say("2"), say("3"), summary("one", 2), say("5"), summary("one and three", 3), say("7")];
+    let say = |text: &str| stored_message(&ModelMessage::assistant(text), false);
+    let new = vec![
+        say("2"),
+        say("3"),
+        summary_message("one", 2),
+        say("5"),
+        summary_message("one and three", 3),
+        say("7"),
+    ];
     store.sessions().append("t", new, vec![], 5).await.unwrap();
     let entries = load(&store.sessions(), "s").await.unwrap();
     // The newest summary covers the first three, but the person's last message stays; the older summary stands among
     // what is left.
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), [1, 4, 5, 6, 7]);
     let told = for_model(&entries);
-    assert_eq!(texts(&told), [&format!("{SUMMARY_HEAD}\none and three"), "1", "5", "7"]);
+    assert_eq!(texts(&told), [&format!("{SUMMARY_PREFIX}\none and three"), "1", "5", "7"]);
     assert_eq!(told[0].role, MessageRole::User);
 }
 
@@ -88,19 +97,20 @@ async fn a_long_session_is_loaded_from_its_newest_end() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder).await;
     begin(&store, "t", "1").await;
-    let many = (2..=600).map(|number| stored(&Message::assistant(number.to_string()), false)).collect();
+    let many =
+        (2..=600).map(|number| stored_message(&ModelMessage::assistant(number.to_string()), false)).collect();
     store.sessions().append("t", many, vec![], 5).await.unwrap();
     let entries = load(&store.sessions(), "s").await.unwrap();
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), (1..=600).collect::<Vec<u64>>());
 
     // No more than a bound, but in any case what the person said last.
     for number in 0..3 {
-        let large = Message::assistant(format!("{number}{}", "x".repeat(3000)));
-        store.sessions().append("t", vec![stored(&large, false)], vec![], 5).await.unwrap();
+        let large = ModelMessage::assistant(format!("{number}{}", "x".repeat(3000)));
+        store.sessions().append("t", vec![stored_message(&large, false)], vec![], 5).await.unwrap();
     }
     let entries = load_within(&store.sessions(), "s", 7000).await.unwrap();
     assert_eq!(entries.iter().map(|it| it.seq).collect::<Vec<_>>(), [1, 602, 603]);
-    assert_eq!(load(&store.sessions().of("t-2"), "s").await.unwrap(), []);
+    assert_eq!(load(&store.sessions().for_principal("t-2"), "s").await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -115,7 +125,7 @@ async fn the_records_of_calls_know_what_was_not_said_any_more() {
         tool: None,
         principal: PrincipalId::from("t-1"),
         role: Role::Client,
-        door: Door::Agent,
+        via: EntryPoint::Agent,
         agent: None,
         session: None,
         turn: None,
@@ -126,14 +136,14 @@ async fn the_records_of_calls_know_what_was_not_said_any_more() {
     drop(store.recorder().close(ClosedCall {
         opened,
         outcome: Arc::new(outcome.clone()),
-        durations: Durations::default(),
+        durations: CallDurations::default(),
         attempts: 1,
         notes: None,
     }));
     let result = ToolResult::new(said, "x".to_owned(), Arc::new(Outcome::Success(ToolOutput::text("1"))));
-    let entry = |message: Message| {
-        let new = stored(&message, false);
-        read(&MessageRecord {
+    let entry = |message: ModelMessage| {
+        let new = stored_message(&message, false);
+        entry_from_record(&MessageRecord {
             seq: 1,
             turn: "t".to_owned(),
             role: new.role,
@@ -142,8 +152,9 @@ async fn the_records_of_calls_know_what_was_not_said_any_more() {
             created_ms: 0,
         })
     };
-    let calls = Message { role: MessageRole::Assistant, parts: vec![call(ended), call(unknown), call(said)] };
-    let results = Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] };
+    let calls =
+        ModelMessage { role: MessageRole::Assistant, parts: vec![call(ended), call(unknown), call(said)] };
+    let results = ModelMessage { role: MessageRole::Tool, parts: vec![MessagePart::ToolResult(result)] };
     let found = lost_outcomes(&store, &[entry(calls), entry(results)]).await.unwrap();
     assert_eq!(found, HashMap::from([(ended, outcome)]));
 }
@@ -158,6 +169,6 @@ fn a_message_of_a_newer_version_is_told_as_text() {
         is_cut: false,
         created_ms: 0,
     };
-    let text = read(&record).message.text();
+    let text = entry_from_record(&record).message.text();
     assert!(text.contains("\"dance\"") && text.ends_with("waltz"), "{text}");
 }

@@ -10,8 +10,8 @@ fn id() -> CallId {
     "0198f3a1-0000-7000-8000-00000000000a".parse().unwrap()
 }
 
-fn result(outcome: Outcome) -> Part {
-    Part::ToolResult(ToolResult::new(id(), "phone__battery".to_owned(), Arc::new(outcome)))
+fn result(outcome: Outcome) -> MessagePart {
+    MessagePart::ToolResult(ToolResult::new(id(), "phone__battery".to_owned(), Arc::new(outcome)))
 }
 
 fn picture() -> ContentPart {
@@ -19,10 +19,10 @@ fn picture() -> ContentPart {
 }
 
 #[track_caller]
-fn comes_back(parts: &[Part]) -> RawJson {
-    let written = write(parts);
-    let expected: Vec<Read> = parts.iter().cloned().map(Read::Part).collect();
-    assert_eq!(read(&written), expected, "{}", written.get());
+fn comes_back(parts: &[MessagePart]) -> RawJson {
+    let written = encode_parts(parts);
+    let expected: Vec<TranscriptPart> = parts.iter().cloned().map(TranscriptPart::Part).collect();
+    assert_eq!(decode_parts(&written), expected, "{}", written.get());
     written
 }
 
@@ -33,16 +33,16 @@ fn parts_stand_in_the_form_that_is_documented() {
         name: "phone__battery".to_owned(),
         arguments: r#"{"verbose": tr"#.to_owned(),
         is_cut: true,
-        opaque: Some(Opaque {
+        opaque: Some(OpaqueState {
             provider: "gem".into(),
             data: RawJson::parse(r#"{"b":1.0,"a":"x"}"#).unwrap(),
         }),
     };
     let parts = [
-        Part::text("Hi"),
-        Part::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() },
-        Part::Thinking { text: "hm".to_owned(), opaque: None },
-        Part::ToolCall(call),
+        MessagePart::text("Hi"),
+        MessagePart::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() },
+        MessagePart::Thinking { text: "hm".to_owned(), opaque: None },
+        MessagePart::ToolCall(call),
         result(Outcome::Success(ToolOutput::text("87"))),
     ];
     let stored = comes_back(&parts);
@@ -65,7 +65,7 @@ fn every_outcome_comes_back_as_it_was() {
     };
     let content = |content: Vec<ContentPart>| Outcome::Success(ToolOutput { content, structured: None });
     let text = ContentPart::text;
-    let error = ToolError::new(Code::Timeout, "too long").with_hint("try later").dispatched(true);
+    let error = ToolError::new(Code::Timeout, "too long").with_hint("try later").with_dispatched(true);
     let intent = ToolError {
         authorize_intent: Some(RawJson::parse(r#"{"b":1.50,"a":[]}"#).unwrap()),
         retryable: false,
@@ -91,7 +91,7 @@ fn every_outcome_comes_back_as_it_was() {
         assert_eq!(stored.get().contains("\"whole\""), exact, "{}", stored.get());
         // Shown, it is the envelope and no more.
         let shown = public_parts(&stored)[0].to_value();
-        let mut expected = serde_json::to_value(Envelope(&outcome)).unwrap();
+        let mut expected = serde_json::to_value(ResultEnvelope(&outcome)).unwrap();
         let fields = expected.as_object_mut().unwrap();
         fields.insert("type".to_owned(), json!("tool_result"));
         fields.insert("call_id".to_owned(), json!(id()));
@@ -111,11 +111,11 @@ fn what_others_wrote_is_kept_byte_for_byte() {
 
 #[test]
 fn what_only_a_provider_understands_is_shown_to_nobody_else() {
-    let opaque = Some(Opaque { provider: "p".into(), data: raw(json!({"signature": "secret"})) });
+    let opaque = Some(OpaqueState { provider: "p".into(), data: raw(json!({"signature": "secret"})) });
     let parts = [
-        Part::Text { text: "Hi".to_owned(), opaque: opaque.clone() },
-        Part::Thinking { text: String::new(), opaque: opaque.clone() },
-        Part::ToolCall(ToolCall {
+        MessagePart::Text { text: "Hi".to_owned(), opaque: opaque.clone() },
+        MessagePart::Thinking { text: String::new(), opaque: opaque.clone() },
+        MessagePart::ToolCall(ToolCall {
             id: id(),
             name: "t".to_owned(),
             arguments: "{}".to_owned(),
@@ -135,11 +135,11 @@ fn what_only_a_provider_understands_is_shown_to_nobody_else() {
 #[test]
 fn what_a_newer_version_wrote_becomes_a_text() {
     let texts = |stored: Value| -> Vec<String> {
-        let text = |it: Read| match it {
-            Read::Part(part) => part.as_text().unwrap().to_owned(),
-            Read::Summary { .. } => panic!("a summary"),
+        let text = |it: TranscriptPart| match it {
+            TranscriptPart::Part(part) => part.as_text().unwrap().to_owned(),
+            TranscriptPart::Summary { .. } => panic!("a summary"),
         };
-        read(&raw(stored)).into_iter().map(text).collect()
+        decode_parts(&raw(stored)).into_iter().map(text).collect()
     };
     assert_eq!(
         texts(json!([{"type": "text", "text": "a"}, {"type": "video", "text": "of a cat", "uri": "u"}])),
@@ -160,7 +160,7 @@ fn what_a_newer_version_wrote_becomes_a_text() {
     assert_eq!(texts(json!([])), [""; 0]);
     // An error of a kind that this version has no word for is an error still.
     let newer = raw(json!({"status": "error", "error_type": "x", "code": "gone_fishing", "message": "away"}));
-    let Some(Outcome::Error(error)) = outcome(&newer) else { panic!("no error") };
+    let Some(Outcome::Error(error)) = outcome_from_envelope(&newer) else { panic!("no error") };
     assert_eq!((error.code, error.message.as_str()), (Code::ToolFailed, "away"));
 }
 
@@ -168,14 +168,17 @@ fn what_a_newer_version_wrote_becomes_a_text() {
 fn a_record_that_was_cut_says_so() {
     let cut = raw(json!({"status": "success", "cut": true, "kept": 9, "of": 5000, "start": "{\"status\""}));
     let text = "{\"status\"\n[only the start of 5000 bytes was kept]";
-    assert_eq!(outcome(&cut), Some(Outcome::Success(ToolOutput::text(text))));
+    assert_eq!(outcome_from_envelope(&cut), Some(Outcome::Success(ToolOutput::text(text))));
 }
 
 #[test]
 fn a_summary_is_told_from_a_part() {
-    let stored = write_summary("They talked.", 12);
+    let stored = encode_summary("They talked.", 12);
     assert_eq!(stored.get(), r#"[{"type":"summary","text":"They talked.","through":12}]"#);
-    assert_eq!(read(&stored), [Read::Summary { text: "They talked.".to_owned(), through: 12 }]);
+    assert_eq!(
+        decode_parts(&stored),
+        [TranscriptPart::Summary { text: "They talked.".to_owned(), through: 12 }]
+    );
     assert_eq!(public_parts(&stored)[0].get(), &stored.get()[1..stored.get().len() - 1]);
 }
 
@@ -209,14 +212,14 @@ proptest! {
     #[test]
     fn any_output_comes_back(content in prop::collection::vec(contents(), 0..4), structured in structured()) {
         let part = result(Outcome::Success(ToolOutput { content, structured }));
-        let written = write(std::slice::from_ref(&part));
-        prop_assert_eq!(read(&written), vec![Read::Part(part)]);
+        let written = encode_parts(std::slice::from_ref(&part));
+        prop_assert_eq!(decode_parts(&written), vec![TranscriptPart::Part(part)]);
     }
 
     #[test]
     fn any_text_is_read_somehow(text in any::<String>()) {
         if let Ok(stored) = RawJson::parse(&text) {
-            let _ = (read(&stored), public_parts(&stored), outcome(&stored));
+            let _ = (decode_parts(&stored), public_parts(&stored), outcome_from_envelope(&stored));
         }
     }
 }

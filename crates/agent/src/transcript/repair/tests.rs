@@ -5,42 +5,42 @@ fn id(number: u8) -> CallId {
     CallId::from_bytes([number; 16])
 }
 
-fn call(number: u8) -> Part {
+fn call(number: u8) -> MessagePart {
     called(number, "{}", false)
 }
 
-fn called(number: u8, arguments: &str, is_cut: bool) -> Part {
+fn called(number: u8, arguments: &str, is_cut: bool) -> MessagePart {
     let opaque = RawJson::parse(&format!(r#"{{"id":"p{number}","signature":"s"}}"#)).unwrap();
-    Part::ToolCall(ToolCall {
+    MessagePart::ToolCall(ToolCall {
         id: id(number),
         name: format!("tool_{number}"),
         arguments: arguments.to_owned(),
         is_cut,
-        opaque: Some(Opaque { provider: "p".into(), data: opaque }),
+        opaque: Some(OpaqueState { provider: "p".into(), data: opaque }),
     })
 }
 
-fn result(number: u8, text: &str) -> Part {
-    Part::ToolResult(ToolResult::new(
+fn result(number: u8, text: &str) -> MessagePart {
+    MessagePart::ToolResult(ToolResult::new(
         id(number),
         format!("tool_{number}"),
         Arc::new(Outcome::Success(ToolOutput::text(text))),
     ))
 }
 
-fn said(role: MessageRole, parts: impl Into<Vec<Part>>) -> Message {
-    Message { role, parts: parts.into() }
+fn said(role: MessageRole, parts: impl Into<Vec<MessagePart>>) -> ModelMessage {
+    ModelMessage { role, parts: parts.into() }
 }
 
-fn user(text: &str) -> Message {
-    Message::user(text)
+fn user(text: &str) -> ModelMessage {
+    ModelMessage::user(text)
 }
 
-fn assistant(parts: impl Into<Vec<Part>>) -> Message {
+fn assistant(parts: impl Into<Vec<MessagePart>>) -> ModelMessage {
     said(MessageRole::Assistant, parts)
 }
 
-fn tool(parts: impl Into<Vec<Part>>) -> Message {
+fn tool(parts: impl Into<Vec<MessagePart>>) -> ModelMessage {
     said(MessageRole::Tool, parts)
 }
 
@@ -50,18 +50,18 @@ fn nobody(_: &ToolCall) -> Option<Outcome> {
 
 /// What comes of a conversation.
 #[track_caller]
-fn mended(mut messages: Vec<Message>) -> (Vec<Message>, Mended) {
+fn mended(mut messages: Vec<ModelMessage>) -> (Vec<ModelMessage>, RepairSummary) {
     let done = repair(&mut messages, &nobody);
     assert!(is_whole(&messages), "{messages:#?}");
     let once = messages.clone();
-    assert_eq!(repair(&mut messages, &nobody), Mended::default());
+    assert_eq!(repair(&mut messages, &nobody), RepairSummary::default());
     assert_eq!(messages, once);
     (messages, done)
 }
 
-fn error_of(part: &Part) -> &ToolError {
+fn error_of(part: &MessagePart) -> &ToolError {
     match part {
-        Part::ToolResult(result) => result.outcome.error().expect("an error"),
+        MessagePart::ToolResult(result) => result.outcome.error().expect("an error"),
         other => panic!("no result: {other:?}"),
     }
 }
@@ -72,22 +72,22 @@ fn what_is_whole_is_left_alone() {
         user("a"),
         user("b"),
         assistant([
-            Part::Thinking { text: "hm".to_owned(), opaque: None },
-            Part::text("I look"),
+            MessagePart::Thinking { text: "hm".to_owned(), opaque: None },
+            MessagePart::text("I look"),
             call(1),
             call(2),
         ]),
         tool([result(1, "1"), result(2, "2")]),
         assistant([call(3)]),
         tool([result(3, "3")]),
-        assistant([Part::text("done")]),
+        assistant([MessagePart::text("done")]),
     ];
-    assert_eq!(mended(whole.clone()), (whole, Mended::default()));
-    assert_eq!(mended(vec![]), (vec![], Mended::default()));
+    assert_eq!(mended(whole.clone()), (whole, RepairSummary::default()));
+    assert_eq!(mended(vec![]), (vec![], RepairSummary::default()));
 }
 
 #[test]
-fn m9_an_aborted_call_does_not_end_the_conversation_for_good() {
+fn a_conversation_continues_after_an_aborted_call_m9() {
     // The turn was aborted while two of three tools ran.
     let (messages, done) = mended(vec![
         user("look"),
@@ -95,7 +95,7 @@ fn m9_an_aborted_call_does_not_end_the_conversation_for_good() {
         tool([result(2, "two")]),
         user("go on"),
     ]);
-    assert_eq!((messages.len(), done.unanswered, done.unasked), (4, 2, 0));
+    assert_eq!((messages.len(), done.unanswered_calls, done.orphaned_results), (4, 2, 0));
     let results = &messages[2].parts;
     assert_eq!(results[1], result(2, "two"));
     let error = error_of(&results[0]);
@@ -107,7 +107,7 @@ fn m9_an_aborted_call_does_not_end_the_conversation_for_good() {
 
     // It ended with the calls, and nothing follows.
     let (messages, done) = mended(vec![user("look"), assistant([call(1)])]);
-    assert_eq!((messages.len(), done.unanswered), (3, 1));
+    assert_eq!((messages.len(), done.unanswered_calls), (3, 1));
     assert_eq!(messages[2].role, MessageRole::Tool);
 }
 
@@ -129,7 +129,7 @@ fn an_outcome_that_somebody_knows_is_taken() {
         (call.id == id(2)).then(|| Outcome::Error(ToolError::new(Code::GatewayRestarted, "stopped")))
     };
     let mut messages = vec![assistant([call(1), call(2)])];
-    assert_eq!(repair(&mut messages, &known).unanswered, 2);
+    assert_eq!(repair(&mut messages, &known).unanswered_calls, 2);
     assert_eq!(error_of(&messages[1].parts[0]).code, Code::Cancelled);
     assert_eq!(error_of(&messages[1].parts[1]).code, Code::GatewayRestarted);
 }
@@ -172,13 +172,13 @@ fn results_come_right_behind_their_calls_in_their_order() {
     ] {
         let (messages, done) = mended(broken);
         assert_eq!(messages, whole);
-        assert_eq!(done, Mended { changed: true, ..Mended::default() });
+        assert_eq!(done, RepairSummary { changed: true, ..RepairSummary::default() });
     }
 }
 
 #[test]
 fn a_result_that_no_call_asked_for_becomes_a_text() {
-    let failed = Part::ToolResult(ToolResult::new(
+    let failed = MessagePart::ToolResult(ToolResult::new(
         id(9),
         "gone".to_owned(),
         Arc::new(Outcome::Error(ToolError::new(Code::Timeout, "too late").with_hint("try again"))),
@@ -186,21 +186,24 @@ fn a_result_that_no_call_asked_for_becomes_a_text() {
     let (messages, done) = mended(vec![tool([result(1, "87"), failed]), user("go on")]);
     let head = |name: &str| format!("[A result of the tool {name}, whose call is not in this conversation]");
     let expected = vec![
-        said(MessageRole::User, [Part::text(head("tool_1")), Part::text("87")]),
-        said(MessageRole::User, [Part::text(head("gone")), Part::text("It failed: too late\ntry again")]),
+        said(MessageRole::User, [MessagePart::text(head("tool_1")), MessagePart::text("87")]),
+        said(
+            MessageRole::User,
+            [MessagePart::text(head("gone")), MessagePart::text("It failed: too late\ntry again")],
+        ),
         user("go on"),
     ];
-    assert_eq!((messages, done.unasked), (expected, 2));
+    assert_eq!((messages, done.orphaned_results), (expected, 2));
 }
 
 #[test]
 fn a_second_result_is_kept_where_it_says_something_else() {
     let twice = |second: &str| vec![assistant([call(1)]), tool([result(1, "87"), result(1, second)])];
     let (messages, done) = mended(twice("87"));
-    assert_eq!((messages.len(), done.unasked), (2, 1));
+    assert_eq!((messages.len(), done.orphaned_results), (2, 1));
     let (messages, done) = mended(twice("88"));
-    assert_eq!((messages.len(), done.unasked), (3, 1));
-    assert_eq!(messages[2].parts[1], Part::text("88"));
+    assert_eq!((messages.len(), done.orphaned_results), (3, 1));
+    assert_eq!(messages[2].parts[1], MessagePart::text("88"));
 }
 
 #[test]
@@ -214,12 +217,12 @@ fn two_calls_of_one_id_become_two() {
         tool([result(1, "third")]),
     ];
     let (messages, done) = mended(broken.clone());
-    assert_eq!((done.renamed, done.unanswered, done.unasked), (3, 1, 0));
+    assert_eq!((done.renamed_calls, done.unanswered_calls, done.orphaned_results), (3, 1, 0));
     let texts: Vec<String> = messages
         .iter()
         .flat_map(|message| &message.parts)
         .filter_map(|part| match part {
-            Part::ToolResult(result) => match &*result.outcome {
+            MessagePart::ToolResult(result) => match &*result.outcome {
                 Outcome::Success(output) => Some(output.joined_text()),
                 Outcome::Error(error) => Some(error.code.to_string()),
             },
@@ -237,42 +240,46 @@ fn two_calls_of_one_id_become_two() {
 fn an_earlier_call_does_not_take_a_later_ones_result() {
     let (messages, done) =
         mended(vec![assistant([call(1)]), user("go on"), assistant([call(1)]), tool([result(1, "87")])]);
-    assert_eq!((done.unanswered, done.renamed), (1, 1));
+    assert_eq!((done.unanswered_calls, done.renamed_calls), (1, 1));
     assert_eq!(error_of(&messages[1].parts[0]).code, Code::Cancelled);
-    assert!(matches!(&messages[4].parts[0], Part::ToolResult(it) if it.outcome.is_success()));
+    assert!(matches!(&messages[4].parts[0], MessagePart::ToolResult(it) if it.outcome.is_success()));
 }
 
 #[test]
 fn what_stands_in_the_wrong_place_is_kept_as_text() {
-    let thought = Part::Thinking { text: "hm".to_owned(), opaque: None };
+    let thought = MessagePart::Thinking { text: "hm".to_owned(), opaque: None };
     let (messages, _) = mended(vec![
-        said(MessageRole::User, [thought.clone(), called(1, r#"{"a":1}"#, false), Part::text("look")]),
+        said(MessageRole::User, [thought.clone(), called(1, r#"{"a":1}"#, false), MessagePart::text("look")]),
         assistant([call(2)]),
-        tool([Part::text("beside"), result(2, "2"), thought]),
+        tool([MessagePart::text("beside"), result(2, "2"), thought]),
     ]);
     let expected = vec![
         said(
             MessageRole::User,
-            [Part::text("hm"), Part::text("[A call of the tool tool_1]\n{\"a\":1}"), Part::text("look")],
+            [
+                MessagePart::text("hm"),
+                MessagePart::text("[A call of the tool tool_1]\n{\"a\":1}"),
+                MessagePart::text("look"),
+            ],
         ),
         assistant([call(2)]),
         tool([result(2, "2")]),
-        said(MessageRole::User, [Part::text("beside"), Part::text("hm")]),
+        said(MessageRole::User, [MessagePart::text("beside"), MessagePart::text("hm")]),
     ];
     assert_eq!(messages, expected);
 }
 
 #[test]
 fn what_is_empty_is_left_out() {
-    let signed = Part::Text {
+    let signed = MessagePart::Text {
         text: String::new(),
-        opaque: Some(Opaque { provider: "p".into(), data: RawJson::empty_object() }),
+        opaque: Some(OpaqueState { provider: "p".into(), data: RawJson::empty_object() }),
     };
     let (messages, _) = mended(vec![
         user(""),
         assistant([]),
         tool([]),
-        assistant([Part::text(""), call(1), Part::text("")]),
+        assistant([MessagePart::text(""), call(1), MessagePart::text("")]),
         tool([result(1, "")]),
         assistant([signed.clone()]),
         user(" "),
@@ -283,22 +290,22 @@ fn what_is_empty_is_left_out() {
 
 #[test]
 fn a_results_name_is_its_calls() {
-    let Part::ToolResult(mut odd) = result(1, "87") else { unreachable!() };
+    let MessagePart::ToolResult(mut odd) = result(1, "87") else { unreachable!() };
     odd.name = "other".to_owned();
     // It is only looked at where something is broken anyway.
-    let (messages, _) = mended(vec![assistant([call(1)]), user("x"), tool([Part::ToolResult(odd)])]);
+    let (messages, _) = mended(vec![assistant([call(1)]), user("x"), tool([MessagePart::ToolResult(odd)])]);
     assert_eq!(messages[1].parts[0], result(1, "87"));
 }
 
-fn part() -> impl Strategy<Value = Part> {
+fn part() -> impl Strategy<Value = MessagePart> {
     let text = prop_oneof![Just(String::new()), "[a-z]{1,6}"];
     prop_oneof![
-        text.clone().prop_map(Part::text),
-        text.clone().prop_map(|text| Part::Thinking { text, opaque: None }),
-        text.clone().prop_map(|data| Part::Image { data, mime_type: "image/png".to_owned() }),
+        text.clone().prop_map(MessagePart::text),
+        text.clone().prop_map(|text| MessagePart::Thinking { text, opaque: None }),
+        text.clone().prop_map(|data| MessagePart::Image { data, mime_type: "image/png".to_owned() }),
         (0..5_u8, text.clone(), any::<bool>()).prop_map(|(number, text, cut)| called(number, &text, cut)),
         (0..5_u8, text.clone()).prop_map(|(number, text)| result(number, &text)),
-        (0..5_u8, text).prop_map(|(number, text)| Part::ToolResult(ToolResult::new(
+        (0..5_u8, text).prop_map(|(number, text)| MessagePart::ToolResult(ToolResult::new(
             id(number),
             "failed".to_owned(),
             Arc::new(Outcome::Error(ToolError::new(Code::ToolFailed, text)))
@@ -306,20 +313,20 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
-fn conversation() -> impl Strategy<Value = Vec<Message>> {
+fn conversation() -> impl Strategy<Value = Vec<ModelMessage>> {
     let role = prop_oneof![Just(MessageRole::User), Just(MessageRole::Assistant), Just(MessageRole::Tool)];
     let message =
-        (role, prop::collection::vec(part(), 0..5)).prop_map(|(role, parts)| Message { role, parts });
+        (role, prop::collection::vec(part(), 0..5)).prop_map(|(role, parts)| ModelMessage { role, parts });
     prop::collection::vec(message, 0..10)
 }
 
 /// Everything that somebody said in a conversation.
-fn words(messages: &[Message]) -> Vec<String> {
-    let of = |part: &Part| match part {
-        Part::Text { text, .. } | Part::Thinking { text, .. } => text.clone(),
-        Part::Image { data, .. } => data.clone(),
-        Part::ToolCall(call) => call.arguments.clone(),
-        Part::ToolResult(result) => match &*result.outcome {
+fn words(messages: &[ModelMessage]) -> Vec<String> {
+    let of = |part: &MessagePart| match part {
+        MessagePart::Text { text, .. } | MessagePart::Thinking { text, .. } => text.clone(),
+        MessagePart::Image { data, .. } => data.clone(),
+        MessagePart::ToolCall(call) => call.arguments.clone(),
+        MessagePart::ToolResult(result) => match &*result.outcome {
             Outcome::Success(output) => output.joined_text(),
             Outcome::Error(error) => error.message.clone(),
         },
@@ -329,7 +336,7 @@ fn words(messages: &[Message]) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn m9_any_conversation_is_whole_afterwards_and_nothing_said_is_gone(messages in conversation()) {
+    fn repair_gives_every_call_one_result_and_loses_no_text_m9(messages in conversation()) {
         let before = words(&messages);
         let mut after = messages.clone();
         let done = repair(&mut after, &nobody);
@@ -340,7 +347,7 @@ proptest! {
             prop_assert!(all.contains(&word), "{word} is gone from {all}");
         }
         let once = after.clone();
-        prop_assert_eq!(repair(&mut after, &nobody), Mended::default());
+        prop_assert_eq!(repair(&mut after, &nobody), RepairSummary::default());
         prop_assert_eq!(after, once);
     }
 }

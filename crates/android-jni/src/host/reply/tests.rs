@@ -1,11 +1,11 @@
 use toolway_android::Bundle;
-use toolway_android::host::{CallFailure, Declaration, Entry, MetaData};
+use toolway_android::host::{CallFailure, DeclarationEntry, ManifestMetaData, ProviderDeclaration};
 
 use super::{declaration, owner, read};
-use crate::codec::{Malformed, Reader, Writer};
+use crate::codec::{CodecError, CodecReader, CodecWriter};
 
-fn written(write: impl FnOnce(&mut Writer) -> Result<(), Malformed>) -> Vec<u8> {
-    let mut writer = Writer::default();
+fn written(write: impl FnOnce(&mut CodecWriter) -> Result<(), CodecError>) -> Vec<u8> {
+    let mut writer = CodecWriter::default();
     write(&mut writer).unwrap();
     writer.into_bytes()
 }
@@ -28,14 +28,14 @@ fn each_failure_is_what_java_says_it_is() {
         failure(5, &["java.lang.IllegalStateException", "what it said"]),
         CallFailure::Threw { class: "java.lang.IllegalStateException".to_owned(), message: said }
     );
-    assert_eq!(read(&[6], |_| Ok(())), Err(Malformed::Kind(6)));
-    assert_eq!(read(&[], |_| Ok(())), Err(Malformed::Cut));
-    assert_eq!(read(&[0, 0], |_| Ok(())), Err(Malformed::Rest));
+    assert_eq!(read(&[6], |_| Ok(())), Err(CodecError::UnknownKind(6)));
+    assert_eq!(read(&[], |_| Ok(())), Err(CodecError::Truncated));
+    assert_eq!(read(&[0, 0], |_| Ok(())), Err(CodecError::TrailingBytes));
 }
 
 /// The version is what the compiler of the manifest made of `android:value="1"`: an integer.
 #[test]
-fn a3_meta_data_keeps_the_type_that_the_manifest_gave_it() {
+fn meta_data_from_java_keeps_its_manifest_type_a3() {
     let answer = written(|to| {
         to.text("com.example.finance")?;
         to.text_or_none(Some("Finance"))?;
@@ -49,24 +49,24 @@ fn a3_meta_data_keeps_the_type_that_the_manifest_gave_it() {
         to.int(1);
         Ok(())
     });
-    let expected = Declaration {
+    let expected = ProviderDeclaration {
         package: "com.example.finance".to_owned(),
         label: Some("Finance".to_owned()),
         certificate: None,
         component: "com.example.finance.ToolProviderService".to_owned(),
         exported: true,
-        entry: Entry::CetpService {
-            authority: Some(MetaData::Text("com.example.finance.tools".to_owned())),
-            version: Some(MetaData::Int(1)),
+        entry: DeclarationEntry::CetpService {
+            authority: Some(ManifestMetaData::Text("com.example.finance.tools".to_owned())),
+            version: Some(ManifestMetaData::Int(1)),
         },
     };
-    assert_eq!(declaration(&mut Reader::new(&answer)), Ok(expected));
+    assert_eq!(declaration(&mut CodecReader::new(&answer)), Ok(expected));
 }
 
 #[test]
 fn nobody_may_serve_an_authority_and_a_provider_may_give_nothing() {
     assert_eq!(read(&[0, 0], owner), Ok(Ok(None)));
-    let bundle = |from: &mut Reader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
+    let bundle = |from: &mut CodecReader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
     assert_eq!(read(&[0, 0], bundle), Ok(Ok(None)));
     assert_eq!(read(&[0, 1, 0, 0, 0, 0], bundle), Ok(Ok(Some(Bundle::new()))));
 }

@@ -7,27 +7,28 @@
 //! bundle, an empty one where nothing is passed. Numbers were made `long` and `double` up to Android 10, whatever
 //! type was asked for.
 
-use super::printed;
-use super::quoting::{Escaping, word};
-use crate::bundle::{Bundle, Value};
+use super::printed_bundle;
+use super::quoting::{ExtraEscaping, quote_word};
+use crate::bundle::{Bundle, BundleValue};
 use crate::host::{CallFailure, HostCall};
 
 /// Why tools of the MCP dialects can't be called.
 pub(super) const NO_MAPS: &str = "tools of the MCP dialects take a map, which can't be passed over adb: they can be called from an app only";
 /// Longest command line: the client takes 64 KiB for a service's name.
-const LONGEST: usize = 60_000;
+const MAX_LENGTH: usize = 60_000;
 
 /// Whether it matters for these extras how values are escaped.
 pub(super) fn needs_escaping(call: &HostCall) -> bool {
-    let texts = |(key, value): (&str, &Value)| {
-        let is_plain = matches!(value, Value::Text(text) if Escaping::is_indifferent(text));
-        !(Escaping::is_indifferent(key) && (is_plain || matches!(value, Value::Boolean(_) | Value::Null)))
+    let texts = |(key, value): (&str, &BundleValue)| {
+        let is_plain = matches!(value, BundleValue::Text(text) if ExtraEscaping::is_same_in_both(text));
+        !(ExtraEscaping::is_same_in_both(key)
+            && (is_plain || matches!(value, BundleValue::Boolean(_) | BundleValue::Null)))
     };
     call.extras.as_ref().is_some_and(|extras| extras.iter().any(texts))
 }
 
 /// The command line for a call.
-pub(super) fn command(call: &HostCall, user: u32, escaping: Escaping) -> Result<String, CallFailure> {
+pub(super) fn command(call: &HostCall, user: u32, escaping: ExtraEscaping) -> Result<String, CallFailure> {
     let unsupported = |what: String| Err(CallFailure::Unsupported(what));
     if call.method.is_empty() || call.method.starts_with("--") {
         return unsupported(format!("a method {:?} can't be passed over adb", call.method));
@@ -36,24 +37,24 @@ pub(super) fn command(call: &HostCall, user: u32, escaping: Escaping) -> Result<
         "content".to_owned(),
         "call".to_owned(),
         "--uri".to_owned(),
-        word(&format!("content://{}", call.authority)),
+        quote_word(&format!("content://{}", call.authority)),
     ];
     if user != 0 {
         words.extend(["--user".to_owned(), user.to_string()]);
     }
-    words.extend(["--method".to_owned(), word(&call.method)]);
+    words.extend(["--method".to_owned(), quote_word(&call.method)]);
     for (key, value) in call.extras.iter().flat_map(Bundle::iter) {
         let Some((kind, text)) = typed(key, value, escaping)? else { continue };
         let key = escaping.write(key);
-        words.extend(["--extra".to_owned(), word(&format!("{key}:{kind}:{}", escaping.write(&text)))]);
+        words.extend(["--extra".to_owned(), quote_word(&format!("{key}:{kind}:{}", escaping.write(&text)))]);
     }
     let command = words.join(" ");
     if command.contains('\0') {
         return unsupported("a NUL character can't be passed over adb".to_owned());
     }
-    if command.len() > LONGEST {
+    if command.len() > MAX_LENGTH {
         return Err(CallFailure::TooLarge(format!(
-            "the arguments take {} bytes; at most {LONGEST} can be passed over adb",
+            "the arguments take {} bytes; at most {MAX_LENGTH} can be passed over adb",
             command.len()
         )));
     }
@@ -61,9 +62,13 @@ pub(super) fn command(call: &HostCall, user: u32, escaping: Escaping) -> Result<
 }
 
 /// The letter for a value's type and its text; nothing for one that is left out.
-fn typed(key: &str, value: &Value, escaping: Escaping) -> Result<Option<(char, String)>, CallFailure> {
+fn typed(
+    key: &str,
+    value: &BundleValue,
+    escaping: ExtraEscaping,
+) -> Result<Option<(char, String)>, CallFailure> {
     let number = |kind: char, text: String, is_widened: bool| match escaping {
-        Escaping::Raw if is_widened => Err(CallFailure::Unsupported(format!(
+        ExtraEscaping::Raw if is_widened => Err(CallFailure::Unsupported(format!(
             "{key} is {}, which the adb shell of Android 10 and older can't pass",
             value.type_name()
         ))),
@@ -71,37 +76,39 @@ fn typed(key: &str, value: &Value, escaping: Escaping) -> Result<Option<(char, S
     };
     match value {
         // A key without a value counts as absent.
-        Value::Null => Ok(None),
-        Value::Text(text) => Ok(Some(('s', text.clone()))),
-        Value::Boolean(is) => Ok(Some(('b', is.to_string()))),
-        Value::Int(it) => number('i', it.to_string(), true),
-        Value::Long(it) => number('l', it.to_string(), false),
-        Value::Float(it) => number('f', it.to_string(), true),
-        Value::Double(it) => number('d', it.to_string(), false),
-        Value::Map(_) => Err(CallFailure::Unsupported(format!(
+        BundleValue::Null => Ok(None),
+        BundleValue::Text(text) => Ok(Some(('s', text.clone()))),
+        BundleValue::Boolean(is) => Ok(Some(('b', is.to_string()))),
+        BundleValue::Int(it) => number('i', it.to_string(), true),
+        BundleValue::Long(it) => number('l', it.to_string(), false),
+        BundleValue::Float(it) => number('f', it.to_string(), true),
+        BundleValue::Double(it) => number('d', it.to_string(), false),
+        BundleValue::Map(_) => Err(CallFailure::Unsupported(format!(
             "{key} is a map, which can't be passed over adb: tools of the MCP dialects can be called from an app only"
         ))),
-        Value::Texts(_) | Value::Bundle(_) | Value::Other(_) => Err(CallFailure::Unsupported(format!(
-            "{key} is {}, which can't be passed over adb",
-            value.type_name()
-        ))),
+        BundleValue::Texts(_) | BundleValue::Bundle(_) | BundleValue::Other(_) => {
+            Err(CallFailure::Unsupported(format!(
+                "{key} is {}, which can't be passed over adb",
+                value.type_name()
+            )))
+        }
     }
 }
 
 /// What a call's output means. `method` says which keys an answer has.
-pub(super) fn answer(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
-    if let Some(result) = after_line_start(stdout, "Result: ") {
+pub(super) fn parse_output(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
+    if let Some(result) = strip_line_prefix(stdout, "Result: ") {
         let result = result.strip_suffix('\n').unwrap_or(result);
         let result = result.strip_suffix('\r').unwrap_or(result);
         if result == "null" {
             return Ok(None);
         }
-        return printed::bundle(result, method).map(Some).ok_or_else(|| malformed(result));
+        return printed_bundle::parse_bundle(result, method).map(Some).ok_or_else(|| malformed(result));
     }
-    if let Some(trace) = after_line_start(stderr, "Error while accessing provider:") {
-        return thrown(trace.split_once('\n').map_or("", |(_, trace)| trace));
+    if let Some(trace) = strip_line_prefix(stderr, "Error while accessing provider:") {
+        return parse_stack_trace(trace.split_once('\n').map_or("", |(_, trace)| trace));
     }
-    if let Some(error) = after_line_start(stdout, "[ERROR] ") {
+    if let Some(error) = strip_line_prefix(stdout, "[ERROR] ") {
         return Err(CallFailure::Unsupported(format!(
             "the phone's `content` does not take this call: {}",
             first_line(error)
@@ -123,7 +130,7 @@ fn malformed(result: &str) -> CallFailure {
 }
 
 /// What follows a word with which a line starts.
-fn after_line_start<'t>(text: &'t str, start: &str) -> Option<&'t str> {
+fn strip_line_prefix<'t>(text: &'t str, start: &str) -> Option<&'t str> {
     let mut rest = text;
     loop {
         if let Some(found) = rest.strip_prefix(start) {
@@ -138,7 +145,7 @@ fn first_line(text: &str) -> &str {
 }
 
 /// From a stack trace: `class: message`, then lines that start with a tab and `at`.
-fn thrown(trace: &str) -> Result<Option<Bundle>, CallFailure> {
+fn parse_stack_trace(trace: &str) -> Result<Option<Bundle>, CallFailure> {
     let (head, stack) = trace.split_once("\n\tat ").unwrap_or((trace.trim_end(), ""));
     let (class, message) = head.split_once(": ").unwrap_or((head.trim(), ""));
     let message = message.trim_end().to_owned();

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of one answer that are looked at; phones have some hundreds of packages.
-const MOST_ROWS: usize = 50_000;
+const MAX_ROWS: usize = 50_000;
 
 /// A part of an app, as the system names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ impl ComponentName {
 
 /// An installed app.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Installed {
+pub(super) struct InstalledApp {
     /// Path of its APK, of the base one where there are several.
     pub(super) path: String,
     /// Its version's number, as text.
@@ -44,28 +44,28 @@ pub(super) struct Installed {
 }
 
 /// Out of `pm list packages -f --show-versioncode`: lines of `package:PATH=NAME versionCode:NUMBER`.
-pub(super) fn installed(text: &str) -> BTreeMap<String, Installed> {
+pub(super) fn installed(text: &str) -> BTreeMap<String, InstalledApp> {
     let row = |line: &str| {
         let mut words = line.trim().strip_prefix("package:")?.split(' ');
         // Paths have `=` in them, packages have none.
         let (path, package) = words.next()?.rsplit_once('=')?;
         let version = words.find_map(|word| word.strip_prefix("versionCode:")).unwrap_or_default();
-        let installed = Installed { path: path.to_owned(), version: version.to_owned() };
+        let installed = InstalledApp { path: path.to_owned(), version: version.to_owned() };
         Some((package.to_owned(), installed))
     };
-    text.lines().take(MOST_ROWS).filter_map(row).collect()
+    text.lines().take(MAX_ROWS).filter_map(row).collect()
 }
 
 /// Out of `cmd package query-services --components`.
 pub(super) fn services(text: &str) -> BTreeSet<ComponentName> {
-    text.lines().take(MOST_ROWS).filter_map(|line| ComponentName::parse(line.trim())).collect()
+    text.lines().take(MAX_ROWS).filter_map(|line| ComponentName::parse(line.trim())).collect()
 }
 
 /// Out of `dumpsys package resolvers content`: the providers under these titles, which are actions or types.
 pub(super) fn resolvers(text: &str, titles: &[&str]) -> BTreeSet<ComponentName> {
     let mut found = BTreeSet::new();
     let mut is_wanted = false;
-    for line in text.lines().take(MOST_ROWS) {
+    for line in text.lines().take(MAX_ROWS) {
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
         match words.as_slice() {
             [title] if title.ends_with(':') => {
@@ -83,7 +83,7 @@ pub(super) fn resolvers(text: &str, titles: &[&str]) -> BTreeSet<ComponentName> 
 pub(super) fn authorities(text: &str) -> BTreeMap<String, ComponentName> {
     let mut served = BTreeMap::new();
     let mut lines =
-        text.lines().take(MOST_ROWS).skip_while(|line| line.trim() != "ContentProvider Authorities:");
+        text.lines().take(MAX_ROWS).skip_while(|line| line.trim() != "ContentProvider Authorities:");
     lines.next();
     let mut authority: Option<&str> = None;
     for line in lines {
@@ -113,7 +113,7 @@ pub struct PermissionOwner {
 /// Out of `dumpsys package permission NAME`: the block of that name, not those of others that may follow.
 pub(super) fn permission(text: &str, name: &str) -> Option<PermissionOwner> {
     let title = format!("Permission [{name}]");
-    let mut lines = text.lines().take(MOST_ROWS).map(str::trim).skip_while(|line| !line.starts_with(&title));
+    let mut lines = text.lines().take(MAX_ROWS).map(str::trim).skip_while(|line| !line.starts_with(&title));
     lines.next()?;
     let (mut package, mut protection) = (None, String::new());
     for line in lines.take_while(|line| !line.starts_with("Permission [") && !line.is_empty()) {

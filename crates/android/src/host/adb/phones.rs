@@ -4,13 +4,13 @@ use crate::host::HostError;
 
 /// A row of `adb devices -l`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Row<'a> {
+struct AdbDeviceRow<'a> {
     serial: &'a str,
     state: &'a str,
     model: Option<&'a str>,
 }
 
-fn rows(text: &str) -> Vec<Row<'_>> {
+fn rows(text: &str) -> Vec<AdbDeviceRow<'_>> {
     let row = |line| {
         // The state may have several words: `no permissions (…); see […]`.
         let line: &str = str::trim(line);
@@ -22,13 +22,13 @@ fn rows(text: &str) -> Vec<Row<'_>> {
             rest.split_whitespace().next()?
         };
         let model = rest.split_whitespace().find_map(|word| word.strip_prefix("model:"));
-        Some(Row { serial, state, model })
+        Some(AdbDeviceRow { serial, state, model })
     };
     text.lines().skip_while(|line| !line.starts_with("List of devices")).skip(1).filter_map(row).collect()
 }
 
-fn titles(rows: &[Row<'_>]) -> String {
-    let title = |row: &Row<'_>| match (row.model, row.state) {
+fn titles(rows: &[AdbDeviceRow<'_>]) -> String {
+    let title = |row: &AdbDeviceRow<'_>| match (row.model, row.state) {
         (Some(model), "device") => format!("{} ({})", row.serial, model.replace('_', " ")),
         (None, "device") => row.serial.to_owned(),
         (_, state) => format!("{} ({state})", row.serial),
@@ -41,7 +41,7 @@ pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, Host
     let rows = rows(devices);
     if let Some(wanted) = wanted {
         return match rows.iter().find(|row| row.serial == wanted) {
-            Some(row) => ready(row),
+            Some(row) => check_ready(row),
             None if rows.is_empty() => Err(HostError::new(format!("the phone {wanted} is not connected"))
                 .hint("connect it by USB with USB debugging on, or with `adb connect HOST:PORT`")),
             None => Err(HostError::new(format!(
@@ -51,12 +51,12 @@ pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, Host
             .hint("name one of these with --serial, or connect the other one")),
         };
     }
-    let usable: Vec<&Row<'_>> = rows.iter().filter(|row| row.state == "device").collect();
+    let usable: Vec<&AdbDeviceRow<'_>> = rows.iter().filter(|row| row.state == "device").collect();
     match (usable.as_slice(), rows.as_slice()) {
-        ([only], _) => ready(only),
+        ([only], _) => check_ready(only),
         ([], []) => Err(HostError::new("no phone is connected")
             .hint("connect one by USB with USB debugging on (in its developer options), or with `adb connect HOST:PORT`")),
-        ([], [only]) => ready(only),
+        ([], [only]) => check_ready(only),
         ([], _) => Err(HostError::new(format!("no phone can be used: {}", titles(&rows)))
             .hint("unlock one and allow USB debugging in the question that it shows")),
         _ => Err(HostError::new(format!("several phones are connected: {}", titles(&rows)))
@@ -64,15 +64,15 @@ pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, Host
     }
 }
 
-fn ready(row: &Row<'_>) -> Result<String, HostError> {
+fn check_ready(row: &AdbDeviceRow<'_>) -> Result<String, HostError> {
     match row.state {
         "device" => Ok(row.serial.to_owned()),
-        state => Err(of_state(row.serial, state)),
+        state => Err(error_for_state(row.serial, state)),
     }
 }
 
 /// Why a phone in this state can't be used.
-fn of_state(serial: &str, state: &str) -> HostError {
+fn error_for_state(serial: &str, state: &str) -> HostError {
     match state {
         "unauthorized" | "authorizing" => {
             HostError::new(format!("the phone {serial} has not allowed this computer yet ({state})"))
@@ -89,7 +89,7 @@ fn of_state(serial: &str, state: &str) -> HostError {
 }
 
 /// What `adb` itself said on standard error, when it was it that failed and not something on the phone.
-pub(super) fn complaint(stderr: &str, serial: &str) -> HostError {
+pub(super) fn adb_error(stderr: &str, serial: &str) -> HostError {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('*'));
     let is_error = |line: &&str| line.starts_with("error: ") || line.starts_with("adb: ");
     let line = lines().find(is_error).or_else(|| lines().next_back()).unwrap_or("it said nothing");
@@ -98,11 +98,11 @@ pub(super) fn complaint(stderr: &str, serial: &str) -> HostError {
     for state in ["unauthorized", "authorizing", "offline"] {
         if said.starts_with(&format!("device {state}")) || said.starts_with(&format!("device still {state}"))
         {
-            return of_state(serial, state);
+            return error_for_state(serial, state);
         }
     }
     if said.contains("not found") && said.contains("device") || said.starts_with("no devices") {
-        return gone(serial);
+        return disconnected_error(serial);
     }
     HostError::new(format!("adb: {said}")).hint(
         "see what `adb devices -l` says; after `adb kill-server` the next command starts its server anew",
@@ -110,7 +110,7 @@ pub(super) fn complaint(stderr: &str, serial: &str) -> HostError {
 }
 
 /// The phone was there and is not any more.
-pub(super) fn gone(serial: &str) -> HostError {
+pub(super) fn disconnected_error(serial: &str) -> HostError {
     HostError::new(format!("the phone {serial} is not connected any more"))
         .hint("plug it in again; where it was connected by `adb connect`, connect it again")
 }

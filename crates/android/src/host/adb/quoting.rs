@@ -2,7 +2,7 @@
 
 /// One word of a command line, whatever is in it. Within single quotes the shell knows no special character but the
 /// closing quote. A NUL can't be passed; it is left out by nobody but refused before (see `content`).
-pub(super) fn word(text: &str) -> String {
+pub(super) fn quote_word(text: &str) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '=' | ',' | '@');
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -13,7 +13,7 @@ pub(super) fn word(text: &str) -> String {
 
 /// How `content` reads the value in `--extra KEY:TYPE:VALUE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Escaping {
+pub(super) enum ExtraEscaping {
     /// Up to Android 10: the value is everything behind the second colon, as it is.
     Raw,
     /// From Android 11 on: the whole is split at colons, of which there must be two; a backslash takes the next
@@ -21,7 +21,7 @@ pub(super) enum Escaping {
     Backslash,
 }
 
-impl Escaping {
+impl ExtraEscaping {
     /// A key or value as it has to be written.
     pub(super) fn write(self, text: &str) -> String {
         match self {
@@ -31,7 +31,7 @@ impl Escaping {
     }
 
     /// Whether a text is written in the same way in both.
-    pub(super) fn is_indifferent(text: &str) -> bool {
+    pub(super) fn is_same_in_both(text: &str) -> bool {
         !text.contains([':', '\\'])
     }
 }

@@ -10,43 +10,46 @@ use clap::Args;
 use serde_json::json;
 use toolway_types::ToolId;
 
-use super::{Tool, get, patterns, put, scope, tools};
+use super::{Tool, agent_scope, fetch_agent, fetch_tools, patterns, put_agent};
 use crate::client::ConnectArgs;
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
-use checklist::{Checklist, Item};
+use checklist::{Checklist, ChecklistItem};
 
 /// Flags of `agents pick`.
 #[derive(Debug, Args)]
-pub(crate) struct PickArgs {
+pub(crate) struct PickAgentToolsArgs {
     /// Name of the agent, as `agents list` shows it
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &PickArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &PickAgentToolsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let mut definition = get(&args.name, &client).await?.definition;
-    let scope = scope(&definition)?;
+    let mut definition = fetch_agent(&args.name, &client).await?.definition;
+    let scope = agent_scope(&definition)?;
     let mut ids = Vec::new();
     let mut items = Vec::new();
-    for tool in tools(&client).await? {
+    for tool in fetch_tools(&client).await? {
         let Ok(id) = tool.id.parse::<ToolId>() else { continue };
-        items.push(item(&tool, scope.includes(&id)));
+        items.push(checklist_item(&tool, scope.includes(&id)));
         ids.push(id);
     }
     if items.is_empty() {
-        return Err(Failure::new("there are no tools now that could be ticked")
-            .code("no_tools")
-            .hint("`toolway pair` lets a device in, which brings its tools")
-            .hint(format!("`toolway agents set {} --tools` says beforehand which it may use", args.name)));
+        return Err(CliError::new("there are no tools now that could be ticked")
+            .with_code("no_tools")
+            .with_hint("`toolway pair` lets a device in, which brings its tools")
+            .with_hint(format!(
+                "`toolway agents set {} --tools` says beforehand which it may use",
+                args.name
+            )));
     }
-    let ticks = ask(Checklist::new(&args.name, items), context).await?;
+    let ticks = ask_selection(Checklist::new(&args.name, items), context).await?;
     let ticked: Vec<_> = ids.iter().zip(ticks.iter().copied()).collect();
-    definition.tools = patterns::for_ticks(&definition.tools, &ticked);
-    put(&definition, &client).await?;
+    definition.tools = patterns::patterns_for_selection(&definition.tools, &ticked);
+    put_agent(&definition, &client).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "tools": definition.tools}));
     }
@@ -54,25 +57,25 @@ pub(super) async fn run(args: &PickArgs, context: &Context) -> Done {
     context.printer.line(&escape::line(&format!("{} may use {count} of {} tools", args.name, ids.len())))
 }
 
-fn item(tool: &Tool, ticked: bool) -> Item {
-    Item {
+fn checklist_item(tool: &Tool, ticked: bool) -> ChecklistItem {
+    ChecklistItem {
         name: escape::line(&tool.name),
-        does: escape::prose(tool.does()),
-        needs: escape::line(&tool.permissions.join(", ")),
-        ticked,
+        description: escape::prose(tool.summary()),
+        permissions: escape::line(&tool.permissions.join(", ")),
+        is_selected: ticked,
     }
 }
 
 /// The ticks that somebody wants.
-async fn ask(list: Checklist, context: &Context) -> Done<Vec<bool>> {
+async fn ask_selection(list: Checklist, context: &CliContext) -> CliResult<Vec<bool>> {
     #[cfg(unix)]
     if context.environment.stdin_is_terminal && context.printer.stderr().height.is_some() {
-        return screen::ask(list, context).await;
+        return screen::run_checklist(list, context).await;
     }
-    numbers::ask(list, context).await
+    numbers::prompt_numbers(list, context).await
 }
 
 /// Nothing is to be changed.
-fn cancelled() -> Failure {
-    Failure::new("nothing was changed").code("cancelled").hint("Enter keeps what is ticked")
+fn cancelled() -> CliError {
+    CliError::new("nothing was changed").with_code("cancelled").with_hint("Enter keeps what is ticked")
 }

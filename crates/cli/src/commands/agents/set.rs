@@ -8,16 +8,16 @@ use toolway_agent::definition::AgentDefinition;
 use toolway_core::policy::definition::ApprovalMode;
 use toolway_models::{ModelOptions, ReasoningEffort};
 
-use super::{get, put, scope};
+use super::{agent_scope, fetch_agent, put_agent};
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::folder::private;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::escape;
-use crate::report::{Done, Failure};
 
 /// Flags of `agents set`.
 #[derive(Debug, Args)]
-pub(crate) struct SetArgs {
+pub(crate) struct SetAgentArgs {
     /// Name of the agent: lower-case letters, digits, _ and -, the first a letter
     name: String,
     /// What it is for, for people
@@ -40,7 +40,7 @@ pub(crate) struct SetArgs {
     max_tools: Option<usize>,
     /// Which of its calls wait for a person's approval, where the settings ask for less
     #[arg(long, value_enum, value_name = "MODE")]
-    approval: Option<Approval>,
+    approval: Option<ApprovalFlag>,
     /// Ends a turn after so many requests to the model
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
@@ -61,7 +61,7 @@ pub(crate) struct SetArgs {
     max_output_tokens: Option<u64>,
     /// How much it may think
     #[arg(long, value_enum, value_name = "EFFORT")]
-    reasoning: Option<Reasoning>,
+    reasoning: Option<ReasoningFlag>,
     /// A number that makes its chance repeatable, where the model provider has that
     #[arg(long, value_name = "N")]
     seed: Option<i64>,
@@ -76,13 +76,13 @@ pub(crate) struct SetArgs {
     option: Vec<String>,
     /// Take back what was said; may be said more than once
     #[arg(long, value_enum, value_name = "FIELD")]
-    unset: Vec<Field>,
+    unset: Vec<AgentField>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Approval {
+enum ApprovalFlag {
     /// None beyond what the settings say
     Never,
     /// Those of tools that are not known to only read
@@ -92,7 +92,7 @@ enum Approval {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Reasoning {
+enum ReasoningFlag {
     /// Not at all, where the model can do without
     None,
     /// A little
@@ -105,7 +105,7 @@ enum Reasoning {
 
 /// What can be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Field {
+enum AgentField {
     Description,
     Model,
     Tools,
@@ -119,21 +119,21 @@ enum Field {
     Options,
 }
 
-pub(super) async fn run(args: &SetArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &SetAgentArgs, context: &CliContext) -> CliResult {
     let prompt = match &args.prompt_file {
-        Some(path) => Some(text_of(path)?),
+        Some(path) => Some(read_prompt_file(path)?),
         None => args.prompt.clone(),
     };
     let client = context.client(&args.connect)?;
-    let mut definition = match get(&args.name, &client).await {
+    let mut definition = match fetch_agent(&args.name, &client).await {
         Ok(agent) => agent.definition,
-        Err(failure) if failure.word() == "agent_unknown" => new(&args.name)?,
+        Err(failure) if failure.code() == "agent_unknown" => new_definition(&args.name)?,
         Err(failure) => return Err(failure),
     };
-    args.unset.iter().for_each(|field| unset(*field, &mut definition));
+    args.unset.iter().for_each(|field| clear_field(*field, &mut definition));
     apply(args, prompt, &mut definition)?;
-    scope(&definition)?;
-    let is_new = put(&definition, &client).await?;
+    agent_scope(&definition)?;
+    let is_new = put_agent(&definition, &client).await?;
     if context.printer.json {
         return context.printer.raw_json(&client.get(&["api", "agents", &definition.name], &[]).await?);
     }
@@ -141,31 +141,31 @@ pub(super) async fn run(args: &SetArgs, context: &Context) -> Done {
     context.printer.line(&escape::line(&format!("{} is {done}", definition.name)))?;
     let start =
         if definition.name == "default" { String::new() } else { format!(" --agent {}", definition.name) };
-    context.printer.note(&format!("to talk to it: toolway chat{start}{}", context.folder.flag()));
+    context.printer.note(&format!("to talk to it: toolway chat{start}{}", context.folder.data_dir_flag()));
     Ok(())
 }
 
 /// An agent of which nothing is said.
-fn new(name: &str) -> Done<AgentDefinition> {
-    crate::client::read(&serde_json::json!({ "name": name }).to_string())
+fn new_definition(name: &str) -> CliResult<AgentDefinition> {
+    crate::client::parse_response(&serde_json::json!({ "name": name }).to_string())
 }
 
-fn unset(field: Field, definition: &mut AgentDefinition) {
+fn clear_field(field: AgentField, definition: &mut AgentDefinition) {
     match field {
-        Field::Description => definition.description.clear(),
-        Field::Model => definition.model = None,
-        Field::Tools => definition.tools = vec!["*/*".to_owned()],
-        Field::Prompt => definition.prompt.clear(),
-        Field::MaxTools => definition.max_tools = None,
-        Field::Approval => definition.approval = None,
-        Field::Rounds => definition.limits.rounds = None,
-        Field::Cost => definition.limits.cost = None,
-        Field::Seconds => definition.limits.seconds = None,
-        Field::Options => definition.options = ModelOptions::default(),
+        AgentField::Description => definition.description.clear(),
+        AgentField::Model => definition.model = None,
+        AgentField::Tools => definition.tools = vec!["*/*".to_owned()],
+        AgentField::Prompt => definition.prompt.clear(),
+        AgentField::MaxTools => definition.max_tools = None,
+        AgentField::Approval => definition.approval = None,
+        AgentField::Rounds => definition.limits.rounds = None,
+        AgentField::Cost => definition.limits.cost = None,
+        AgentField::Seconds => definition.limits.seconds = None,
+        AgentField::Options => definition.options = ModelOptions::default(),
     }
 }
 
-fn apply(args: &SetArgs, prompt: Option<String>, definition: &mut AgentDefinition) -> Done {
+fn apply(args: &SetAgentArgs, prompt: Option<String>, definition: &mut AgentDefinition) -> CliResult {
     fn put<T>(place: &mut Option<T>, value: Option<T>) {
         if value.is_some() {
             *place = value;
@@ -178,7 +178,7 @@ fn apply(args: &SetArgs, prompt: Option<String>, definition: &mut AgentDefinitio
         definition.prompt = prompt;
     }
     if let Some(tools) = &args.tools {
-        definition.tools = split(tools);
+        definition.tools = split_patterns(tools);
     }
     put(&mut definition.model, args.model.clone());
     put(&mut definition.max_tools, args.max_tools);
@@ -197,14 +197,14 @@ fn apply(args: &SetArgs, prompt: Option<String>, definition: &mut AgentDefinitio
         options.stop.clone_from(&args.stop);
     }
     for option in &args.option {
-        let (key, value) = own_option(option)?;
+        let (key, value) = parse_option(option)?;
         options.extra.insert(key, value);
     }
     Ok(())
 }
 
 /// Patterns with commas between them; one within braces or brackets is part of its pattern.
-fn split(text: &str) -> Vec<String> {
+fn split_patterns(text: &str) -> Vec<String> {
     let (mut patterns, mut pattern, mut depth, mut escaped) = (Vec::new(), String::new(), 0_usize, false);
     for c in text.chars() {
         if c == ',' && depth == 0 && !escaped {
@@ -225,44 +225,44 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// A field with its value; what is no JSON is a text.
-fn own_option(text: &str) -> Done<(String, Value)> {
+fn parse_option(text: &str) -> CliResult<(String, Value)> {
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
-        Failure::usage(format!("--option {text}: there is no = in it"))
-            .hint("write --option KEY=JSON, as --option top_k=40")
+        CliError::usage(format!("--option {text}: there is no = in it"))
+            .with_hint("write --option KEY=JSON, as --option top_k=40")
     })?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((key.trim().to_owned(), value))
 }
 
-fn text_of(path: &std::path::Path) -> Done<String> {
+fn read_prompt_file(path: &std::path::Path) -> CliResult<String> {
     let text = if path.as_os_str() == "-" {
-        crate::commands::chat::piped()?
+        crate::commands::chat::read_piped_stdin()?
     } else {
-        private::read(path)?.ok_or_else(|| {
-            Failure::new(format!("there is no file {}", path.display()))
-                .hint("check what --prompt-file names")
+        private_file::read(path)?.ok_or_else(|| {
+            CliError::new(format!("there is no file {}", path.display()))
+                .with_hint("check what --prompt-file names")
         })?
     };
     Ok(text.trim_end().to_owned())
 }
 
-impl From<Approval> for ApprovalMode {
-    fn from(flag: Approval) -> Self {
+impl From<ApprovalFlag> for ApprovalMode {
+    fn from(flag: ApprovalFlag) -> Self {
         match flag {
-            Approval::Never => Self::Never,
-            Approval::Writes => Self::Writes,
-            Approval::Always => Self::Always,
+            ApprovalFlag::Never => Self::Never,
+            ApprovalFlag::Writes => Self::Writes,
+            ApprovalFlag::Always => Self::Always,
         }
     }
 }
 
-impl From<Reasoning> for ReasoningEffort {
-    fn from(flag: Reasoning) -> Self {
+impl From<ReasoningFlag> for ReasoningEffort {
+    fn from(flag: ReasoningFlag) -> Self {
         match flag {
-            Reasoning::None => Self::None,
-            Reasoning::Low => Self::Low,
-            Reasoning::Medium => Self::Medium,
-            Reasoning::High => Self::High,
+            ReasoningFlag::None => Self::None,
+            ReasoningFlag::Low => Self::Low,
+            ReasoningFlag::Medium => Self::Medium,
+            ReasoningFlag::High => Self::High,
         }
     }
 }
@@ -280,28 +280,28 @@ mod tests {
             (r"a/x\,y,b/\{z,c/*", vec![r"a/x\,y", r"b/\{z", "c/*"]),
             ("", vec![]),
         ] {
-            assert_eq!(split(text), patterns, "{text}");
+            assert_eq!(split_patterns(text), patterns, "{text}");
         }
     }
 
     #[test]
     fn options_are_json_where_they_can_be() {
-        assert_eq!(own_option("top_k=40").unwrap(), ("top_k".to_owned(), Value::from(40)));
-        assert_eq!(own_option("tier=flex").unwrap(), ("tier".to_owned(), Value::from("flex")));
-        assert_eq!(own_option(r#"a={"b":1}"#).unwrap().1["b"], 1);
-        assert_eq!(own_option("nothing").unwrap_err().word(), "usage");
+        assert_eq!(parse_option("top_k=40").unwrap(), ("top_k".to_owned(), Value::from(40)));
+        assert_eq!(parse_option("tier=flex").unwrap(), ("tier".to_owned(), Value::from("flex")));
+        assert_eq!(parse_option(r#"a={"b":1}"#).unwrap().1["b"], 1);
+        assert_eq!(parse_option("nothing").unwrap_err().code(), "usage");
     }
 
     #[test]
     fn what_is_not_said_stays() {
         use clap::Parser as _;
         #[derive(clap::Parser)]
-        struct Line {
+        struct SetAgentCommandLine {
             #[command(flatten)]
-            args: SetArgs,
+            args: SetAgentArgs,
         }
-        let args = |line: &[&str]| Line::parse_from([&["set", "cook"], line].concat()).args;
-        let mut definition = new("cook").unwrap();
+        let args = |line: &[&str]| SetAgentCommandLine::parse_from([&["set", "cook"], line].concat()).args;
+        let mut definition = new_definition("cook").unwrap();
         let first =
             args(&["--model", "local/small", "--tools", "a/*", "--temperature", "0.5", "--rounds", "3"]);
         apply(&first, Some("You cook.".to_owned()), &mut definition).unwrap();
@@ -313,9 +313,9 @@ mod tests {
                 "options": {"temperature": 0.5}, "approval": "writes", "limits": {"rounds": 3, "cost": 0.5},
             })
         );
-        for field in Field::value_variants() {
-            unset(*field, &mut definition);
+        for field in AgentField::value_variants() {
+            clear_field(*field, &mut definition);
         }
-        assert_eq!(definition, new("cook").unwrap());
+        assert_eq!(definition, new_definition("cook").unwrap());
     }
 }

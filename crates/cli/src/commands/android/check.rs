@@ -8,23 +8,23 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use toolway_android::host::ProviderHost;
-use toolway_android::lint::{Finding, Level, Probed, of_manifest, of_provider, probe};
+use toolway_android::lint::{LintFinding, LintLevel, ProbeReport, lint_manifest, lint_provider, probe};
 use toolway_android::manifest::Apk;
-use toolway_android::provider::{Provider, Refusal, State};
+use toolway_android::provider::{ProviderState, RefusalReason, ToolProvider};
 
-use super::phone::{Phone, PhoneArgs};
-use super::shown;
-use crate::context::Context;
+use super::phone::{PhoneArgs, PhoneConnection};
+use super::provider_output;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::style::Style;
 use crate::print::{escape, json as json_text};
-use crate::report::{Done, Failure};
 
 /// How long one of the calls that are made to see may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Flags of `android check`.
 #[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
+pub(crate) struct CheckProviderArgs {
     /// An APK file, or the authority of a provider on a phone, as `android scan` shows it
     #[arg(value_name = "APK|AUTHORITY")]
     what: String,
@@ -37,80 +37,81 @@ pub(crate) struct CheckArgs {
 
 /// All that was found out.
 #[derive(Debug, Default)]
-struct Checked {
+struct ProviderCheckReport {
     package: String,
-    findings: Vec<Finding>,
+    findings: Vec<LintFinding>,
     skipped: Vec<String>,
     calls: usize,
-    provider: Option<Provider>,
+    provider: Option<ToolProvider>,
 }
 
-pub(super) async fn run(args: &CheckArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &CheckProviderArgs, context: &CliContext) -> CliResult {
     let path = Path::new(&args.what);
     // No authority has a path's separators or this ending.
     let is_file = path.exists() || args.what.ends_with(".apk") || args.what.contains(['/', '\\']);
-    let checked = if is_file { of_file(path)? } else { on_phone(args, context).await? };
-    show(&checked, context)?;
-    if checked.findings.iter().any(|finding| finding.level == Level::Error) {
-        return Err(Failure::told());
+    let checked = if is_file { check_apk(path)? } else { check_on_phone(args, context).await? };
+    print_report(&checked, context)?;
+    if checked.findings.iter().any(|finding| finding.level == LintLevel::Error) {
+        return Err(CliError::already_reported());
     }
     Ok(())
 }
 
-fn of_file(path: &Path) -> Done<Checked> {
+fn check_apk(path: &Path) -> CliResult<ProviderCheckReport> {
     if path.is_dir() {
-        return Err(Failure::new(format!("{} is a folder", path.display()))
-            .code("apk")
-            .hint("name the APK in it, as app/build/outputs/apk/debug/app-debug.apk"));
+        return Err(CliError::new(format!("{} is a folder", path.display()))
+            .with_code("apk")
+            .with_hint("name the APK in it, as app/build/outputs/apk/debug/app-debug.apk"));
     }
-    let file = File::open(path).map_err(|error| Failure::io("read", path, &error))?;
+    let file = File::open(path).map_err(|error| CliError::io("read", path, &error))?;
     let apk = Apk::read(BufReader::new(file), None).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display())).code("apk").hint(
+        CliError::new(format!("{}: {error}", path.display())).with_code("apk").with_hint(
             "name a whole .apk file, as it is installed on a phone; was it cut short when it was copied?",
         )
     })?;
-    Ok(Checked {
+    Ok(ProviderCheckReport {
         package: apk.manifest.package.clone(),
-        findings: of_manifest(&apk.manifest),
+        findings: lint_manifest(&apk.manifest),
         skipped: vec![
             "its tools were not asked for: with the app on a phone, `toolway android check AUTHORITY` asks for them"
                 .to_owned(),
         ],
-        ..Checked::default()
+        ..ProviderCheckReport::default()
     })
 }
 
-async fn on_phone(args: &CheckArgs, context: &Context) -> Done<Checked> {
-    let phone = Phone::new(&args.phone, context)?;
+async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliResult<ProviderCheckReport> {
+    let phone = PhoneConnection::new(&args.phone, context)?;
     let authority = args.what.clone();
-    let owner = phone.ask(move |host| host.resolve(&authority)).await?.ok_or_else(|| {
-        Failure::new(format!("nobody on this phone serves {}", args.what))
-            .code("no_provider")
-            .hint("`toolway android scan` lists who is there; for an APK give the path of its file")
+    let owner = phone.run_blocking(move |host| host.resolve(&authority)).await?.ok_or_else(|| {
+        CliError::new(format!("nobody on this phone serves {}", args.what))
+            .with_code("no_provider")
+            .with_hint("`toolway android scan` lists who is there; for an APK give the path of its file")
     })?;
-    let mut checked = Checked { package: owner.package.clone(), ..Checked::default() };
+    let mut checked =
+        ProviderCheckReport { package: owner.package.clone(), ..ProviderCheckReport::default() };
     let package = owner.package.clone();
-    match phone.ask(move |host| host.apk(&package)).await {
-        Ok(apk) => checked.findings.extend(apk.map(|apk| of_manifest(&apk.manifest)).unwrap_or_default()),
+    match phone.run_blocking(move |host| host.apk(&package)).await {
+        Ok(apk) => checked.findings.extend(apk.map(|apk| lint_manifest(&apk.manifest)).unwrap_or_default()),
         Err(error) => checked.skipped.push(format!("its manifest was not read: {}", error.message())),
     }
-    let found = phone.providers(Some(vec![owner.package]), Phone::list_patience()).await?;
+    let found = phone.providers(Some(vec![owner.package]), PhoneConnection::list_timeout()).await?;
     let Some(provider) = found.into_iter().find(|it| it.authority == args.what) else {
         checked
             .skipped
             .push("its tools were not asked for: it is not declared as a provider of tools".to_owned());
         return Ok(checked);
     };
-    if is_shell_s(&provider) {
+    if is_shell_provider(&provider) {
         // That adb may not call it is no fault of the provider's.
-        let why = shown::reason(&provider).map(|(reason, _)| reason).unwrap_or_default();
+        let why = provider_output::state_reason(&provider).map(|(reason, _)| reason).unwrap_or_default();
         checked.skipped.push(format!("its tools were not asked for: {why}"));
         checked.skipped.push("on an emulator whose shell is root's (adb root) they are".to_owned());
     } else {
-        checked.findings.extend(of_provider(&provider));
-        if provider.state == State::Ready {
-            let Probed { findings, skipped, calls } =
-                probe(&phone.reach, &provider, PATIENCE, args.execute).await;
+        checked.findings.extend(lint_provider(&provider));
+        if provider.state == ProviderState::Ready {
+            let ProbeReport { findings, skipped, calls } =
+                probe(&phone.connection, &provider, LIST_TIMEOUT, args.execute).await;
             checked.findings.extend(findings);
             checked.skipped.extend(skipped);
             checked.calls = calls;
@@ -124,14 +125,18 @@ async fn on_phone(args: &CheckArgs, context: &Context) -> Done<Checked> {
 }
 
 /// Whether it is only the shell that may not call it.
-fn is_shell_s(provider: &Provider) -> bool {
-    matches!(provider.state, State::Refused { refusal: Refusal::Guarded | Refusal::NoWay, .. })
+fn is_shell_provider(provider: &ToolProvider) -> bool {
+    matches!(
+        provider.state,
+        ProviderState::Refused { refusal: RefusalReason::MissingPermission | RefusalReason::Unsupported, .. }
+    )
 }
 
-fn show(checked: &Checked, context: &Context) -> Done {
+fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let count = |level| checked.findings.iter().filter(|finding| finding.level == level).count();
-    let (errors, warnings, notes) = (count(Level::Error), count(Level::Warning), count(Level::Note));
+    let (errors, warnings, notes) =
+        (count(LintLevel::Error), count(LintLevel::Warning), count(LintLevel::Note));
     if printer.json {
         return printer.json_value(&json!({
             "package": checked.package,
@@ -141,39 +146,39 @@ fn show(checked: &Checked, context: &Context) -> Done {
             "findings": checked.findings,
             "calls": checked.calls,
             "skipped": checked.skipped,
-            "provider": checked.provider.as_ref().map(shown::provider),
+            "provider": checked.provider.as_ref().map(provider_output::provider_json),
         }));
     }
-    shown::findings(&checked.findings, context)?;
+    provider_output::print_findings(&checked.findings, context)?;
     for skipped in &checked.skipped {
         let word = printer.paint(Style::Faint, "skipped:");
         printer.line(&format!("{word} {}", escape::line(skipped)))?;
     }
     if let Some(provider) = &checked.provider {
-        what_models_see(provider, context)?;
+        print_model_definitions(provider, context)?;
     }
     let calls = match checked.calls {
         0 => String::new(),
-        calls => format!("; {} made", counted(calls, "call was", "calls were")),
+        calls => format!("; {} made", pluralize(calls, "call was", "calls were")),
     };
     printer.line(&format!(
         "\n{}: {}, {}, {}{calls}",
         escape::line(&checked.package),
-        counted(errors, "error", "errors"),
-        counted(warnings, "warning", "warnings"),
-        counted(notes, "note", "notes"),
+        pluralize(errors, "error", "errors"),
+        pluralize(warnings, "warning", "warnings"),
+        pluralize(notes, "note", "notes"),
     ))
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn pluralize(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Names, descriptions and schemas, as a model is told of them.
-fn what_models_see(provider: &Provider, context: &Context) -> Done {
+fn print_model_definitions(provider: &ToolProvider, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     for tool in &provider.tools {
-        let name = provider.exposed(&tool.name).unwrap_or_else(|| tool.name.clone());
+        let name = provider.exposed_name(&tool.name).unwrap_or_else(|| tool.name.clone());
         printer
             .line(&format!("\n{}", printer.paint(Style::Name, &escape::line(&format!("phone__{name}")))))?;
         if let Some(description) = &tool.description {

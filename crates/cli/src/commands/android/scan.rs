@@ -3,29 +3,29 @@
 use clap::Args;
 use serde_json::json;
 use toolway_android::host::adb::PermissionOwner;
-use toolway_android::provider::Provider;
+use toolway_android::provider::ToolProvider;
 
-use super::phone::{About, Phone, PhoneArgs};
-use super::shown;
-use crate::context::Context;
+use super::phone::{PhoneArgs, PhoneConnection, PhoneDetails};
+use super::provider_output;
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Pairs, Table};
-use crate::report::Done;
+use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 
 /// How the packages of the bridge app begin, whichever variant.
-const BRIDGE: &str = "dev.toolway.";
+const BRIDGE_PACKAGE_PREFIX: &str = "dev.toolway.";
 
 /// Flags of `android scan`.
 #[derive(Debug, Args)]
-pub(crate) struct ScanArgs {
+pub(crate) struct ScanPhoneArgs {
     #[command(flatten)]
     phone: PhoneArgs,
 }
 
 /// Which of the two variants of the bridge app fits a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
+enum BridgeVariant {
     /// The one that defines the permission.
     Defines,
     /// The one that only uses it.
@@ -34,16 +34,16 @@ enum Variant {
     Installed,
 }
 
-impl Variant {
-    fn of(owner: Option<&PermissionOwner>) -> Self {
+impl BridgeVariant {
+    fn from_owner(owner: Option<&PermissionOwner>) -> Self {
         match owner {
             None => Self::Defines,
-            Some(owner) if owner.package.starts_with(BRIDGE) => Self::Installed,
+            Some(owner) if owner.package.starts_with(BRIDGE_PACKAGE_PREFIX) => Self::Installed,
             Some(_) => Self::Uses,
         }
     }
 
-    fn word(self) -> &'static str {
+    fn code(self) -> &'static str {
         match self {
             Self::Defines => "defines",
             Self::Uses => "uses",
@@ -51,7 +51,7 @@ impl Variant {
         }
     }
 
-    fn in_words(self, owner: Option<&PermissionOwner>) -> String {
+    fn describe(self, owner: Option<&PermissionOwner>) -> String {
         let owner = owner.map(|owner| owner.package.as_str()).unwrap_or_default();
         match self {
             Self::Defines => "the variant that defines ACCESS_TOOLS fits: no app here does".to_owned(),
@@ -65,20 +65,25 @@ impl Variant {
     }
 }
 
-pub(super) async fn run(args: &ScanArgs, context: &Context) -> Done {
-    let phone = Phone::new(&args.phone, context)?;
-    let about = phone.about().await?;
-    let providers = phone.providers(None, Phone::list_patience()).await?;
-    let unread = phone.host.unread();
+pub(super) async fn run(args: &ScanPhoneArgs, context: &CliContext) -> CliResult {
+    let phone = PhoneConnection::new(&args.phone, context)?;
+    let about = phone.details().await?;
+    let providers = phone.providers(None, PhoneConnection::list_timeout()).await?;
+    let unread = phone.host.unreadable_apps();
     if context.printer.json {
-        return as_json(&about, &providers, &unread, context);
+        return print_json(&about, &providers, &unread, context);
     }
-    show(&about, &providers, &unread, context)
+    print_phone(&about, &providers, &unread, context)
 }
 
-fn as_json(about: &About, providers: &[Provider], unread: &[(String, String)], context: &Context) -> Done {
+fn print_json(
+    about: &PhoneDetails,
+    providers: &[ToolProvider],
+    unread: &[(String, String)],
+    context: &CliContext,
+) -> CliResult {
     let owner = about.access_tools.as_ref();
-    let variant = Variant::of(owner);
+    let variant = BridgeVariant::from_owner(owner);
     context.printer.json_value(&json!({
         "phone": {
             "serial": about.info.serial,
@@ -87,16 +92,21 @@ fn as_json(about: &About, providers: &[Provider], unread: &[(String, String)], c
             "shell_is_root": about.info.is_root,
         },
         "access_tools": owner.map(|it| json!({"defined_by": it.package, "protection": it.protection})),
-        "bridge": {"variant": variant.word(), "reason": variant.in_words(owner)},
-        "providers": providers.iter().map(shown::provider).collect::<Vec<_>>(),
+        "bridge": {"variant": variant.code(), "reason": variant.describe(owner)},
+        "providers": providers.iter().map(provider_output::provider_json).collect::<Vec<_>>(),
         "unread": unread.iter().map(|(package, why)| json!({"package": package, "reason": why})).collect::<Vec<_>>(),
     }))
 }
 
-fn show(about: &About, providers: &[Provider], unread: &[(String, String)], context: &Context) -> Done {
+fn print_phone(
+    about: &PhoneDetails,
+    providers: &[ToolProvider],
+    unread: &[(String, String)],
+    context: &CliContext,
+) -> CliResult {
     let printer = &context.printer;
     let owner = about.access_tools.as_ref();
-    let mut pairs = Pairs::default();
+    let mut pairs = LabeledValues::default();
     let level = about.info.api_level.map(|level| format!(", API level {level}")).unwrap_or_default();
     pairs.add("phone", format!("{} ({}{level})", about.info.serial, about.info.model));
     pairs.add(
@@ -106,7 +116,7 @@ fn show(about: &About, providers: &[Provider], unread: &[(String, String)], cont
             None => "defined by no app".to_owned(),
         },
     );
-    pairs.add("bridge app", Variant::of(owner).in_words(owner));
+    pairs.add("bridge app", BridgeVariant::from_owner(owner).describe(owner));
     if about.info.is_root {
         pairs.add("adb's shell", "is root's: no permission keeps it out");
     }
@@ -116,7 +126,7 @@ fn show(about: &About, providers: &[Provider], unread: &[(String, String)], cont
     }
     printer.table(&table(providers), "no app on this phone offers tools")?;
     for provider in providers {
-        details(provider, context)?;
+        print_provider(provider, context)?;
     }
     for (package, why) in unread {
         printer.warning(&format!("{package} was left out: {why}"), "");
@@ -124,20 +134,20 @@ fn show(about: &About, providers: &[Provider], unread: &[(String, String)], cont
     Ok(())
 }
 
-fn table(providers: &[Provider]) -> Table {
-    let mut table = Table::new(vec![
-        Column::whole("app"),
-        Column::whole("state"),
-        Column::number("tools"),
-        Column::whole("dialect"),
-        Column::cut("authority", 16),
-        Column::cut("package", 12).optional(),
+fn table(providers: &[ToolProvider]) -> TextTable {
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("app"),
+        TableColumn::fixed("state"),
+        TableColumn::number("tools"),
+        TableColumn::fixed("dialect"),
+        TableColumn::truncatable("authority", 16),
+        TableColumn::truncatable("package", 12).optional(),
     ]);
     for provider in providers {
-        let (word, style) = shown::state(provider);
-        table.row(vec![
-            Cell::styled(provider.title(), Style::Name),
-            Cell::styled(word, style),
+        let (word, style) = provider_output::provider_state(provider);
+        table.add_row(vec![
+            TableCell::styled(provider.title(), Style::Name),
+            TableCell::styled(word, style),
             provider.tools.len().to_string().into(),
             provider.dialect.as_str().into(),
             provider.authority.as_str().into(),
@@ -148,10 +158,10 @@ fn table(providers: &[Provider]) -> Table {
 }
 
 /// What the table has no room for.
-fn details(provider: &Provider, context: &Context) -> Done {
+fn print_provider(provider: &ToolProvider, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let notes = provider.notes.to_vec();
-    let why = shown::reason(provider);
+    let why = provider_output::state_reason(provider);
     if provider.tools.is_empty() && notes.is_empty() && why.is_none() {
         return Ok(());
     }
@@ -161,7 +171,7 @@ fn details(provider: &Provider, context: &Context) -> Done {
         printer.paint(Style::Faint, &escape::line(&provider.authority))
     ))?;
     if let Some((reason, hint)) = why {
-        let (word, style) = shown::state(provider);
+        let (word, style) = provider_output::provider_state(provider);
         printer.line(&format!(
             "  {} {}",
             printer.paint(style, &format!("{word}:")),
@@ -172,7 +182,7 @@ fn details(provider: &Provider, context: &Context) -> Done {
         }
     }
     for tool in &provider.tools {
-        let name = provider.exposed(&tool.name).unwrap_or_else(|| tool.name.clone());
+        let name = provider.exposed_name(&tool.name).unwrap_or_else(|| tool.name.clone());
         let description = tool.description.as_deref().unwrap_or_default();
         let first = description.lines().next().unwrap_or_default();
         printer.line(&format!(

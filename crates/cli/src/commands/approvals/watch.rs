@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use clap::Args;
 
-use crate::asking::question::{Over, Question};
-use crate::asking::{self, Asking};
-use crate::client::{Client, ConnectArgs, Event, read};
-use crate::context::Context;
-use crate::principals::Principals;
+use crate::approval_prompt::approval::{ApprovalClosed, PendingApproval};
+use crate::approval_prompt::{self, ApprovalPrompter};
+use crate::client::{ConnectArgs, GatewayClient, GatewayEvent, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::principals::PrincipalList;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::report::{Done, Failure};
 
 /// Flags of `approvals watch`.
 #[derive(Debug, Args)]
-pub(crate) struct WatchArgs {
+pub(crate) struct WatchApprovalsArgs {
     /// Only show the questions, also where somebody could be asked
     #[arg(long)]
     no_ask: bool,
@@ -24,52 +24,52 @@ pub(crate) struct WatchArgs {
 }
 
 /// Watches until interrupted, or until the gateway ends it.
-pub(super) async fn run(args: &WatchArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &WatchApprovalsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let asks = !args.no_ask && asking::possible(context) && context.printer.stdout().is_terminal;
-    if asks { ask(&client, context).await } else { print(&client, context).await }?;
-    Err(Failure::new("the gateway ended the stream of questions")
-        .code("connection_lost")
-        .hint("it may be shutting down; calls that waited for an answer end without one"))
+    let asks = !args.no_ask && approval_prompt::is_available(context) && context.printer.stdout().is_terminal;
+    if asks { answer_interactively(&client, context).await } else { print_events(&client, context).await }?;
+    Err(CliError::new("the gateway ended the stream of questions")
+        .with_code("connection_lost")
+        .with_hint("it may be shutting down; calls that waited for an answer end without one"))
 }
 
-async fn ask(client: &Client, context: &Context) -> Done {
+async fn answer_interactively(client: &GatewayClient, context: &CliContext) -> CliResult {
     // Names for people are a help; without them there are ids.
-    let labels = Principals::of(client).await.map(Principals::labels).unwrap_or_default();
-    let mut events = client.listen(&["api", "approvals", "watch"], &[]).await?;
+    let labels = PrincipalList::fetch(client).await.map(PrincipalList::labels).unwrap_or_default();
+    let mut events = client.subscribe(&["api", "approvals", "watch"], &[]).await?;
     context.printer.note("waiting for questions; Ctrl-C ends it");
-    let mut asking = Asking::new(client, labels, context);
-    while let Some(event) = asking.next(&mut events).await? {
-        missed(&event, context);
+    let mut asking = ApprovalPrompter::new(client, labels, context);
+    while let Some(event) = asking.next_event(&mut events).await? {
+        warn_missed_events(&event, context);
     }
     Ok(())
 }
 
-async fn print(client: &Client, context: &Context) -> Done {
-    let mut events = client.listen(&["api", "approvals", "watch"], &[]).await?;
+async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult {
+    let mut events = client.subscribe(&["api", "approvals", "watch"], &[]).await?;
     context.printer.note("waiting for questions; Ctrl-C ends it");
     // What an event that only has an id is about.
     let mut tools = HashMap::new();
-    while let Some(event) = events.next().await? {
-        missed(&event, context);
+    while let Some(event) = events.next_event().await? {
+        warn_missed_events(&event, context);
         if !matches!(event.kind.as_str(), "asked" | "over") {
             continue;
         }
         if context.printer.json {
-            context.printer.raw_json(&event.with_kind())?;
+            context.printer.raw_json(&event.to_json_with_kind())?;
             continue;
         }
         let line = match event.kind.as_str() {
             "asked" => {
-                let question: Question = read(&event.data)?;
-                let line = asked(&question, context);
+                let question: PendingApproval = parse_response(&event.data)?;
+                let line = question_line(&question, context);
                 tools.insert(question.id, question.tool_id);
                 line
             }
             _ => {
-                let over: Over = read(&event.data)?;
+                let over: ApprovalClosed = parse_response(&event.data)?;
                 let tool = tools.remove(&over.id).unwrap_or_default();
-                ended(&over, &tool, context)
+                closed_line(&over, &tool, context)
             }
         };
         context.printer.line(&line)?;
@@ -77,7 +77,7 @@ async fn print(client: &Client, context: &Context) -> Done {
     Ok(())
 }
 
-fn missed(event: &Event, context: &Context) {
+fn warn_missed_events(event: &GatewayEvent, context: &CliContext) {
     if event.kind == "missed" {
         context.printer.note(&format!(
             "(this was too slow for {}; `toolway approvals list` shows what is open)",
@@ -86,11 +86,11 @@ fn missed(event: &Event, context: &Context) {
     }
 }
 
-fn asked(question: &Question, context: &Context) -> String {
+fn question_line(question: &PendingApproval, context: &CliContext) -> String {
     let printer = &context.printer;
     format!(
         "{}  {}  {}  {}  {}: {}  {}",
-        printer.paint(Style::Faint, &context.moments().local(question.asked_ms)),
+        printer.paint(Style::Faint, &context.time_formatter().format_local(question.asked_ms)),
         printer.paint(Style::Warning, "asked"),
         escape::line(&question.id),
         printer.paint(Style::Name, &escape::line(&question.tool_id)),
@@ -100,14 +100,14 @@ fn asked(question: &Question, context: &Context) -> String {
     )
 }
 
-fn ended(over: &Over, tool: &str, context: &Context) -> String {
+fn closed_line(over: &ApprovalClosed, tool: &str, context: &CliContext) -> String {
     let printer = &context.printer;
     format!(
         "{}  {}  {}  {}  {}",
-        printer.paint(Style::Faint, &context.moments().local(context.now_ms())),
+        printer.paint(Style::Faint, &context.time_formatter().format_local(context.now_ms())),
         printer.paint(Style::Good, "over "),
         escape::line(&over.id),
         printer.paint(Style::Name, &escape::line(tool)),
-        escape::line(&over.in_words()),
+        escape::line(&over.describe()),
     )
 }

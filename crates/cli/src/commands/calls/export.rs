@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::filter::{Filter, Times};
-use crate::client::{Body, ConnectArgs};
-use crate::context::Context;
-use crate::folder::private;
+use super::filter::{CallFilterArgs, TimeRangeArgs};
+use crate::client::{BodyStream, ConnectArgs};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::{Printer, escape, time};
-use crate::report::{Done, Failure};
 
 /// Flags of `calls export`.
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct ExportCallsArgs {
     /// In which form
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Jsonl)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = CallExportFormat::Jsonl)]
+    format: CallExportFormat,
     /// File to write, readable for you alone, instead of standard output; it must not exist yet
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -27,24 +27,24 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     newest_first: bool,
     #[command(flatten)]
-    filter: Filter,
+    filter: CallFilterArgs,
     #[command(flatten)]
-    times: Times,
+    times: TimeRangeArgs,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// A form of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CallExportFormat {
     /// A JSON object on each line
     Jsonl,
     /// Comma-separated values with a head, for spreadsheets
     Csv,
 }
 
-impl Format {
-    fn word(self) -> &'static str {
+impl CallExportFormat {
+    fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
@@ -52,46 +52,46 @@ impl Format {
     }
 }
 
-pub(super) async fn run(args: &ExportArgs, context: &Context) -> Done {
-    if context.printer.json && args.format == Format::Csv && args.output.is_none() {
-        return Err(Failure::usage("--json and --format csv ask for two forms at once")
-            .hint("leave one of them out, or name a file with --output"));
+pub(super) async fn run(args: &ExportCallsArgs, context: &CliContext) -> CliResult {
+    if context.printer.json && args.format == CallExportFormat::Csv && args.output.is_none() {
+        return Err(CliError::usage("--json and --format csv ask for two forms at once")
+            .with_hint("leave one of them out, or name a file with --output"));
     }
-    let mut query = args.filter.fields();
-    query.extend(args.times.fields(context));
-    query.push(("format", args.format.word().to_owned()));
+    let mut query = args.filter.query_pairs();
+    query.extend(args.times.query_pairs(context));
+    query.push(("format", args.format.name().to_owned()));
     if args.newest_first {
         query.push(("order", "newest".to_owned()));
     }
     let client = context.client(&args.connect)?;
     match &args.output {
         None => {
-            let body = client.get_body(&["api", "calls", "export"], &query).await?;
+            let body = client.get_stream(&["api", "calls", "export"], &query).await?;
             print(body, args.format, &context.printer).await
         }
         Some(path) => {
             let exists = || {
-                Failure::new(format!("{} exists already", path.display()))
-                    .code("exists")
-                    .hint("name another file, or move this one away")
+                CliError::new(format!("{} exists already", path.display()))
+                    .with_code("exists")
+                    .with_hint("name another file, or move this one away")
             };
             if path.symlink_metadata().is_ok() {
                 return Err(exists());
             }
-            let body = client.get_body(&["api", "calls", "export"], &query).await?;
+            let body = client.get_stream(&["api", "calls", "export"], &query).await?;
             let bytes = write(body, path).await?;
             if context.printer.json {
                 return context.printer.json_value(&json!({"file": path, "bytes": bytes}));
             }
-            context.printer.line(&format!("{} are in {}", time::bytes(bytes), path.display()))
+            context.printer.line(&format!("{} are in {}", time::format_bytes(bytes), path.display()))
         }
     }
 }
 
 /// To standard output as it comes; for a person's eyes escaped, which takes whole lines.
-async fn print(mut body: Body, format: Format, printer: &Printer) -> Done {
+async fn print(mut body: BodyStream, format: CallExportFormat, printer: &Printer) -> CliResult {
     let mut line = Vec::new();
-    while let Some(bytes) = body.next().await? {
+    while let Some(bytes) = body.next_chunk().await? {
         if !printer.stdout().is_terminal {
             printer.bytes(&bytes)?;
             continue;
@@ -100,19 +100,23 @@ async fn print(mut body: Body, format: Format, printer: &Printer) -> Done {
         if let Some(end) = line.iter().rposition(|byte| *byte == b'\n') {
             let whole: Vec<u8> = line.drain(..=end).collect();
             let text = String::from_utf8_lossy(&whole);
-            printer.text(&if format == Format::Csv { escape::lines(&text) } else { escape::json(&text) })?;
+            printer.text(&if format == CallExportFormat::Csv {
+                escape::lines(&text)
+            } else {
+                escape::json(&text)
+            })?;
         }
     }
     Ok(())
 }
 
 /// Into a new file, which appears under its name when it is whole. Gives its size.
-async fn write(body: Body, path: &Path) -> Done<u64> {
-    let failed = |error: std::io::Error| Failure::io("write", path, &error);
-    let (beside, file) = private::temporary(path).map_err(failed)?;
-    let written = fill(body, file, path).await;
+async fn write(body: BodyStream, path: &Path) -> CliResult<u64> {
+    let failed = |error: std::io::Error| CliError::io("write", path, &error);
+    let (beside, file) = private_file::create_temporary(path).map_err(failed)?;
+    let written = write_body(body, file, path).await;
     let kept = match written {
-        Ok(bytes) => private::rename(&beside, path).map(|()| bytes).map_err(failed),
+        Ok(bytes) => private_file::rename(&beside, path).map(|()| bytes).map_err(failed),
         Err(failure) => Err(failure),
     };
     kept.inspect_err(|_| {
@@ -121,10 +125,10 @@ async fn write(body: Body, path: &Path) -> Done<u64> {
     })
 }
 
-async fn fill(mut body: Body, mut file: File, path: &Path) -> Done<u64> {
-    let failed = |error: std::io::Error| Failure::io("write", path, &error);
+async fn write_body(mut body: BodyStream, mut file: File, path: &Path) -> CliResult<u64> {
+    let failed = |error: std::io::Error| CliError::io("write", path, &error);
     let mut size = 0;
-    while let Some(bytes) = body.next().await? {
+    while let Some(bytes) = body.next_chunk().await? {
         file.write_all(&bytes).map_err(failed)?;
         size += bytes.len() as u64;
     }

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::context::Context;
-use crate::when::When;
+use crate::context::CliContext;
+use crate::time_args::TimeArg;
 
 /// Which calls: those that fit everything that is said.
 #[derive(Debug, Args)]
-pub(super) struct Filter {
+pub(super) struct CallFilterArgs {
     /// Only calls of this tool: its name, its id source/tool, or a pattern of ids like laptop/*
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
@@ -36,18 +36,18 @@ pub(super) struct Filter {
 
 /// From when on and until when.
 #[derive(Debug, Args)]
-pub(super) struct Times {
+pub(super) struct TimeRangeArgs {
     /// Only calls that started since then: 2h ago as 2h, or a date like 2026-09-01 or 2026-09-01T14:30
     #[arg(long, value_name = "WHEN")]
-    since: Option<When>,
+    since: Option<TimeArg>,
     /// Only calls that started before then
     #[arg(long, value_name = "WHEN")]
-    until: Option<When>,
+    until: Option<TimeArg>,
 }
 
-impl Filter {
+impl CallFilterArgs {
     /// As the gateway takes it, in a query and in a body.
-    pub(super) fn fields(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn query_pairs(&self) -> Vec<(&'static str, String)> {
         let all = [
             ("tool", &self.tool),
             ("source", &self.source),
@@ -62,14 +62,14 @@ impl Filter {
     }
 
     /// Whether a text is looked for, so that pages may end before they are full.
-    pub(super) fn searches(&self) -> bool {
+    pub(super) fn has_search(&self) -> bool {
         self.search.is_some()
     }
 }
 
-impl Times {
+impl TimeRangeArgs {
     /// As the gateway takes it in a query.
-    pub(super) fn fields(&self, context: &Context) -> Vec<(&'static str, String)> {
+    pub(super) fn query_pairs(&self, context: &CliContext) -> Vec<(&'static str, String)> {
         [("since_ms", &self.since), ("until_ms", &self.until)]
             .into_iter()
             .filter_map(|(name, when)| {

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 use toolway_types::RawJson;
 
 use super::Call;
-use super::filter::{Filter, Times};
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
+use super::filter::{CallFilterArgs, TimeRangeArgs};
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
 /// Flags of `calls list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListCallsArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: CallFilterArgs,
     #[command(flatten)]
-    times: Times,
+    times: TimeRangeArgs,
     /// How many to list
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
@@ -37,30 +37,30 @@ struct Page {
     next: Option<String>,
 }
 
-pub(super) async fn run(args: &ListArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &ListCallsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let page = pages(args, &client, context).await?;
+    let page = fetch_pages(args, &client, context).await?;
     if context.printer.json {
         return context.printer.json_value(&page);
     }
-    let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::whole("started"),
-        Column::cut("tool", 10),
-        Column::cut("outcome", 7),
-        Column::number("took"),
-        Column::cut("caller", 6).optional(),
+    let moments = context.time_formatter();
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("id"),
+        TableColumn::fixed("started"),
+        TableColumn::truncatable("tool", 10),
+        TableColumn::truncatable("outcome", 7),
+        TableColumn::number("took"),
+        TableColumn::truncatable("caller", 6).optional(),
     ]);
     for call in &page.calls {
-        let call: Call = read(call.get())?;
-        let (ending, style) = call.ending();
-        table.row(vec![
+        let call: Call = parse_response(call.get())?;
+        let (ending, style) = call.status_text();
+        table.add_row(vec![
             call.call_id.as_str().into(),
-            moments.ago(call.started_ms).into(),
-            Cell::styled(call.tool_name(), Style::Name),
-            Cell::styled(ending, style),
-            call.took().into(),
+            moments.format_ago(call.started_ms).into(),
+            TableCell::styled(call.tool_name(), Style::Name),
+            TableCell::styled(ending, style),
+            call.duration_text().into(),
             call.caller.as_str().into(),
         ]);
     }
@@ -72,19 +72,19 @@ pub(super) async fn run(args: &ListArgs, context: &Context) -> Done {
 }
 
 /// A page; where a text is looked for, as many as it takes to fill one.
-async fn pages(args: &ListArgs, client: &Client, context: &Context) -> Done<Page> {
-    let mut query = args.filter.fields();
-    query.extend(args.times.fields(context));
+async fn fetch_pages(args: &ListCallsArgs, client: &GatewayClient, context: &CliContext) -> CliResult<Page> {
+    let mut query = args.filter.query_pairs();
+    query.extend(args.times.query_pairs(context));
     let mut whole = Page { calls: Vec::new(), next: args.cursor.clone() };
     let wanted = usize::try_from(args.limit).unwrap_or(usize::MAX);
     loop {
         let mut query = query.clone();
         query.push(("limit", wanted.saturating_sub(whole.calls.len()).to_string()));
         query.extend(whole.next.take().map(|cursor| ("cursor", cursor)));
-        let page: Page = read(&client.get(&["api", "calls"], &query).await?)?;
+        let page: Page = parse_response(&client.get(&["api", "calls"], &query).await?)?;
         whole.calls.extend(page.calls);
         whole.next = page.next;
-        if !args.filter.searches() || whole.next.is_none() || whole.calls.len() >= wanted {
+        if !args.filter.has_search() || whole.next.is_none() || whole.calls.len() >= wanted {
             return Ok(whole);
         }
     }

@@ -5,16 +5,16 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::filter::Filter;
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use super::filter::CallFilterArgs;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::time;
-use crate::report::{Done, Failure};
-use crate::when::When;
+use crate::time_args::TimeArg;
 
 /// Flags of `calls remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveCallsArgs {
     /// Ids of the calls, as `calls list` shows them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -24,21 +24,21 @@ pub(crate) struct RemoveArgs {
 
 /// Flags of `calls purge`.
 #[derive(Debug, Args)]
-pub(crate) struct PurgeArgs {
+pub(crate) struct PurgeCallsArgs {
     /// Remove calls that started before then: 30 days ago as 30d, or a date like 2026-09-01; 0s removes all that
     /// fit
     #[arg(long, value_name = "WHEN")]
-    before: When,
+    before: TimeArg,
     #[command(flatten)]
-    filter: Filter,
+    filter: CallFilterArgs,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &RemoveCallsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     for id in &args.ids {
-        client.ask(Method::DELETE, &["api", "calls", id]).await?;
+        client.send_empty(Method::DELETE, &["api", "calls", id]).await?;
         if !context.printer.json {
             context.printer.line(&format!("{id} is removed"))?;
         }
@@ -49,15 +49,15 @@ pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
     Ok(())
 }
 
-pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Done {
+pub(super) async fn purge(args: &PurgeCallsArgs, context: &CliContext) -> CliResult {
     let now = context.now_ms();
     let before_ms = args.before.past_ms(now, &context.zone());
     if before_ms > now {
         return Err(
-            Failure::usage("--before lies in the future").hint("name a past date, or an age like 30d")
+            CliError::usage("--before lies in the future").with_hint("name a past date, or an age like 30d")
         );
     }
-    let filter = args.filter.fields().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+    let filter = args.filter.query_pairs().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
     let mut body: Map<String, Value> = filter.collect();
     let narrowed = if body.is_empty() { "" } else { " that fit" };
     body.insert("before_ms".to_owned(), before_ms.into());
@@ -72,10 +72,10 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Done {
         #[serde(default)]
         freed_bytes: u64,
     }
-    let Purged { removed, freed_bytes } = read(&text)?;
+    let Purged { removed, freed_bytes } = parse_response(&text)?;
     context.printer.line(&format!(
         "{removed} calls{narrowed} from before {} are removed; that frees {}",
-        context.moments().local(before_ms),
-        time::bytes(freed_bytes)
+        context.time_formatter().format_local(before_ms),
+        time::format_bytes(freed_bytes)
     ))
 }

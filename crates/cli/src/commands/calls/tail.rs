@@ -3,24 +3,24 @@
 use clap::Args;
 
 use super::Call;
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::report::{Done, Failure};
 
 /// Flags of `calls tail`.
 #[derive(Debug, Args)]
-pub(crate) struct TailArgs {
+pub(crate) struct TailCallsArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 /// Prints until interrupted, or until the gateway ends it.
-pub(super) async fn run(args: &TailArgs, context: &Context) -> Done {
-    let mut events = context.client(&args.connect)?.listen(&["api", "calls", "tail"], &[]).await?;
+pub(super) async fn run(args: &TailCallsArgs, context: &CliContext) -> CliResult {
+    let mut events = context.client(&args.connect)?.subscribe(&["api", "calls", "tail"], &[]).await?;
     context.printer.note("waiting for calls; Ctrl-C ends it");
-    while let Some(event) = events.next().await? {
+    while let Some(event) = events.next_event().await? {
         if event.kind == "missed" {
             context.printer.note(&format!("(this was too slow for {} calls; they are recorded)", event.data));
         }
@@ -30,24 +30,24 @@ pub(super) async fn run(args: &TailArgs, context: &Context) -> Done {
         if context.printer.json {
             context.printer.raw_json(&event.data)?;
         } else {
-            let call: Call = read(&event.data)?;
-            context.printer.line(&line(&call, context))?;
+            let call: Call = parse_response(&event.data)?;
+            context.printer.line(&call_line(&call, context))?;
         }
     }
-    Err(Failure::new("the gateway ended the stream of calls")
-        .code("connection_lost")
-        .hint("it may be shutting down; `toolway calls list` shows what is recorded"))
+    Err(CliError::new("the gateway ended the stream of calls")
+        .with_code("connection_lost")
+        .with_hint("it may be shutting down; `toolway calls list` shows what is recorded"))
 }
 
-fn line(call: &Call, context: &Context) -> String {
+fn call_line(call: &Call, context: &CliContext) -> String {
     let printer = &context.printer;
-    let (ending, style) = call.ending();
+    let (ending, style) = call.status_text();
     let mut line = format!(
         "{}  {}  {}  {}  {}",
-        printer.paint(Style::Faint, &context.moments().local(call.started_ms)),
+        printer.paint(Style::Faint, &context.time_formatter().format_local(call.started_ms)),
         printer.paint(Style::Name, &escape::line(&call.tool_name())),
         printer.paint(style, &escape::line(ending)),
-        call.took(),
+        call.duration_text(),
         escape::line(&call.caller),
     );
     if let Some(message) = &call.message {

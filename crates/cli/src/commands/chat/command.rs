@@ -2,18 +2,18 @@
 
 /// A command that can be typed.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct ChatCommandEntry {
     pub(super) name: &'static str,
     /// What may follow, for people.
-    pub(super) takes: &'static str,
+    pub(super) argument_hint: &'static str,
     /// What it does.
-    pub(super) does: &'static str,
-    of: fn(Option<String>) -> Command,
+    pub(super) description: &'static str,
+    build: fn(Option<String>) -> ChatCommand,
 }
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ChatCommand {
     Help,
     Tools,
     /// Talk to this agent from now on; without one, list them.
@@ -29,60 +29,90 @@ pub(super) enum Command {
 }
 
 /// All commands.
-pub(super) const COMMANDS: &[Known] = &[
-    Known { name: "help", takes: "", does: "show this", of: |_| Command::Help },
-    Known { name: "tools", takes: "", does: "list the tools that the agent may use", of: |_| Command::Tools },
-    Known {
+pub(super) const COMMANDS: &[ChatCommandEntry] = &[
+    ChatCommandEntry {
+        name: "help",
+        argument_hint: "",
+        description: "show this",
+        build: |_| ChatCommand::Help,
+    },
+    ChatCommandEntry {
+        name: "tools",
+        argument_hint: "",
+        description: "list the tools that the agent may use",
+        build: |_| ChatCommand::Tools,
+    },
+    ChatCommandEntry {
         name: "agent",
-        takes: "[NAME]",
-        does: "talk to another agent from now on, or list them",
-        of: Command::Agent,
+        argument_hint: "[NAME]",
+        description: "talk to another agent from now on, or list them",
+        build: ChatCommand::Agent,
     },
-    Known { name: "model", takes: "", does: "say which model answers", of: |_| Command::Model },
-    Known { name: "retry", takes: "", does: "have the last message answered again", of: |_| Command::Retry },
-    Known {
+    ChatCommandEntry {
+        name: "model",
+        argument_hint: "",
+        description: "say which model answers",
+        build: |_| ChatCommand::Model,
+    },
+    ChatCommandEntry {
+        name: "retry",
+        argument_hint: "",
+        description: "have the last message answered again",
+        build: |_| ChatCommand::Retry,
+    },
+    ChatCommandEntry {
         name: "attach",
-        takes: "FILE",
-        does: "send a picture or a text with the next message",
-        of: Command::Attach,
+        argument_hint: "FILE",
+        description: "send a picture or a text with the next message",
+        build: ChatCommand::Attach,
     },
-    Known {
+    ChatCommandEntry {
         name: "export",
-        takes: "[FILE]",
-        does: "show the conversation as Markdown, or write it into a file (JSON for .json)",
-        of: Command::Export,
+        argument_hint: "[FILE]",
+        description: "show the conversation as Markdown, or write it into a file (JSON for .json)",
+        build: ChatCommand::Export,
     },
-    Known { name: "new", takes: "", does: "begin a new conversation", of: |_| Command::New },
-    Known {
+    ChatCommandEntry {
+        name: "new",
+        argument_hint: "",
+        description: "begin a new conversation",
+        build: |_| ChatCommand::New,
+    },
+    ChatCommandEntry {
         name: "sessions",
-        takes: "[ID]",
-        does: "go on with another conversation, or list them",
-        of: Command::Sessions,
+        argument_hint: "[ID]",
+        description: "go on with another conversation, or list them",
+        build: ChatCommand::Sessions,
     },
-    Known { name: "quit", takes: "", does: "leave; so does Ctrl-D", of: |_| Command::Quit },
+    ChatCommandEntry {
+        name: "quit",
+        argument_hint: "",
+        description: "leave; so does Ctrl-D",
+        build: |_| ChatCommand::Quit,
+    },
 ];
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
-    Command(Command),
+pub(super) enum ChatInput {
+    Command(ChatCommand),
     /// A command that does not exist.
-    Unknown(String),
+    UnknownCommand(String),
     Text(String),
 }
 
 /// Reads a line. One that begins with two slashes is text that begins with one.
-pub(super) fn read(typed: &str) -> Said {
+pub(super) fn parse_input(typed: &str) -> ChatInput {
     if let Some(text) = typed.strip_prefix("//") {
-        return Said::Text(format!("/{text}"));
+        return ChatInput::Text(format!("/{text}"));
     }
-    let Some(rest) = typed.strip_prefix('/') else { return Said::Text(typed.to_owned()) };
+    let Some(rest) = typed.strip_prefix('/') else { return ChatInput::Text(typed.to_owned()) };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let argument = Some(argument.trim().to_owned()).filter(|argument| !argument.is_empty());
     match COMMANDS.iter().find(|command| command.name == name) {
-        Some(command) => Said::Command((command.of)(argument)),
-        None if matches!(name, "exit" | "q") => Said::Command(Command::Quit),
-        None => Said::Unknown(name.to_owned()),
+        Some(command) => ChatInput::Command((command.build)(argument)),
+        None if matches!(name, "exit" | "q") => ChatInput::Command(ChatCommand::Quit),
+        None => ChatInput::UnknownCommand(name.to_owned()),
     }
 }
 
@@ -93,17 +123,17 @@ mod tests {
     #[test]
     fn commands_are_told_from_text() {
         for (typed, said) in [
-            ("hello", Said::Text("hello".to_owned())),
-            ("//etc/hosts", Said::Text("/etc/hosts".to_owned())),
-            ("/help", Said::Command(Command::Help)),
-            ("/agent", Said::Command(Command::Agent(None))),
-            ("/agent  cook ", Said::Command(Command::Agent(Some("cook".to_owned())))),
-            ("/export a b.md", Said::Command(Command::Export(Some("a b.md".to_owned())))),
-            ("/exit", Said::Command(Command::Quit)),
-            ("/etc/hosts", Said::Unknown("etc/hosts".to_owned())),
-            ("/", Said::Unknown(String::new())),
+            ("hello", ChatInput::Text("hello".to_owned())),
+            ("//etc/hosts", ChatInput::Text("/etc/hosts".to_owned())),
+            ("/help", ChatInput::Command(ChatCommand::Help)),
+            ("/agent", ChatInput::Command(ChatCommand::Agent(None))),
+            ("/agent  cook ", ChatInput::Command(ChatCommand::Agent(Some("cook".to_owned())))),
+            ("/export a b.md", ChatInput::Command(ChatCommand::Export(Some("a b.md".to_owned())))),
+            ("/exit", ChatInput::Command(ChatCommand::Quit)),
+            ("/etc/hosts", ChatInput::UnknownCommand("etc/hosts".to_owned())),
+            ("/", ChatInput::UnknownCommand(String::new())),
         ] {
-            assert_eq!(read(typed), said, "{typed}");
+            assert_eq!(parse_input(typed), said, "{typed}");
         }
     }
 }

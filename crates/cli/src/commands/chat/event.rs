@@ -3,46 +3,46 @@
 use serde::Deserialize;
 use toolway_types::RawJson;
 
-use crate::client::{Event, read};
+use crate::client::{GatewayEvent, parse_response};
+use crate::error::{CliError, CliResult};
 use crate::print::amount::Tokens;
-use crate::report::{Done, Failure};
 
 /// One thing that happened.
 #[derive(Debug)]
 pub(super) enum TurnEvent {
     /// The turn has begun, in this session.
-    Started(Started),
+    Started(TurnStarted),
     Chunk(String),
     Thinking(String),
     /// The text shown so far does not count.
     Reset,
-    ToolCall(ToolCall),
-    ToolProgress(ToolProgress),
-    ToolResult(ToolResult),
+    ToolCall(TurnToolCall),
+    ToolProgress(TurnToolProgress),
+    ToolResult(TurnToolResult),
     Notice(String),
     /// The turn is over, as it should be.
-    Done(Totals),
+    Done(TurnTotals),
     /// Somebody stopped it.
-    Aborted(Totals),
+    Aborted(TurnTotals),
     /// It failed.
-    Failed(Failed),
+    Failed(TurnFailed),
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Started {
+pub(super) struct TurnStarted {
     pub(super) session_id: String,
     pub(super) agent: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ToolCall {
+pub(super) struct TurnToolCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) args: RawJson,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ToolProgress {
+pub(super) struct TurnToolProgress {
     pub(super) id: String,
     pub(super) progress: f64,
     pub(super) total: Option<f64>,
@@ -50,7 +50,7 @@ pub(super) struct ToolProgress {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ToolResult {
+pub(super) struct TurnToolResult {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) duration_ms: Option<f64>,
@@ -61,7 +61,7 @@ pub(super) struct ToolResult {
     pub(super) hint: Option<String>,
 }
 
-impl ToolResult {
+impl TurnToolResult {
     pub(super) fn is_success(&self) -> bool {
         self.status == "success"
     }
@@ -70,7 +70,7 @@ impl ToolResult {
 /// What a turn took.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Totals {
+pub(super) struct TurnTotals {
     pub(super) full_response: Option<String>,
     pub(super) usage: Option<Tokens>,
     pub(super) cost: Option<f64>,
@@ -79,7 +79,7 @@ pub(super) struct Totals {
 
 /// Why a turn failed.
 #[derive(Debug, Deserialize)]
-pub(super) struct Failed {
+pub(super) struct TurnFailed {
     #[serde(default)]
     code: Option<String>,
     message: String,
@@ -87,9 +87,9 @@ pub(super) struct Failed {
     hint: Option<String>,
 }
 
-impl Failed {
+impl TurnFailed {
     /// In the gateway's words.
-    pub(super) fn failure(&self) -> Failure {
+    pub(super) fn to_error(&self) -> CliError {
         let code = self.code.clone().unwrap_or_else(|| "AGENT_ERROR".to_owned());
         let usual = match code.as_str() {
             "NO_MODEL" => {
@@ -102,36 +102,36 @@ impl Failed {
             _ => None,
         };
         let hint = self.hint.clone().or_else(|| usual.map(str::to_owned));
-        Failure::new(self.message.as_str()).code(code).maybe_hint(hint)
+        CliError::new(self.message.as_str()).with_code(code).with_optional_hint(hint)
     }
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct ContentPayload {
     content: String,
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct NoticePayload {
     message: String,
 }
 
 impl TurnEvent {
     /// Reads an event; none where it is one that this program does not know.
-    pub(super) fn read(event: &Event) -> Done<Option<Self>> {
+    pub(super) fn parse(event: &GatewayEvent) -> CliResult<Option<Self>> {
         let data = &event.data;
         Ok(Some(match event.kind.as_str() {
-            "session_start" => Self::Started(read(data)?),
-            "chunk" => Self::Chunk(read::<Text>(data)?.content),
-            "thinking" => Self::Thinking(read::<Text>(data)?.content),
+            "session_start" => Self::Started(parse_response(data)?),
+            "chunk" => Self::Chunk(parse_response::<ContentPayload>(data)?.content),
+            "thinking" => Self::Thinking(parse_response::<ContentPayload>(data)?.content),
             "chunk_reset" => Self::Reset,
-            "tool_call" => Self::ToolCall(read(data)?),
-            "tool_progress" => Self::ToolProgress(read(data)?),
-            "tool_result" => Self::ToolResult(read(data)?),
-            "notice" => Self::Notice(read::<Words>(data)?.message),
-            "done" => Self::Done(read(data)?),
-            "aborted" => Self::Aborted(read(data)?),
-            "error" => Self::Failed(read(data)?),
+            "tool_call" => Self::ToolCall(parse_response(data)?),
+            "tool_progress" => Self::ToolProgress(parse_response(data)?),
+            "tool_result" => Self::ToolResult(parse_response(data)?),
+            "notice" => Self::Notice(parse_response::<NoticePayload>(data)?.message),
+            "done" => Self::Done(parse_response(data)?),
+            "aborted" => Self::Aborted(parse_response(data)?),
+            "error" => Self::Failed(parse_response(data)?),
             _ => return Ok(None),
         }))
     }

@@ -13,23 +13,23 @@ use rustyline::{Config, Editor, Helper};
 use tokio::sync::oneshot;
 
 use super::command::COMMANDS;
-use super::turn::stop;
-use crate::asking::Typed;
-use crate::context::Context;
+use super::turn::wait_for_stop;
+use crate::approval_prompt::StdinLines;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::report::{Done, Failure};
-use crate::signals::Signals;
-use crate::terminal::{Held, Mode};
+use crate::signals::SignalListener;
+use crate::terminal::{TerminalMode, TerminalModeGuard};
 
 /// How many lines of before are kept.
-const HISTORY: usize = 1000;
+const MAX_HISTORY: usize = 1000;
 /// Begins and ends what has several lines.
-const QUOTES: &str = "\"\"\"";
+const TRIPLE_QUOTES: &str = "\"\"\"";
 
 /// What came of asking.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Entered {
+pub(super) enum PromptInput {
     Text(String),
     /// Ctrl-C.
     Interrupted,
@@ -37,32 +37,32 @@ pub(super) enum Entered {
     End,
 }
 
-type Lines = Editor<Help, FileHistory>;
+type LineEditor = Editor<PromptHelper, FileHistory>;
 
 /// Asks for what is said next.
-pub(super) struct Prompt {
+pub(super) struct ChatPrompt {
     /// Not there while it is in use.
-    editor: Option<Lines>,
+    editor: Option<LineEditor>,
     history: PathBuf,
     colour: bool,
 }
 
-impl Prompt {
+impl ChatPrompt {
     /// With the lines of before. `agents` are names to complete.
-    pub(super) fn new(agents: Vec<String>, context: &Context) -> Done<Self> {
+    pub(super) fn new(agents: Vec<String>, context: &CliContext) -> CliResult<Self> {
         let failed = |error: ReadlineError| {
-            Failure::new(format!("cannot read from this terminal: {error}"))
-                .code("terminal")
-                .hint("`toolway chat PROMPT` needs no typing, and so does a prompt from a pipe")
+            CliError::new(format!("cannot read from this terminal: {error}"))
+                .with_code("terminal")
+                .with_hint("`toolway chat PROMPT` needs no typing, and so does a prompt from a pipe")
         };
         let config = Config::builder()
-            .max_history_size(HISTORY)
+            .max_history_size(MAX_HISTORY)
             .and_then(|config| config.history_ignore_dups(true))
             .map_err(failed)?
             .history_ignore_space(true)
             .build();
-        let mut editor = Lines::with_config(config).map_err(failed)?;
-        editor.set_helper(Some(Help { agents }));
+        let mut editor = LineEditor::with_config(config).map_err(failed)?;
+        editor.set_helper(Some(PromptHelper { agents }));
         context.folder.create()?;
         let history = context.folder.chat_history();
         // Where there is none, or it can't be read, it begins anew.
@@ -71,22 +71,22 @@ impl Prompt {
     }
 
     /// Asks. `typed` is somebody who still reads the keyboard, and then gives the line.
-    pub(super) async fn ask(
+    pub(super) async fn read_input(
         &mut self,
         agent: &str,
-        typed: Option<Typed>,
-        signals: &mut Signals,
-    ) -> Done<Entered> {
+        typed: Option<StdinLines>,
+        signals: &mut SignalListener,
+    ) -> CliResult<PromptInput> {
         if let Some(mut typed) = typed {
             return tokio::select! {
-                line = typed.next() => Ok(line.map_or(Entered::End, Entered::Text)),
-                () = stop(signals) => Ok(Entered::Interrupted),
+                line = typed.next_line() => Ok(line.map_or(PromptInput::End, PromptInput::Text)),
+                () = wait_for_stop(signals) => Ok(PromptInput::Interrupted),
             };
         }
-        let Some(mut editor) = self.editor.take() else { return Ok(Entered::End) };
+        let Some(mut editor) = self.editor.take() else { return Ok(PromptInput::End) };
         let raw = format!("{}> ", escape::line(agent));
         let prompt = (raw.clone(), Style::Hint.paint(&raw, self.colour));
-        let before = Held::new(Mode::AsIs);
+        let before = TerminalModeGuard::new(TerminalMode::Unchanged);
         let (sender, entered) = oneshot::channel();
         std::thread::spawn(move || {
             let entered = editor.readline(&prompt);
@@ -94,28 +94,28 @@ impl Prompt {
             let _ = sender.send((editor, entered));
         });
         let (editor, entered) = tokio::select! {
-            entered = entered => entered.map_err(|_| Failure::new("reading from this terminal broke off"))?,
-            () = stop(signals) => {
+            entered = entered => entered.map_err(|_| CliError::new("reading from this terminal broke off"))?,
+            () = wait_for_stop(signals) => {
                 drop(before);
-                return Err(Failure::new("told to stop").code("interrupted"));
+                return Err(CliError::new("told to stop").with_code("interrupted"));
             }
         };
         self.editor = Some(editor);
         match entered {
             Ok(text) => {
-                self.remember(&text);
-                Ok(Entered::Text(content(&text)))
+                self.add_to_history(&text);
+                Ok(PromptInput::Text(strip_continuations(&text)))
             }
-            Err(ReadlineError::Interrupted) => Ok(Entered::Interrupted),
-            Err(ReadlineError::Eof) => Ok(Entered::End),
+            Err(ReadlineError::Interrupted) => Ok(PromptInput::Interrupted),
+            Err(ReadlineError::Eof) => Ok(PromptInput::End),
             Err(error) => {
-                Err(Failure::new(format!("cannot read from this terminal: {error}")).code("terminal"))
+                Err(CliError::new(format!("cannot read from this terminal: {error}")).with_code("terminal"))
             }
         }
     }
 
     /// Keeps what was typed for the next time.
-    fn remember(&mut self, text: &str) {
+    fn add_to_history(&mut self, text: &str) {
         let Some(editor) = &mut self.editor else { return };
         if editor.add_history_entry(text).is_ok_and(|added| added) {
             // It is a help; where it can't be kept, the conversation goes on without.
@@ -126,16 +126,16 @@ impl Prompt {
 
 /// Whether what was typed is whole. A line that ends in `\` goes on, and so does what begins with three quotes until
 /// it ends with them.
-fn is_whole(text: &str) -> bool {
-    match text.trim_start().strip_prefix(QUOTES) {
-        Some(quoted) => quoted.trim_end().ends_with(QUOTES),
+fn is_complete_input(text: &str) -> bool {
+    match text.trim_start().strip_prefix(TRIPLE_QUOTES) {
+        Some(quoted) => quoted.trim_end().ends_with(TRIPLE_QUOTES),
         None => !text.ends_with('\\'),
     }
 }
 
 /// What was meant by what was typed.
-fn content(text: &str) -> String {
-    let quoted = text.trim().strip_prefix(QUOTES).and_then(|rest| rest.strip_suffix(QUOTES));
+fn strip_continuations(text: &str) -> String {
+    let quoted = text.trim().strip_prefix(TRIPLE_QUOTES).and_then(|rest| rest.strip_suffix(TRIPLE_QUOTES));
     match quoted {
         Some(quoted) => quoted.trim_matches('\n').to_owned(),
         None => text.replace("\\\n", "\n").trim().to_owned(),
@@ -143,25 +143,29 @@ fn content(text: &str) -> String {
 }
 
 /// Completes commands and agents; says whether what was typed is whole.
-struct Help {
+struct PromptHelper {
     agents: Vec<String>,
 }
 
-impl Helper for Help {}
+impl Helper for PromptHelper {}
 
-impl Highlighter for Help {}
+impl Highlighter for PromptHelper {}
 
-impl Hinter for Help {
+impl Hinter for PromptHelper {
     type Hint = String;
 }
 
-impl Validator for Help {
+impl Validator for PromptHelper {
     fn validate(&self, typed: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(if is_whole(typed.input()) { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
+        Ok(if is_complete_input(typed.input()) {
+            ValidationResult::Valid(None)
+        } else {
+            ValidationResult::Incomplete
+        })
     }
 }
 
-impl Completer for Help {
+impl Completer for PromptHelper {
     type Candidate = String;
 
     fn complete(
@@ -174,7 +178,7 @@ impl Completer for Help {
     }
 }
 
-impl Help {
+impl PromptHelper {
     /// Where what is completed begins, and with what it can go on.
     fn candidates(&self, typed: &str) -> (usize, Vec<String>) {
         let agent = typed.strip_prefix("/agent ");
@@ -207,7 +211,7 @@ mod tests {
             ("\"\"\"a\n\nb\n\"\"\"", true),
             ("\"\"\"a\"\"\" ", true),
         ] {
-            assert_eq!(is_whole(text), whole, "{text:?}");
+            assert_eq!(is_complete_input(text), whole, "{text:?}");
         }
     }
 
@@ -220,13 +224,13 @@ mod tests {
             ("say \"\"\"x\"\"\"", "say \"\"\"x\"\"\""),
             ("\"\"\"", "\"\"\""),
         ] {
-            assert_eq!(content(text), meant, "{text:?}");
+            assert_eq!(strip_continuations(text), meant, "{text:?}");
         }
     }
 
     #[test]
     fn commands_and_agents_are_completed() {
-        let help = Help { agents: vec!["default".to_owned(), "cook".to_owned()] };
+        let help = PromptHelper { agents: vec!["default".to_owned(), "cook".to_owned()] };
         assert_eq!(help.candidates("/se"), (0, vec!["/sessions".to_owned()]));
         assert_eq!(help.candidates("/agent c"), (7, vec!["cook".to_owned()]));
         assert_eq!(help.candidates("/agent ").1.len(), 2);

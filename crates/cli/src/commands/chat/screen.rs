@@ -1,55 +1,59 @@
 //! Where a turn is shown: standard output, with lines that change where the terminal can do that.
 
 use super::event::TurnEvent;
-use super::view::{Detail, View};
-use crate::context::Context;
+use super::view::{DetailOptions, TurnRenderer};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::Printer;
-use crate::print::live::Live;
-use crate::print::markdown::Paper;
-use crate::report::Done;
+use crate::print::live::LiveRegion;
+use crate::print::markdown::MarkdownLayout;
 
 /// One turn on a terminal.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(super) struct TurnScreen {
     printer: Printer,
-    view: View,
-    live: Option<Live>,
+    view: TurnRenderer,
+    live: Option<LiveRegion>,
 }
 
-impl Screen {
+impl TurnScreen {
     /// As the terminal is now.
-    pub(super) fn new(detail: Detail, context: &Context) -> Self {
-        let stdout = context.printer.stdout().stdout_now();
-        let live = stdout.width.zip(stdout.height).map(|(width, height)| Live::new(width, height));
-        Self { printer: context.printer, view: View::new(detail, Paper::of(stdout)), live }
+    pub(super) fn new(detail: DetailOptions, context: &CliContext) -> Self {
+        let stdout = context.printer.stdout().with_stdout_size();
+        let live = stdout.width.zip(stdout.height).map(|(width, height)| LiveRegion::new(width, height));
+        Self {
+            printer: context.printer,
+            view: TurnRenderer::new(detail, MarkdownLayout::from_stream(stdout)),
+            live,
+        }
     }
 
     /// Something happened.
-    pub(super) fn take(&mut self, event: TurnEvent) -> Done {
+    pub(super) fn handle_event(&mut self, event: TurnEvent) -> CliResult {
         let is_over = matches!(event, TurnEvent::Done(_) | TurnEvent::Aborted(_) | TurnEvent::Failed(_));
-        let lines = self.view.take(event);
-        let rows = if is_over { Vec::new() } else { self.view.rows() };
+        let lines = self.view.apply_event(event);
+        let rows = if is_over { Vec::new() } else { self.view.live_rows() };
         self.show(&lines, &rows)
     }
 
     /// The turn is waited for.
-    pub(super) fn wait(&mut self) -> Done {
-        let rows = self.view.rows();
+    pub(super) fn show_waiting(&mut self) -> CliResult {
+        let rows = self.view.live_rows();
         self.show(&[], &rows)
     }
 
     /// Something else is shown next: nothing changes any more.
-    pub(super) fn break_off(&mut self) -> Done {
-        let lines = self.view.break_off();
+    pub(super) fn finish_section(&mut self) -> CliResult {
+        let lines = self.view.finish_section();
         self.show(&lines, &[])
     }
 
-    fn show(&mut self, lines: &[String], rows: &[String]) -> Done {
+    fn show(&mut self, lines: &[String], rows: &[String]) -> CliResult {
         let Some(live) = &mut self.live else {
             return lines.iter().try_for_each(|line| self.printer.line(line));
         };
-        let settled = if lines.is_empty() { String::new() } else { live.settle(lines) };
-        let text = settled + &live.show(rows);
+        let settled = if lines.is_empty() { String::new() } else { live.print_above(lines) };
+        let text = settled + &live.update(rows);
         if text.is_empty() { Ok(()) } else { self.printer.text(&text) }
     }
 }

@@ -8,17 +8,17 @@ use std::pin::Pin;
 use reqwest::Method;
 use serde::Serialize;
 
-use super::attach::Attachment;
+use super::attachment::ImageAttachment;
 use super::event::TurnEvent;
-use crate::asking::{Asking, Heard, Typed};
-use crate::client::{Client, Event};
-use crate::context::Context;
-use crate::report::{Done, Failure};
-use crate::signals::{Signal, Signals};
+use crate::approval_prompt::{ApprovalPrompter, PrompterOutput, StdinLines};
+use crate::client::{GatewayClient, GatewayEvent};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::signals::{ProcessSignal, SignalListener};
 
 /// What is said.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Message<'a> {
+pub(super) struct ChatTurnRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub(super) struct Message<'a> {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) content: String,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(super) attachments: Vec<Attachment>,
+    pub(super) attachments: Vec<ImageAttachment>,
     /// Instead of saying something: answer the last message again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) regenerate: bool,
@@ -36,64 +36,64 @@ pub(super) struct Message<'a> {
 }
 
 /// Where a turn is shown.
-pub(super) trait Shown {
+pub(super) trait TurnOutput {
     /// Something happened; `raw` is how the gateway said it.
-    fn take(&mut self, event: TurnEvent, raw: &Event) -> Done;
+    fn handle_event(&mut self, event: TurnEvent, raw: &GatewayEvent) -> CliResult;
     /// Something that this program does not know happened.
-    fn unknown(&mut self, raw: &Event) -> Done;
+    fn handle_unknown(&mut self, raw: &GatewayEvent) -> CliResult;
     /// Lines for the person, escaped.
-    fn say(&mut self, lines: &[String]) -> Done;
+    fn print_lines(&mut self, lines: &[String]) -> CliResult;
 }
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum TurnResult {
     Done,
     Aborted,
-    Failed(Failure),
+    Failed(CliError),
 }
 
 /// What is left of a turn.
 #[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) ended: Ended,
+pub(super) struct FinishedTurn {
+    pub(super) result: TurnResult,
     /// The session and the agent, where the gateway said them.
     pub(super) session: Option<String>,
     pub(super) agent: Option<String>,
     /// Somebody who still reads the keyboard.
-    pub(super) typed: Option<Typed>,
+    pub(super) stdin_lines: Option<StdinLines>,
 }
 
-type Stopping<'a> = Pin<Box<dyn Future<Output = Done> + 'a>>;
+type AbortFuture<'a> = Pin<Box<dyn Future<Output = CliResult> + 'a>>;
 
 /// Follows a turn to its end. Ctrl-C stops it; a second one leaves it, as a failure.
-pub(super) async fn run(
-    message: &Message<'_>,
-    client: &Client,
-    signals: &mut Signals,
-    shown: &mut dyn Shown,
-    context: &Context,
-) -> Done<Outcome> {
+pub(super) async fn run_turn(
+    message: &ChatTurnRequest<'_>,
+    client: &GatewayClient,
+    signals: &mut SignalListener,
+    shown: &mut dyn TurnOutput,
+    context: &CliContext,
+) -> CliResult<FinishedTurn> {
     let mut events = tokio::select! {
         events = client.post_for_events(&["api", "chat"], message) => events?,
-        () = stop(signals) => return Err(left(message.session_id)),
+        () = wait_for_stop(signals) => return Err(interrupted_error(message.session_id)),
     };
-    let mut asking = Asking::new(client, HashMap::new(), context);
+    let mut asking = ApprovalPrompter::new(client, HashMap::new(), context);
     let mut session = message.session_id.map(str::to_owned);
     let (mut agent, mut ended) = (None, None);
-    let mut stopping: Option<Stopping<'_>> = None;
+    let mut stopping: Option<AbortFuture<'_>> = None;
     let mut is_told = false;
     while ended.is_none() {
         let heard = tokio::select! {
-            heard = asking.step(&mut events) => heard?,
-            () = stop(signals) => {
+            heard = asking.next_output(&mut events) => heard?,
+            () = wait_for_stop(signals) => {
                 if std::mem::replace(&mut is_told, true) {
-                    return Err(left(session.as_deref()));
+                    return Err(interrupted_error(session.as_deref()));
                 }
-                stopping = session.clone().map(|session| abort(session, client));
+                stopping = session.clone().map(|session| start_abort(session, client));
                 continue;
             }
-            stopped = finished(&mut stopping) => {
+            stopped = wait_for_abort(&mut stopping) => {
                 stopping = None;
                 stopped?;
                 continue;
@@ -101,14 +101,14 @@ pub(super) async fn run(
         };
         let event = match heard {
             None => break,
-            Some(Heard::Say(lines)) => {
-                shown.say(&lines)?;
+            Some(PrompterOutput::Lines(lines)) => {
+                shown.print_lines(&lines)?;
                 continue;
             }
-            Some(Heard::Event(event)) => event,
+            Some(PrompterOutput::Event(event)) => event,
         };
-        let Some(read) = TurnEvent::read(&event)? else {
-            shown.unknown(&event)?;
+        let Some(read) = TurnEvent::parse(&event)? else {
+            shown.handle_unknown(&event)?;
             continue;
         };
         match &read {
@@ -117,49 +117,51 @@ pub(super) async fn run(
                 agent.clone_from(&started.agent);
                 // It was to be stopped before it was known what.
                 if is_told && before.is_none() {
-                    stopping = Some(abort(started.session_id.clone(), client));
+                    stopping = Some(start_abort(started.session_id.clone(), client));
                 }
             }
-            TurnEvent::Done(_) => ended = Some(Ended::Done),
-            TurnEvent::Aborted(_) => ended = Some(Ended::Aborted),
-            TurnEvent::Failed(failed) => ended = Some(Ended::Failed(failed.failure())),
+            TurnEvent::Done(_) => ended = Some(TurnResult::Done),
+            TurnEvent::Aborted(_) => ended = Some(TurnResult::Aborted),
+            TurnEvent::Failed(failed) => ended = Some(TurnResult::Failed(failed.to_error())),
             _ => {}
         }
-        shown.take(read, &event)?;
+        shown.handle_event(read, &event)?;
     }
-    let typed = asking.leave();
-    let ended = ended.ok_or_else(|| cut_off(session.as_deref()))?;
-    Ok(Outcome { ended, session, agent, typed })
+    let typed = asking.release_stdin();
+    let ended = ended.ok_or_else(|| connection_lost_error(session.as_deref()))?;
+    Ok(FinishedTurn { result: ended, session, agent, stdin_lines: typed })
 }
 
 /// Waits until somebody wants to stop. That files are to be read again means nothing here.
-pub(super) async fn stop(signals: &mut Signals) {
-    while signals.next().await != Signal::Stop {}
+pub(super) async fn wait_for_stop(signals: &mut SignalListener) {
+    while signals.next_signal().await != ProcessSignal::Stop {}
 }
 
-fn abort(session: String, client: &Client) -> Stopping<'_> {
-    Box::pin(async move { client.ask(Method::POST, &["api", "sessions", &session, "abort"]).await.map(drop) })
+fn start_abort(session: String, client: &GatewayClient) -> AbortFuture<'_> {
+    Box::pin(async move {
+        client.send_empty(Method::POST, &["api", "sessions", &session, "abort"]).await.map(drop)
+    })
 }
 
-async fn finished(stopping: &mut Option<Stopping<'_>>) -> Done {
+async fn wait_for_abort(stopping: &mut Option<AbortFuture<'_>>) -> CliResult {
     match stopping {
         Some(stopping) => stopping.await,
         None => pending().await,
     }
 }
 
-fn left(session: Option<&str>) -> Failure {
-    Failure::new("left before the turn was over; it may go on in the gateway")
-        .code("interrupted")
-        .maybe_hint(session.map(goes_on))
+fn interrupted_error(session: Option<&str>) -> CliError {
+    CliError::new("left before the turn was over; it may go on in the gateway")
+        .with_code("interrupted")
+        .with_optional_hint(session.map(resume_hint))
 }
 
-fn cut_off(session: Option<&str>) -> Failure {
-    Failure::new("the gateway ended the answer before the turn was over")
-        .code("connection_lost")
-        .maybe_hint(session.map(goes_on))
+fn connection_lost_error(session: Option<&str>) -> CliError {
+    CliError::new("the gateway ended the answer before the turn was over")
+        .with_code("connection_lost")
+        .with_optional_hint(session.map(resume_hint))
 }
 
-fn goes_on(session: &str) -> String {
+fn resume_hint(session: &str) -> String {
     format!("what was said is kept: `toolway chat --session {session}` goes on with it")
 }

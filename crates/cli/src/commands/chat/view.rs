@@ -3,21 +3,21 @@
 
 use toolway_types::RawJson;
 
-use super::event::{ToolCall, ToolProgress, ToolResult, Totals, TurnEvent};
-use crate::print::markdown::{MarkdownStream, Paper};
+use super::event::{TurnEvent, TurnToolCall, TurnToolProgress, TurnToolResult, TurnTotals};
+use crate::print::markdown::{MarkdownLayout, MarkdownStream};
 use crate::print::style::Style;
 use crate::print::{amount, escape, json, live, time};
 
 /// Of arguments no more is shown in one line, in columns.
-const ARGUMENTS: usize = 60;
+const MAX_ARGUMENTS_CHARS: usize = 60;
 /// Of one tool's result no more lines are shown.
-const RESULT_LINES: usize = 60;
+const MAX_RESULT_LINES: usize = 60;
 /// A line of a result is cut here, in columns.
-const RESULT_WIDTH: usize = 400;
+const MAX_RESULT_WIDTH: usize = 400;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Detail {
+pub(super) struct DetailOptions {
     /// Arguments and results of tools whole.
     pub(super) tools: bool,
     /// What the model thinks.
@@ -26,7 +26,7 @@ pub(super) struct Detail {
 
 /// A tool that runs.
 #[derive(Debug)]
-struct Running {
+struct ActiveToolCall {
     id: String,
     name: String,
     arguments: RawJson,
@@ -35,7 +35,7 @@ struct Running {
 
 /// What came last, as far as it matters for what comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum SectionKind {
     Nothing,
     Text,
     Thinking,
@@ -44,77 +44,79 @@ enum Last {
 
 /// One turn.
 #[derive(Debug)]
-pub(super) struct View {
-    detail: Detail,
-    paper: Paper,
+pub(super) struct TurnRenderer {
+    detail: DetailOptions,
+    layout: MarkdownLayout,
     markdown: MarkdownStream,
     /// Thoughts that are no whole line yet.
     thoughts: String,
     /// Whether the model thinks, where that is not shown.
     is_thinking: bool,
-    running: Vec<Running>,
-    last: Last,
+    active_calls: Vec<ActiveToolCall>,
+    last_section: SectionKind,
 }
 
-impl View {
-    pub(super) fn new(detail: Detail, paper: Paper) -> Self {
+impl TurnRenderer {
+    pub(super) fn new(detail: DetailOptions, paper: MarkdownLayout) -> Self {
         Self {
             detail,
-            paper,
+            layout: paper,
             markdown: MarkdownStream::new(paper),
             thoughts: String::new(),
             is_thinking: false,
-            running: Vec::new(),
-            last: Last::Nothing,
+            active_calls: Vec::new(),
+            last_section: SectionKind::Nothing,
         }
     }
 
     /// Takes an event; gives the lines that stay.
-    pub(super) fn take(&mut self, event: TurnEvent) -> Vec<String> {
+    pub(super) fn apply_event(&mut self, event: TurnEvent) -> Vec<String> {
         match event {
-            TurnEvent::Chunk(text) => self.text(&text),
-            TurnEvent::Thinking(text) => self.thinking(&text),
+            TurnEvent::Chunk(text) => self.add_text(&text),
+            TurnEvent::Thinking(text) => self.add_thinking(&text),
             TurnEvent::Reset => {
-                let mut lines = self.break_off();
-                lines.push(self.faint("(the answer begins again; what stands above does not count)"));
+                let mut lines = self.finish_section();
+                lines.push(self.paint_faint("(the answer begins again; what stands above does not count)"));
                 lines
             }
-            TurnEvent::ToolCall(call) => self.call(call),
+            TurnEvent::ToolCall(call) => self.add_call(call),
             TurnEvent::ToolProgress(progress) => {
-                self.progress(&progress);
+                self.update_progress(&progress);
                 Vec::new()
             }
-            TurnEvent::ToolResult(result) => self.result(&result),
+            TurnEvent::ToolResult(result) => self.add_result(&result),
             TurnEvent::Notice(message) => {
-                let mut lines = self.break_off();
-                let mark = Style::Warning.paint("note:", self.paper.colour);
+                let mut lines = self.finish_section();
+                let mark = Style::Warning.paint("note:", self.layout.colour);
                 lines.push(format!("{mark} {}", escape::prose(&message)));
                 lines
             }
-            TurnEvent::Done(totals) => self.end(&totals, None),
-            TurnEvent::Aborted(totals) => self.end(&totals, Some("(stopped; what was said stays)")),
-            TurnEvent::Failed(_) => self.break_off(),
+            TurnEvent::Done(totals) => self.add_totals(&totals, None),
+            TurnEvent::Aborted(totals) => self.add_totals(&totals, Some("(stopped; what was said stays)")),
+            TurnEvent::Failed(_) => self.finish_section(),
             TurnEvent::Started(_) => Vec::new(),
         }
     }
 
     /// The lines that still change.
-    pub(super) fn rows(&self) -> Vec<String> {
-        let mut rows = match self.last {
-            Last::Text => self.markdown.tail(),
-            Last::Thinking if !self.thoughts.is_empty() => vec![self.faint(&escape::prose(&self.thoughts))],
-            Last::Nothing if !self.is_thinking => vec![self.faint("…")],
+    pub(super) fn live_rows(&self) -> Vec<String> {
+        let mut rows = match self.last_section {
+            SectionKind::Text => self.markdown.unfinished_lines(),
+            SectionKind::Thinking if !self.thoughts.is_empty() => {
+                vec![self.paint_faint(&escape::prose(&self.thoughts))]
+            }
+            SectionKind::Nothing if !self.is_thinking => vec![self.paint_faint("…")],
             _ => Vec::new(),
         };
-        rows.extend(self.is_thinking.then(|| self.faint("thinking…")));
-        for running in &self.running {
+        rows.extend(self.is_thinking.then(|| self.paint_faint("thinking…")));
+        for running in &self.active_calls {
             let mut row = format!(
                 "{} {}",
-                self.faint("…"),
-                Style::Name.paint(&escape::line(&running.name), self.paper.colour)
+                self.paint_faint("…"),
+                Style::Name.paint(&escape::line(&running.name), self.layout.colour)
             );
             if !self.detail.tools {
-                row.push_str(&self.short(&running.arguments));
+                row.push_str(&self.shorten_arguments(&running.arguments));
             }
             if !running.progress.is_empty() {
                 row.push_str(&format!("  {}", running.progress));
@@ -125,49 +127,51 @@ impl View {
     }
 
     /// What is finished of what has begun: something else is to be said.
-    pub(super) fn break_off(&mut self) -> Vec<String> {
+    pub(super) fn finish_section(&mut self) -> Vec<String> {
         let mut lines = self.markdown.finish();
         let thoughts = std::mem::take(&mut self.thoughts);
         if !thoughts.trim().is_empty() {
-            lines.push(self.faint(&escape::prose(&thoughts)));
+            lines.push(self.paint_faint(&escape::prose(&thoughts)));
         }
         lines
     }
 
-    fn text(&mut self, text: &str) -> Vec<String> {
-        let mut lines = self.turn_to(Last::Text);
+    fn add_text(&mut self, text: &str) -> Vec<String> {
+        let mut lines = self.start_section(SectionKind::Text);
         lines.extend(self.markdown.push(text));
         lines
     }
 
-    fn thinking(&mut self, text: &str) -> Vec<String> {
+    fn add_thinking(&mut self, text: &str) -> Vec<String> {
         if !self.detail.thinking {
             self.is_thinking = true;
             return Vec::new();
         }
-        let mut lines = self.turn_to(Last::Thinking);
+        let mut lines = self.start_section(SectionKind::Thinking);
         self.thoughts.push_str(text);
         while let Some(end) = self.thoughts.find('\n') {
             let rest = self.thoughts.split_off(end + 1);
             let line = std::mem::replace(&mut self.thoughts, rest);
-            lines.push(self.faint(&escape::prose(line.trim_end())));
+            lines.push(self.paint_faint(&escape::prose(line.trim_end())));
         }
         lines
     }
 
-    fn call(&mut self, call: ToolCall) -> Vec<String> {
-        let mut lines = self.turn_to(Last::Tools);
+    fn add_call(&mut self, call: TurnToolCall) -> Vec<String> {
+        let mut lines = self.start_section(SectionKind::Tools);
         if self.detail.tools {
-            lines.push(format!("{} {}", self.faint("→"), self.name(&call.name)));
+            lines.push(format!("{} {}", self.paint_faint("→"), self.paint_name(&call.name)));
             lines.extend(self.indented(&json::pretty(call.args.get())));
         }
-        let ToolCall { id, name, args: arguments } = call;
-        self.running.push(Running { id, name, arguments, progress: String::new() });
+        let TurnToolCall { id, name, args: arguments } = call;
+        self.active_calls.push(ActiveToolCall { id, name, arguments, progress: String::new() });
         lines
     }
 
-    fn progress(&mut self, progress: &ToolProgress) {
-        let Some(running) = self.running.iter_mut().find(|running| running.id == progress.id) else { return };
+    fn update_progress(&mut self, progress: &TurnToolProgress) {
+        let Some(running) = self.active_calls.iter_mut().find(|running| running.id == progress.id) else {
+            return;
+        };
         let part = match progress.total {
             Some(total) if total > 0.0 => Some(progress.progress / total),
             _ => Some(progress.progress).filter(|part| (0.0..=1.0).contains(part)),
@@ -180,18 +184,18 @@ impl View {
         };
     }
 
-    fn result(&mut self, result: &ToolResult) -> Vec<String> {
-        let mut lines = self.turn_to(Last::Tools);
-        let at = self.running.iter().position(|running| running.id == result.id);
-        let arguments = at.map(|at| self.running.remove(at).arguments);
+    fn add_result(&mut self, result: &TurnToolResult) -> Vec<String> {
+        let mut lines = self.start_section(SectionKind::Tools);
+        let at = self.active_calls.iter().position(|running| running.id == result.id);
+        let arguments = at.map(|at| self.active_calls.remove(at).arguments);
         let (mark, style) = if result.is_success() { ("✓", Style::Good) } else { ("✗", Style::Error) };
         let mut line =
-            format!("{} {}", Style::paint(style, mark, self.paper.colour), self.name(&result.name));
+            format!("{} {}", Style::paint(style, mark, self.layout.colour), self.paint_name(&result.name));
         if let Some(arguments) = arguments.filter(|_| !self.detail.tools) {
-            line.push_str(&self.short(&arguments));
+            line.push_str(&self.shorten_arguments(&arguments));
         }
         if let Some(took) = result.duration_ms {
-            line.push_str(&self.faint(&format!("  {}", time::duration(took))));
+            line.push_str(&self.paint_faint(&format!("  {}", time::format_duration(took))));
         }
         if !result.is_success() {
             let code = result.code.as_deref().unwrap_or("error");
@@ -199,11 +203,11 @@ impl View {
                 Some(message) => format!("{message} ({code})"),
                 None => code.to_owned(),
             };
-            line.push_str(&format!("  {}", Style::Error.paint(&escape::line(&words), self.paper.colour)));
+            line.push_str(&format!("  {}", Style::Error.paint(&escape::line(&words), self.layout.colour)));
         }
         lines.push(line);
         if let Some(hint) = result.hint.as_ref().filter(|_| !result.is_success()) {
-            lines.push(self.faint(&format!("  hint: {}", escape::line(hint))));
+            lines.push(self.paint_faint(&format!("  hint: {}", escape::line(hint))));
         }
         if let Some(result) = result.result.as_ref().filter(|_| self.detail.tools) {
             let text = result.to::<String>().unwrap_or_else(|_| json::pretty(result.get()));
@@ -212,45 +216,50 @@ impl View {
         lines
     }
 
-    fn end(&mut self, totals: &Totals, said: Option<&str>) -> Vec<String> {
-        let mut lines = self.break_off();
-        lines.extend(said.map(|said| self.faint(said)));
-        let took =
-            amount::of_turn(&totals.usage.unwrap_or_default(), totals.cost, totals.currency.as_deref());
-        lines.extend(took.map(|took| self.faint(&took)));
-        self.running.clear();
+    fn add_totals(&mut self, totals: &TurnTotals, said: Option<&str>) -> Vec<String> {
+        let mut lines = self.finish_section();
+        lines.extend(said.map(|said| self.paint_faint(said)));
+        let took = amount::format_turn_usage(
+            &totals.usage.unwrap_or_default(),
+            totals.cost,
+            totals.currency.as_deref(),
+        );
+        lines.extend(took.map(|took| self.paint_faint(&took)));
+        self.active_calls.clear();
         self.is_thinking = false;
         lines
     }
 
     /// Something begins; gives what has to be said first. Text, thoughts and tools stand apart.
-    fn turn_to(&mut self, next: Last) -> Vec<String> {
+    fn start_section(&mut self, next: SectionKind) -> Vec<String> {
         self.is_thinking = false;
-        if self.last == next {
+        if self.last_section == next {
             return Vec::new();
         }
-        let mut lines = self.break_off();
-        if self.last != Last::Nothing {
+        let mut lines = self.finish_section();
+        if self.last_section != SectionKind::Nothing {
             lines.push(String::new());
         }
-        self.last = next;
+        self.last_section = next;
         lines
     }
 
     /// Arguments in a few words; nothing where there are none.
-    fn short(&self, arguments: &RawJson) -> String {
+    fn shorten_arguments(&self, arguments: &RawJson) -> String {
         match arguments.get() {
             "{}" => String::new(),
-            text => self.faint(&format!(" {}", live::cut(&escape::line(text), ARGUMENTS))),
+            text => {
+                self.paint_faint(&format!(" {}", live::truncate(&escape::line(text), MAX_ARGUMENTS_CHARS)))
+            }
         }
     }
 
-    fn name(&self, name: &str) -> String {
-        Style::Name.paint(&escape::line(name), self.paper.colour)
+    fn paint_name(&self, name: &str) -> String {
+        Style::Name.paint(&escape::line(name), self.layout.colour)
     }
 
-    fn faint(&self, text: &str) -> String {
-        Style::Faint.paint(text, self.paper.colour)
+    fn paint_faint(&self, text: &str) -> String {
+        Style::Faint.paint(text, self.layout.colour)
     }
 
     /// Lines of a value, set in, and no more of them than somebody reads.
@@ -258,13 +267,14 @@ impl View {
         let escaped = escape::lines(text).replace('\t', "    ");
         let mut lines: Vec<_> = escaped
             .lines()
-            .take(RESULT_LINES)
-            .map(|line| self.faint(&format!("    {}", live::cut(line, RESULT_WIDTH))))
+            .take(MAX_RESULT_LINES)
+            .map(|line| self.paint_faint(&format!("    {}", live::truncate(line, MAX_RESULT_WIDTH))))
             .collect();
-        let left = escaped.lines().count().saturating_sub(RESULT_LINES);
+        let left = escaped.lines().count().saturating_sub(MAX_RESULT_LINES);
         if left > 0 {
-            lines
-                .push(self.faint(&format!("    (and {left} more lines; `toolway calls show` has them all)")));
+            lines.push(
+                self.paint_faint(&format!("    (and {left} more lines; `toolway calls show` has them all)")),
+            );
         }
         lines
     }

@@ -9,37 +9,40 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
-use toolway_android::bridge::{Overview, Parts};
+use toolway_android::bridge::{BridgeDeps, BridgeOverview};
 use toolway_android::host::adb::AdbHost;
-use toolway_android::provider::{Provider, State};
-use toolway_android::{Agreement, AuthorizationPrompt, AuthorizationRequest, Bridge, Names, Options};
+use toolway_android::provider::{ProviderState, ToolProvider};
+use toolway_android::{
+    AuthorizationConsent, AuthorizationPrompt, AuthorizationRequest, BridgeOptions, ProviderBridge,
+    ProviderNames,
+};
 use toolway_device::{DeviceHandle, Tool};
 
 use crate::commands::android::phone;
-use crate::context::Context;
-use crate::folder::private;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::{Printer, escape};
-use crate::report::{Done, Failure};
 
 /// How often an app is asked again that wants to be allowed first: nobody tells when the person has done so.
-const ASK_AGAIN: Duration = Duration::from_secs(20);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What the bridge is made of, before the device is there.
-pub(super) struct Apps(AdbHost);
+pub(super) struct AppBridgeBuilder(AdbHost);
 
 /// A running bridge, and what was last said of it.
-pub(super) struct Running {
-    bridge: Bridge,
-    overview: watch::Receiver<Overview>,
-    again: Interval,
+pub(super) struct RunningAppBridge {
+    bridge: ProviderBridge,
+    overview: watch::Receiver<BridgeOverview>,
+    recheck: Interval,
     printer: Printer,
-    last: Vec<String>,
+    last_lines: Vec<String>,
 }
 
-impl Apps {
+impl AppBridgeBuilder {
     /// For the phone that is meant. It need not be there yet.
-    pub(super) fn new(serial: Option<&str>, context: &Context) -> Done<Self> {
-        Ok(Self(phone::host(serial, context)?.for_calls()))
+    pub(super) fn new(serial: Option<&str>, context: &CliContext) -> CliResult<Self> {
+        Ok(Self(phone::adb_host(serial, context)?.for_calls()))
     }
 
     /// Starts offering its apps through a device, beside its other tools.
@@ -48,17 +51,17 @@ impl Apps {
         device: DeviceHandle,
         device_id: &str,
         others: Vec<Tool>,
-        context: &Context,
-    ) -> Done<Running> {
+        context: &CliContext,
+    ) -> CliResult<RunningAppBridge> {
         let kept = context.folder.app_names(device_id);
         let names = read_names(&kept)?;
         let printer = context.printer;
         let folders = [context.folder.path().to_owned(), context.folder.devices()];
-        let keep_names = move |names: &Names| {
-            let kept = serde_json::to_vec(names).map_err(|error| Failure::new(error.to_string())).and_then(
+        let keep_names = move |names: &ProviderNames| {
+            let kept = serde_json::to_vec(names).map_err(|error| CliError::new(error.to_string())).and_then(
                 |bytes| {
                     folders.iter().try_for_each(|folder| crate::folder::create_private_dir(folder))?;
-                    private::replace(&kept, &bytes)
+                    private_file::replace(&kept, &bytes)
                 },
             );
             kept.map_err(|failure| {
@@ -69,54 +72,60 @@ impl Apps {
                 failure.message().to_owned()
             })
         };
-        let bridge = Bridge::start(Parts {
+        let bridge = ProviderBridge::start(BridgeDeps {
             host: Arc::new(self.0),
             device,
-            others,
-            prompt: Arc::new(OnThePhone(printer)),
+            other_tools: others,
+            prompt: Arc::new(ConsoleAuthorizationPrompt(printer)),
             names,
-            keep_names: Box::new(keep_names),
-            options: Options::default(),
+            save_names: Box::new(keep_names),
+            options: BridgeOptions::default(),
         });
-        let mut again = tokio::time::interval(ASK_AGAIN);
+        let mut again = tokio::time::interval(RECHECK_INTERVAL);
         again.reset();
         again.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Running { overview: bridge.overview(), bridge, again, printer, last: Vec::new() })
+        Ok(RunningAppBridge {
+            overview: bridge.overview(),
+            bridge,
+            recheck: again,
+            printer,
+            last_lines: Vec::new(),
+        })
     }
 }
 
-fn read_names(kept: &Path) -> Done<Names> {
-    let Some(text) = private::read(kept)? else { return Ok(Names::default()) };
+fn read_names(kept: &Path) -> CliResult<ProviderNames> {
+    let Some(text) = private_file::read(kept)? else { return Ok(ProviderNames::default()) };
     serde_json::from_str(&text).map_err(|error| {
-        Failure::new(format!("{}: {error}", kept.display())).hint(
+        CliError::new(format!("{}: {error}", kept.display())).with_hint(
             "move it away; apps are then named anew, and what was granted to their tools counts no more",
         )
     })
 }
 
 /// Waits for what is next to be said of the phone's apps, and says it; for ever where there is no phone.
-pub(super) async fn next(apps: &mut Option<Running>) -> Done {
+pub(super) async fn print_next_change(apps: &mut Option<RunningAppBridge>) -> CliResult {
     match apps {
-        Some(running) => running.next().await,
+        Some(running) => running.print_next_change().await,
         None => std::future::pending().await,
     }
 }
 
-impl Running {
-    async fn next(&mut self) -> Done {
+impl RunningAppBridge {
+    async fn print_next_change(&mut self) -> CliResult {
         tokio::select! {
             changed = self.overview.changed() => {
                 if changed.is_err() {
-                    return Err(Failure::new("the phone's apps are not looked after any more").code("internal"));
+                    return Err(CliError::new("the phone's apps are not looked after any more").with_code("internal"));
                 }
                 let overview = self.overview.borrow_and_update().clone();
-                self.say(&overview)
+                self.print_overview(&overview)
             }
-            _ = self.again.tick() => {
-                let waits = |provider: &&Provider| matches!(provider.state, State::AuthorizationRequired { .. });
+            _ = self.recheck.tick() => {
+                let waits = |provider: &&ToolProvider| matches!(provider.state, ProviderState::AuthorizationRequired { .. });
                 let changes = self.bridge.changes();
                 for provider in self.overview.borrow().providers.iter().filter(waits) {
-                    changes.package(provider.package.clone());
+                    changes.add_package(provider.package.clone());
                 }
                 Ok(())
             }
@@ -124,66 +133,68 @@ impl Running {
     }
 
     /// Says what is new, each thing once.
-    fn say(&mut self, overview: &Overview) -> Done {
-        let lines = in_words(overview);
-        if lines == self.last {
+    fn print_overview(&mut self, overview: &BridgeOverview) -> CliResult {
+        let lines = describe_overview(overview);
+        if lines == self.last_lines {
             return Ok(());
         }
         if self.printer.json {
-            self.printer.json_value(&event(overview))?;
+            self.printer.json_value(&overview_event(overview))?;
         } else {
-            for line in lines.iter().filter(|line| !self.last.contains(line)) {
+            for line in lines.iter().filter(|line| !self.last_lines.contains(line)) {
                 self.printer.status(line);
             }
         }
-        self.last = lines;
+        self.last_lines = lines;
         Ok(())
     }
 }
 
-fn in_words(overview: &Overview) -> Vec<String> {
+fn describe_overview(overview: &BridgeOverview) -> Vec<String> {
     if let Some(fault) = &overview.fault {
         return vec![format!("the phone's apps are not offered: {fault}")];
     }
     if overview.providers.is_empty() {
         return vec!["no app on the phone offers tools".to_owned()];
     }
-    overview.providers.iter().map(row).collect()
+    overview.providers.iter().map(provider_row).collect()
 }
 
-fn row(provider: &Provider) -> String {
+fn provider_row(provider: &ToolProvider) -> String {
     let title = escape::line(provider.title());
     match &provider.state {
-        State::Ready => match provider.tools.len() {
+        ProviderState::Ready => match provider.tools.len() {
             1 => format!("{title} on the phone offers 1 tool"),
             count => format!("{title} on the phone offers {count} tools"),
         },
-        State::AuthorizationRequired { message, hint, .. } => {
+        ProviderState::AuthorizationRequired { message, hint, .. } => {
             let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("{title} on the phone wants to be allowed first: {message}{hint}")
         }
-        State::Unavailable { reason } => format!("{title} on the phone is not offered for now: {reason}"),
-        State::Refused { reason, hint, .. } => {
+        ProviderState::Unavailable { reason } => {
+            format!("{title} on the phone is not offered for now: {reason}")
+        }
+        ProviderState::Refused { reason, hint, .. } => {
             let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("{title} on the phone is refused: {reason}{hint}")
         }
     }
 }
 
-fn event(overview: &Overview) -> Value {
-    let row = |provider: &Provider| {
+fn overview_event(overview: &BridgeOverview) -> Value {
+    let row = |provider: &ToolProvider| {
         let (state, reason) = match &provider.state {
-            State::Ready => ("ready", None),
-            State::AuthorizationRequired { message, .. } => ("authorization_required", Some(message)),
-            State::Unavailable { reason } => ("unavailable", Some(reason)),
-            State::Refused { reason, .. } => ("refused", Some(reason)),
+            ProviderState::Ready => ("ready", None),
+            ProviderState::AuthorizationRequired { message, .. } => ("authorization_required", Some(message)),
+            ProviderState::Unavailable { reason } => ("unavailable", Some(reason)),
+            ProviderState::Refused { reason, .. } => ("refused", Some(reason)),
         };
         json!({
             "authority": provider.authority,
             "label": provider.title(),
             "state": state,
             "reason": reason,
-            "tools": provider.tools.iter().map(|tool| provider.exposed(&tool.name)).collect::<Vec<_>>(),
+            "tools": provider.tools.iter().map(|tool| provider.exposed_name(&tool.name)).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -195,21 +206,21 @@ fn event(overview: &Overview) -> Value {
 
 /// Whoever allows an app does so on the phone, by itself: nothing is opened there from here.
 #[derive(Debug)]
-struct OnThePhone(Printer);
+struct ConsoleAuthorizationPrompt(Printer);
 
 #[async_trait]
-impl AuthorizationPrompt for OnThePhone {
-    fn is_anybody_there(&self) -> bool {
+impl AuthorizationPrompt for ConsoleAuthorizationPrompt {
+    fn is_available(&self) -> bool {
         false
     }
 
-    async fn agree(&self, _: &AuthorizationRequest) -> Agreement {
-        Agreement::Declined
+    async fn request_consent(&self, _: &AuthorizationRequest) -> AuthorizationConsent {
+        AuthorizationConsent::Declined
     }
 
-    async fn returned(&self, _: &AuthorizationRequest) {}
+    async fn wait_for_return(&self, _: &AuthorizationRequest) {}
 
-    fn offer(&self, request: &AuthorizationRequest) {
+    fn notify_authorization_required(&self, request: &AuthorizationRequest) {
         self.0.note(&format!(
             "open {} on the phone and allow it there; it is asked again by itself",
             request.label

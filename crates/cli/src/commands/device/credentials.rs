@@ -7,12 +7,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use toolway_device::{GatewayUrl, KeyPin};
 
-use crate::folder::{DataFolder, create_private_dir, private};
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
+use crate::folder::{DataFolder, create_private_dir, private_file};
 
 /// What it takes to connect.
 #[derive(Clone)]
-pub(super) struct Credentials {
+pub(super) struct DeviceCredentials {
     /// The gateway's address.
     pub(super) gateway: String,
     /// The token.
@@ -29,7 +29,7 @@ pub(super) struct Credentials {
     pub(super) insecure: bool,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for DeviceCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
             .field("gateway", &self.gateway)
@@ -40,7 +40,7 @@ impl fmt::Debug for Credentials {
 
 /// The file.
 #[derive(Serialize, Deserialize)]
-struct File {
+struct CredentialsFile {
     gateway: String,
     token: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,13 +53,13 @@ struct File {
     insecure: bool,
 }
 
-impl Credentials {
+impl DeviceCredentials {
     /// Writes the file; gives its path. A name of its own makes it a device of its own.
-    pub(super) fn keep(&self, folder: &DataFolder, name: Option<&str>) -> Done<PathBuf> {
+    pub(super) fn save(&self, folder: &DataFolder, name: Option<&str>) -> CliResult<PathBuf> {
         folder.create()?;
         create_private_dir(&folder.devices())?;
         let path = folder.devices().join(file_name(&self.gateway, name));
-        let file = File {
+        let file = CredentialsFile {
             gateway: self.gateway.clone(),
             token: self.token.expose_secret().to_owned(),
             key: self.key,
@@ -68,8 +68,8 @@ impl Credentials {
             ca: self.ca.clone(),
             insecure: self.insecure,
         };
-        let text = serde_json::to_string_pretty(&file).map_err(|error| Failure::new(error.to_string()))?;
-        private::replace(&path, format!("{text}\n").as_bytes())?;
+        let text = serde_json::to_string_pretty(&file).map_err(|error| CliError::new(error.to_string()))?;
+        private_file::replace(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 }
@@ -94,20 +94,20 @@ fn file_name(gateway: &str, name: Option<&str>) -> String {
 
 /// Everything that is kept.
 #[derive(Debug)]
-pub(super) struct Kept(Vec<(PathBuf, Credentials)>);
+pub(super) struct SavedCredentials(Vec<(PathBuf, DeviceCredentials)>);
 
-impl Kept {
+impl SavedCredentials {
     /// Reads the folder. A file that can't be understood is an error: it is somebody's way to a gateway.
-    pub(super) fn read(folder: &DataFolder) -> Done<Self> {
+    pub(super) fn read(folder: &DataFolder) -> CliResult<Self> {
         let path = folder.devices();
         let mut found = Vec::new();
         let entries = match std::fs::read_dir(&path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self(found)),
-            Err(error) => return Err(Failure::io("read", &path, &error)),
+            Err(error) => return Err(CliError::io("read", &path, &error)),
         };
         for entry in entries {
-            let file = entry.map_err(|error| Failure::io("read", &path, &error))?.path();
+            let file = entry.map_err(|error| CliError::io("read", &path, &error))?.path();
             if file.extension().is_some_and(|extension| extension == "json") {
                 let credentials = read(&file)?;
                 found.push((file, credentials));
@@ -118,7 +118,7 @@ impl Kept {
     }
 
     /// What was kept for this gateway under this name.
-    pub(super) fn exactly(&self, gateway: &str, name: Option<&str>) -> Option<&Credentials> {
+    pub(super) fn find_exact(&self, gateway: &str, name: Option<&str>) -> Option<&DeviceCredentials> {
         let wanted = file_name(gateway, name);
         self.0
             .iter()
@@ -127,30 +127,31 @@ impl Kept {
     }
 
     /// The only one that fits.
-    pub(super) fn find(&self, gateway: Option<&str>, name: Option<&str>) -> Done<&Credentials> {
-        if let Some(exactly) = gateway.and_then(|gateway| self.exactly(gateway, name)) {
+    pub(super) fn find(&self, gateway: Option<&str>, name: Option<&str>) -> CliResult<&DeviceCredentials> {
+        if let Some(exactly) = gateway.and_then(|gateway| self.find_exact(gateway, name)) {
             return Ok(exactly);
         }
         let wanted = gateway.map(|url| {
-            url.parse::<GatewayUrl>().map_err(|error| Failure::usage(format!("--gateway: {error}")))
+            url.parse::<GatewayUrl>().map_err(|error| CliError::usage(format!("--gateway: {error}")))
         });
         let wanted = wanted.transpose()?;
-        let fits = |it: &Credentials| {
+        let fits = |it: &DeviceCredentials| {
             let url = || it.gateway.parse::<GatewayUrl>();
             wanted.as_ref().is_none_or(|wanted| url().is_ok_and(|url| url == *wanted))
         };
-        let mut fitting: Vec<&Credentials> = self.0.iter().map(|(_, it)| it).filter(|it| fits(it)).collect();
+        let mut fitting: Vec<&DeviceCredentials> =
+            self.0.iter().map(|(_, it)| it).filter(|it| fits(it)).collect();
         // A name tells several apart; where there is one only, it may be a new name for that.
         if let (Some(name), true) = (name, fitting.len() > 1) {
             fitting.retain(|it| it.name == name);
         }
         match fitting.as_slice() {
             [one] => Ok(one),
-            [] => Err(not_paired(gateway)),
+            [] => Err(not_paired_error(gateway)),
             several => {
                 let names: Vec<String> =
                     several.iter().map(|it| format!("{} as {}", it.gateway, it.name)).collect();
-                Err(Failure::usage("this computer is paired more than once; say which is meant").hint(
+                Err(CliError::usage("this computer is paired more than once; say which is meant").with_hint(
                     format!(
                         "--gateway URL, and --name NAME where that is not enough; kept are: {}",
                         names.join(", ")
@@ -161,24 +162,24 @@ impl Kept {
     }
 }
 
-fn not_paired(gateway: Option<&str>) -> Failure {
+fn not_paired_error(gateway: Option<&str>) -> CliError {
     let with = gateway.map_or_else(|| "any gateway".to_owned(), str::to_owned);
     let url = gateway.unwrap_or("https://GATEWAY:7717");
-    Failure::new(format!("this computer is not paired with {with}"))
-        .code("not_paired")
-        .hint("`toolway pair` on the gateway makes a code")
-        .hint(format!("then here: toolway device --gateway {url} --pair CODE"))
+    CliError::new(format!("this computer is not paired with {with}"))
+        .with_code("not_paired")
+        .with_hint("`toolway pair` on the gateway makes a code")
+        .with_hint(format!("then here: toolway device --gateway {url} --pair CODE"))
 }
 
-fn read(path: &Path) -> Done<Credentials> {
-    let text = private::read(path)?.unwrap_or_default();
+fn read(path: &Path) -> CliResult<DeviceCredentials> {
+    let text = private_file::read(path)?.unwrap_or_default();
     // Not the parser's own words: they may quote what stands there, which is secret.
-    let file: File = serde_json::from_str(&text).map_err(|error| {
-        Failure::new(format!("{} can't be understood (line {})", path.display(), error.line()))
-            .hint("correct it, or remove it and pair again")
+    let file: CredentialsFile = serde_json::from_str(&text).map_err(|error| {
+        CliError::new(format!("{} can't be understood (line {})", path.display(), error.line()))
+            .with_hint("correct it, or remove it and pair again")
     })?;
-    let File { gateway, token, key, device_id, name, ca, insecure } = file;
-    Ok(Credentials { gateway, token: token.into(), key, device_id, name, ca, insecure })
+    let CredentialsFile { gateway, token, key, device_id, name, ca, insecure } = file;
+    Ok(DeviceCredentials { gateway, token: token.into(), key, device_id, name, ca, insecure })
 }
 
 #[cfg(test)]

@@ -5,15 +5,15 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::{Device, DeviceList};
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::print::table::Pairs;
-use crate::report::{Done, Failure};
+use crate::print::table::LabeledValues;
 
 /// Flags of `devices show`.
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowDeviceArgs {
     /// Id of the device, as `devices list` shows it, or its name where only one has it
     name: String,
     #[command(flatten)]
@@ -78,14 +78,14 @@ struct Note {
     reason: String,
 }
 
-pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &ShowDeviceArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let id = find(&args.name, &client).await?;
+    let id = find_device_id(&args.name, &client).await?;
     let text = client.get(&["api", "devices", &id], &[]).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let shown: WholeDevice = read(&text)?;
+    let shown: WholeDevice = parse_response(&text)?;
     context.printer.pairs(&shown.pairs(context))?;
     for provider in shown.app_provider_report.iter().flat_map(|report| &report.providers) {
         context.printer.line("")?;
@@ -99,42 +99,48 @@ pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
 
 /// The id of the device that is meant. What no device is called is taken for an id: the gateway says what is to be
 /// said of it.
-async fn find(name: &str, client: &Client) -> Done<String> {
-    let devices = read::<DeviceList>(&client.get(&["api", "devices"], &[]).await?)?.devices;
+async fn find_device_id(name: &str, client: &GatewayClient) -> CliResult<String> {
+    let devices = parse_response::<DeviceList>(&client.get(&["api", "devices"], &[]).await?)?.devices;
     if devices.iter().any(|device| device.id == name) {
         return Ok(name.to_owned());
     }
     let mut called_so: Vec<String> =
         devices.into_iter().filter(|device| device.name == name).map(|device| device.id).collect();
     if called_so.len() > 1 {
-        let failure = Failure::new(format!("several devices are called {name:?}")).code("device_ambiguous");
-        return Err(failure.hint(format!("say which by its id: {}", called_so.join(", "))));
+        let failure =
+            CliError::new(format!("several devices are called {name:?}")).with_code("device_ambiguous");
+        return Err(failure.with_hint(format!("say which by its id: {}", called_so.join(", "))));
     }
     Ok(called_so.pop().unwrap_or_else(|| name.to_owned()))
 }
 
 impl WholeDevice {
-    fn pairs(&self, context: &Context) -> Pairs {
-        let (moments, device) = (context.moments(), &self.device);
-        let mut pairs = Pairs::default();
+    fn pairs(&self, context: &CliContext) -> LabeledValues {
+        let (moments, device) = (context.time_formatter(), &self.device);
+        let mut pairs = LabeledValues::default();
         pairs.add("id", &device.id);
         pairs.add("name", escape::line(&device.name));
         pairs.add("status", &device.status);
-        pairs.maybe("connected", device.connected_since_ms.map(|ms| moments.both(ms)));
-        pairs.add("last heard", moments.both(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)));
-        pairs.add("first seen", moments.both(self.created_ms));
-        pairs.maybe("platform", device.platform.as_deref().map(escape::line));
-        pairs.maybe("program", self.app_version.as_deref().map(escape::line));
-        pairs.maybe("protocol", self.version.map(|version| format!("version {version}")));
+        pairs.add_optional("connected", device.connected_since_ms.map(|ms| moments.format_local_and_ago(ms)));
+        pairs.add(
+            "last heard",
+            moments.format_local_and_ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)),
+        );
+        pairs.add("first seen", moments.format_local_and_ago(self.created_ms));
+        pairs.add_optional("platform", device.platform.as_deref().map(escape::line));
+        pairs.add_optional("program", self.app_version.as_deref().map(escape::line));
+        pairs.add_optional("protocol", self.version.map(|version| format!("version {version}")));
         pairs.add("token", &self.token);
-        pairs
-            .maybe("calls", Some(device.calls_in_flight).filter(|calls| *calls > 0).map(|it| it.to_string()));
-        pairs.add("tools", listed(&self.tool_names));
-        pairs.maybe(
+        pairs.add_optional(
+            "calls",
+            Some(device.calls_in_flight).filter(|calls| *calls > 0).map(|it| it.to_string()),
+        );
+        pairs.add("tools", join_names(&self.tool_names));
+        pairs.add_optional(
             "apps",
-            self.app_provider_report
-                .as_ref()
-                .map(|report| format!("{}, as of {}", report.providers.len(), moments.both(report.as_of_ms))),
+            self.app_provider_report.as_ref().map(|report| {
+                format!("{}, as of {}", report.providers.len(), moments.format_local_and_ago(report.as_of_ms))
+            }),
         );
         pairs
     }
@@ -142,23 +148,23 @@ impl WholeDevice {
 
 impl Provider {
     /// Each of its texts is kept to one line, so that none can pass for what stands beside it.
-    fn pairs(&self) -> Pairs {
-        let mut pairs = Pairs::default();
+    fn pairs(&self) -> LabeledValues {
+        let mut pairs = LabeledValues::default();
         pairs.add("app", escape::line(&self.label));
         pairs.add("package", escape::line(&self.package));
         pairs.add("authority", escape::line(&self.authority));
         let version = self.version.map(|version| format!(", version {version}")).unwrap_or_default();
         pairs.add("protocol", format!("{}{version}", escape::line(&self.dialect)));
         pairs.add("state", self.state.replace('_', " "));
-        pairs.maybe("reason", self.reason.as_deref().map(escape::line));
-        pairs.maybe("hint", self.hint.as_deref().map(escape::line));
-        pairs.maybe("prefix", self.prefix.as_deref().map(escape::line));
+        pairs.add_optional("reason", self.reason.as_deref().map(escape::line));
+        pairs.add_optional("hint", self.hint.as_deref().map(escape::line));
+        pairs.add_optional("prefix", self.prefix.as_deref().map(escape::line));
         if let Some(info) = &self.info {
-            pairs.add("says of itself", described(&info.name, info.description.as_deref()));
+            pairs.add("says of itself", description_line(&info.name, info.description.as_deref()));
             let scopes = info.scopes.iter();
             let scopes: Vec<_> =
-                scopes.map(|scope| described(&scope.name, scope.description.as_deref())).collect();
-            pairs.maybe("scopes", Some(scopes.join("\n")).filter(|scopes| !scopes.is_empty()));
+                scopes.map(|scope| description_line(&scope.name, scope.description.as_deref())).collect();
+            pairs.add_optional("scopes", Some(scopes.join("\n")).filter(|scopes| !scopes.is_empty()));
         }
         pairs.add("tools", self.tools.len().to_string());
         for note in &self.notes {
@@ -171,7 +177,7 @@ impl Provider {
 }
 
 /// A name with what it is.
-fn described(name: &str, description: Option<&str>) -> String {
+fn description_line(name: &str, description: Option<&str>) -> String {
     match description {
         Some(description) => format!("{}: {}", escape::line(name), escape::line(description)),
         None => escape::line(name),
@@ -179,7 +185,7 @@ fn described(name: &str, description: Option<&str>) -> String {
 }
 
 /// One under the other.
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     if names.is_empty() {
         return "(none now)".to_owned();
     }

@@ -4,29 +4,29 @@ use std::path::Path;
 
 use jiff::SignedDuration;
 
-use super::Findings;
+use super::DoctorReport;
 use crate::certificate::validity_of_file;
-use crate::client::find;
-use crate::context::Context;
-use crate::folder::{others_may, shell_word};
-use crate::settings::Loaded;
+use crate::client::target;
+use crate::context::CliContext;
+use crate::folder::{permissions_for_others, shell_quote};
+use crate::settings::LoadedSettings;
 
 /// What to do about the owner's certificate.
-const RENEW: &str = "put a renewed certificate in its place; it is read without a restart";
+const RENEW_HINT: &str = "put a renewed certificate in its place; it is read without a restart";
 
 /// A certificate that ends sooner than this should be renewed.
-const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// Looks at the permissions of everything that is secret. Within a folder that is closed to others a file that
 /// is not matters only once it is copied elsewhere.
-pub(super) fn look(context: &Context, found: &mut Findings) {
+pub(super) fn check(context: &CliContext, found: &mut DoctorReport) {
     let folder = &context.folder;
-    let closed = others_may(folder.path()).is_none();
+    let closed = permissions_for_others(folder.path()).is_none();
     if closed {
-        found.fine("data folder", format!("{} is its owner's alone", folder.path().display()));
+        found.add_fine("data folder", format!("{} is its owner's alone", folder.path().display()));
     } else {
-        let command = format!("run: chmod 700 {}", shell_word(&folder.path().display().to_string()));
-        found.wrong(
+        let command = format!("run: chmod 700 {}", shell_quote(&folder.path().display().to_string()));
+        found.add_error(
             "data folder",
             format!("others than its owner may use {}", folder.path().display()),
             command,
@@ -40,23 +40,23 @@ pub(super) fn look(context: &Context, found: &mut Findings) {
         let entries = std::fs::read_dir(inside).into_iter().flatten().flatten();
         secret.extend(entries.map(|entry| entry.path()));
     }
-    for path in secret.iter().filter(|path| others_may(path).is_some()) {
+    for path in secret.iter().filter(|path| permissions_for_others(path).is_some()) {
         let mode = if path.is_dir() { "700" } else { "600" };
         let message = format!("the permissions of {} let others in", path.display());
-        let command = format!("run: chmod {mode} {}", shell_word(&path.display().to_string()));
+        let command = format!("run: chmod {mode} {}", shell_quote(&path.display().to_string()));
         if closed {
-            found.warning("data folder", message, command)
+            found.add_warning("data folder", message, command)
         } else {
-            found.wrong("data folder", message, command)
+            found.add_error("data folder", message, command)
         }
     }
 }
 
 /// Looks at the certificate that is, or would be, served.
-pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findings) {
-    let running = find::running_on(&context.folder).ok().flatten();
+pub(super) fn check_certificates(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
+    let running = target::find_running(&context.folder).ok().flatten();
     if let Some(path) = running.and_then(|gateway| gateway.certificate) {
-        return certificate(&path, RENEW, context, found);
+        return check_certificate(&path, RENEW_HINT, context, found);
     }
     let settings = &loaded.settings;
     if !settings.tls.is_on(settings.listen) {
@@ -64,7 +64,7 @@ pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findi
     }
     let own = context.folder.tls().join("cert.pem");
     match &settings.tls.cert {
-        Some(path) => certificate(
+        Some(path) => check_certificate(
             path,
             "put a renewed certificate in its place; it is read without a restart",
             context,
@@ -72,7 +72,7 @@ pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findi
         ),
         // Made at the first start.
         None if own.exists() => {
-            certificate(
+            check_certificate(
                 &own,
                 "remove it and restart: it is made anew for the same key, which is what devices know",
                 context,
@@ -83,26 +83,26 @@ pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findi
     }
 }
 
-fn certificate(path: &Path, mend: &str, context: &Context, found: &mut Findings) {
+fn check_certificate(path: &Path, mend: &str, context: &CliContext, found: &mut DoctorReport) {
     let now = context.clock.now();
     let shown = path.display();
     match validity_of_file(path) {
-        Err(why) => found.wrong(
+        Err(why) => found.add_error(
             "certificate",
             format!("{shown} can't be read: {why}"),
             "it should be a PEM file of certificates",
         ),
-        Ok(it) if now < it.from => found.wrong(
+        Ok(it) if now < it.from => found.add_error(
             "certificate",
             format!("{shown} is valid only from {}", it.from),
             "check this computer's clock, or wait",
         ),
         Ok(it) if now > it.to => {
-            found.wrong("certificate", format!("{shown} was valid until {}", it.to), mend)
+            found.add_error("certificate", format!("{shown} was valid until {}", it.to), mend)
         }
-        Ok(it) if it.to.duration_since(now) < SOON => {
-            found.warning("certificate", format!("{shown} is valid only until {}", it.to), mend);
+        Ok(it) if it.to.duration_since(now) < EXPIRY_WARNING => {
+            found.add_warning("certificate", format!("{shown} is valid only until {}", it.to), mend);
         }
-        Ok(it) => found.fine("certificate", format!("{shown} is valid until {}", it.to)),
+        Ok(it) => found.add_fine("certificate", format!("{shown} is valid until {}", it.to)),
     }
 }

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use super::Findings;
-use crate::client::{Client, ConnectArgs, find, read};
-use crate::context::Context;
+use super::DoctorReport;
+use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
+use crate::context::CliContext;
 use crate::print::time;
-use crate::settings::Loaded;
+use crate::settings::LoadedSettings;
 
 /// Clocks that differ by more than this make codes and tokens end at odd times.
-const SKEW_MS: i64 = 60_000;
+const MAX_CLOCK_SKEW_MS: i64 = 60_000;
 
 #[derive(Debug, Deserialize)]
 struct Status {
@@ -42,50 +42,50 @@ struct Device {
 }
 
 /// Looks at the gateway of the data folder; where none runs, whether one could.
-pub(super) async fn look(
-    loaded: Option<&Loaded>,
+pub(super) async fn check(
+    loaded: Option<&LoadedSettings>,
     connect: &ConnectArgs,
-    context: &Context,
-    found: &mut Findings,
+    context: &CliContext,
+    found: &mut DoctorReport,
 ) {
-    match find::running_on(&context.folder) {
-        Err(failure) => found.failure("gateway", &failure),
-        Ok(Some(_)) => ask(connect, context, found).await,
+    match target::find_running(&context.folder) {
+        Err(failure) => found.add_failure("gateway", &failure),
+        Ok(Some(_)) => check_running(connect, context, found).await,
         Ok(None) => {
-            found.fine("gateway", "none runs on this data folder now");
+            found.add_fine("gateway", "none runs on this data folder now");
             if let Some(loaded) = loaded {
-                port(loaded, found);
+                check_port(loaded, found);
             }
         }
     }
 }
 
 /// Whether the address could be listened on.
-fn port(loaded: &Loaded, found: &mut Findings) {
-    match toolway_gateway::serve::bind(loaded.settings.listen) {
-        Ok(_) => found.fine("address", format!("{} is free", loaded.settings.listen)),
-        Err(error) => found.wrong("address", error.to_string(), error.hint()),
+fn check_port(loaded: &LoadedSettings, found: &mut DoctorReport) {
+    match toolway_gateway::server::bind(loaded.settings.listen) {
+        Ok(_) => found.add_fine("address", format!("{} is free", loaded.settings.listen)),
+        Err(error) => found.add_error("address", error.to_string(), error.hint()),
     }
 }
 
 /// Asks the gateway.
-pub(super) async fn ask(connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, found: &mut DoctorReport) {
     let client = match context.client(connect) {
         Ok(client) => client,
-        Err(failure) => return found.failure("gateway", &failure),
+        Err(failure) => return found.add_failure("gateway", &failure),
     };
     let asked = context.now_ms();
     let answer = match client.get_dated(&["api", "status"]).await {
         Ok(answer) => answer,
-        Err(failure) => return found.failure("gateway", &failure),
+        Err(failure) => return found.add_failure("gateway", &failure),
     };
-    let status: Status = match read(&answer.text) {
+    let status: Status = match parse_response(&answer.text) {
         Ok(status) => status,
-        Err(failure) => return found.failure("gateway", &failure),
+        Err(failure) => return found.add_failure("gateway", &failure),
     };
     #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
-    let uptime = time::duration(status.uptime_s as f64 * 1000.0);
-    found.fine(
+    let uptime = time::format_duration(status.uptime_s as f64 * 1000.0);
+    found.add_fine(
         "gateway",
         format!(
             "{} answers and takes the token; it has run for {uptime} and offers {} tools",
@@ -93,54 +93,58 @@ pub(super) async fn ask(connect: &ConnectArgs, context: &Context, found: &mut Fi
             status.tools
         ),
     );
-    versions(&status, found);
-    clocks(asked, answer.date_ms, context.now_ms(), found);
+    check_versions(&status, found);
+    check_clocks(asked, answer.date_ms, context.now_ms(), found);
     for it in status.warnings {
         // The settings' own were said already, with their lines, where it is the gateway of this folder.
         if connect.gateway.is_some() || matches!(it.about.as_str(), "tls" | "store") {
-            found.wrong(&it.about, it.message, it.hint.unwrap_or_default());
+            found.add_error(&it.about, it.message, it.hint.unwrap_or_default());
         }
     }
-    devices(&client, found).await;
+    check_devices(&client, found).await;
 }
 
-fn versions(status: &Status, found: &mut Findings) {
+fn check_versions(status: &Status, found: &mut DoctorReport) {
     let ours = env!("CARGO_PKG_VERSION");
     if status.version != ours {
         let message = format!("the gateway has version {}, this program {ours}", status.version);
-        found.warning("version", message, "restart the gateway after an upgrade; bring both to one version");
+        found.add_warning(
+            "version",
+            message,
+            "restart the gateway after an upgrade; bring both to one version",
+        );
     }
 }
 
 /// The gateway's clock against ours, less what the question itself may have taken.
-fn clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut Findings) {
+fn check_clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut DoctorReport) {
     let Some(theirs) = theirs_ms else { return };
     // Their date has whole seconds.
     let (earliest, latest) = (asked_ms - 1000, now_ms + 1000);
     let off = if theirs < earliest { theirs - earliest } else { (theirs - latest).max(0) };
-    if off.abs() > SKEW_MS {
+    if off.abs() > MAX_CLOCK_SKEW_MS {
         #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
-        let amount = time::duration(off.abs() as f64);
+        let amount = time::format_duration(off.abs() as f64);
         let direction = if off < 0 { "behind" } else { "ahead of" };
-        found.wrong(
+        found.add_error(
             "clock",
             format!("the gateway's clock is {amount} {direction} this computer's"),
             "set both by a time server; codes, tokens and times in the log depend on it",
         );
     } else {
-        found.fine("clock", "the gateway's agrees with this computer's");
+        found.add_fine("clock", "the gateway's agrees with this computer's");
     }
 }
 
-async fn devices(client: &Client, found: &mut Findings) {
+async fn check_devices(client: &GatewayClient, found: &mut DoctorReport) {
     let answer = client.get(&["api", "devices"], &[]).await;
-    let devices = match answer.and_then(|text| read::<Devices>(&text)) {
+    let devices = match answer.and_then(|text| parse_response::<Devices>(&text)) {
         Ok(Devices { devices }) => devices,
-        Err(failure) => return found.failure("devices", &failure),
+        Err(failure) => return found.add_failure("devices", &failure),
     };
     for device in &devices {
         for warning in &device.warnings {
-            found.warning(
+            found.add_warning(
                 "devices",
                 format!("{}: {warning}", device.id),
                 "look at the program that is this device",
@@ -148,26 +152,26 @@ async fn devices(client: &Client, found: &mut Findings) {
         }
     }
     let online = devices.iter().filter(|device| device.status == "online").count();
-    found.fine("devices", format!("{online} of {} are connected", devices.len()));
+    found.add_fine("devices", format!("{online} of {} are connected", devices.len()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::State;
+    use crate::commands::doctor::FindingSeverity;
 
     #[test]
     fn clocks_that_differ_are_told() {
         let state = |theirs: i64| {
-            let mut found = Findings::default();
-            clocks(1_000_000, Some(theirs), 1_002_000, &mut found);
+            let mut found = DoctorReport::default();
+            check_clocks(1_000_000, Some(theirs), 1_002_000, &mut found);
             (found.0[0].state, found.0[0].message.clone())
         };
-        assert_eq!(state(1_001_000).0, State::Fine);
-        assert_eq!(state(1_050_000).0, State::Fine);
+        assert_eq!(state(1_001_000).0, FindingSeverity::Fine);
+        assert_eq!(state(1_050_000).0, FindingSeverity::Fine);
         assert_eq!(
             state(1_003_000 + 3_600_000),
-            (State::Wrong, "the gateway's clock is 60 min 0 s ahead of this computer's".to_owned())
+            (FindingSeverity::Wrong, "the gateway's clock is 60 min 0 s ahead of this computer's".to_owned())
         );
         assert_eq!(state(999_000 - 120_000).1, "the gateway's clock is 2 min 0 s behind this computer's");
     }

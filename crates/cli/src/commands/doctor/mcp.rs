@@ -1,32 +1,41 @@
 //! MCP servers: whether their definitions are right, and, where a gateway runs, whether they can be used.
 
-use super::Findings;
-use crate::client::{ConnectArgs, find, read};
-use crate::commands::mcp::servers::{FORM, Servers, defined};
-use crate::context::Context;
-use crate::settings::Loaded;
+use super::DoctorReport;
+use crate::client::{ConnectArgs, parse_response, target};
+use crate::commands::mcp::servers::{FORMAT_HINT, McpServerList, load_definitions};
+use crate::context::CliContext;
+use crate::settings::LoadedSettings;
 
 /// Looks at them.
-pub(super) async fn look(loaded: &Loaded, connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+pub(super) async fn check(
+    loaded: &LoadedSettings,
+    connect: &ConnectArgs,
+    context: &CliContext,
+    found: &mut DoctorReport,
+) {
     let path = context.folder.mcp_servers();
-    if let Err(problems) = toolway_mcp::definition::stored::read(&path) {
+    if let Err(problems) = toolway_mcp::definition::store::read_file(&path) {
         for problem in problems {
-            found.wrong("mcp servers", problem.to_string(), problem.hint.as_deref().unwrap_or(FORM));
+            found.add_error(
+                "mcp servers",
+                problem.to_string(),
+                problem.hint.as_deref().unwrap_or(FORMAT_HINT),
+            );
         }
         return;
     }
-    let defined = match defined(loaded, context) {
+    let defined = match load_definitions(loaded, context) {
         Ok(defined) => defined,
-        Err(failure) => return found.failure("mcp servers", &failure),
+        Err(failure) => return found.add_failure("mcp servers", &failure),
     };
     if defined.is_empty() {
-        found.fine("mcp servers", "there is none; `toolway mcp add` adds one");
+        found.add_fine("mcp servers", "there is none; `toolway mcp add` adds one");
         return;
     }
     let names: Vec<&str> = defined.keys().map(String::as_str).collect();
-    match find::running_on(&context.folder) {
-        Ok(Some(_)) => connections(connect, context, found).await,
-        _ => found.fine(
+    match target::find_running(&context.folder) {
+        Ok(Some(_)) => check_connections(connect, context, found).await,
+        _ => found.add_fine(
             "mcp servers",
             format!("defined rightly: {}; `toolway mcp test` tries them", names.join(", ")),
         ),
@@ -34,15 +43,15 @@ pub(super) async fn look(loaded: &Loaded, connect: &ConnectArgs, context: &Conte
 }
 
 /// What the running gateway says of each. That it can't be asked is said where the gateway is looked at.
-async fn connections(connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+async fn check_connections(connect: &ConnectArgs, context: &CliContext, found: &mut DoctorReport) {
     let Ok(client) = context.client(connect) else { return };
     let Ok(text) = client.get(&["api", "mcp", "servers"], &[]).await else { return };
-    let Ok(listed) = read::<Servers>(&text) else { return };
+    let Ok(listed) = parse_response::<McpServerList>(&text) else { return };
     let mut fine = Vec::new();
     for server in &listed.servers {
         let Some(status) = &server.status else {
             let hint = "rename it, or the device: toolway devices rename";
-            found.warning("mcp servers", format!("{}: a device has this name", server.name), hint);
+            found.add_warning("mcp servers", format!("{}: a device has this name", server.name), hint);
             continue;
         };
         let said = status.problem.as_ref();
@@ -54,12 +63,12 @@ async fn connections(connect: &ConnectArgs, context: &Context, found: &mut Findi
         let hint = said.and_then(|said| said.hint.clone()).unwrap_or(usual);
         match status.state.as_str() {
             "failed" | "needs_login" => {
-                found.warning("mcp servers", format!("{}: {words}", server.name), hint);
+                found.add_warning("mcp servers", format!("{}: {words}", server.name), hint);
             }
             state => fine.push(format!("{} ({state}, {} tools)", server.name, status.tools)),
         }
     }
     if !fine.is_empty() {
-        found.fine("mcp servers", fine.join(", "));
+        found.add_fine("mcp servers", fine.join(", "));
     }
 }

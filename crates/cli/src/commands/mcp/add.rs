@@ -9,28 +9,32 @@ use secrecy::SecretString;
 use serde_json::json;
 use toolway_mcp::definition::import::secret_name;
 use toolway_mcp::definition::{
-    OauthDefinition, SECRET_PREFIX, ServerDefinition, Transport, check_name, looks_secret, stored,
+    OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
 };
 use toolway_types::Slug;
 
-use super::servers::{Server, defined, flawed, loaded, not_changed, say, settled};
-use crate::client::{ConnectArgs, find};
+use super::servers::{
+    McpServerDetail, change_error, invalid_definition_error, load_definitions, load_settings, print_server,
+    wait_until_settled,
+};
+use crate::client::{ConnectArgs, target};
 use crate::commands::secrets::read_secret;
-use crate::commands::tools::own::{not_told, refuse_elsewhere, tell, word};
-use crate::context::Context;
+use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 use crate::secrets;
 
 /// How long it is waited for the gateway to have connected.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Flags of this command that a program would not know.
-const OURS: &[&str] = &["--env", "--cwd", "--header", "--transport", "--sampling", "--roots", "--replace"];
+const OWN_FLAGS: &[&str] =
+    &["--env", "--cwd", "--header", "--transport", "--sampling", "--roots", "--replace"];
 
 /// Flags of `mcp add`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("place").required(true))]
-pub(crate) struct AddArgs {
+pub(crate) struct AddMcpServerArgs {
     /// A name for it, which its tools begin with: lower-case letters, digits and hyphens
     name: String,
     /// The program to run, as npx; its arguments come last, after all other flags
@@ -52,7 +56,7 @@ pub(crate) struct AddArgs {
     header: Vec<String>,
     /// How it is spoken to, where that is not to be found by trying
     #[arg(long, value_enum, requires = "url")]
-    transport: Option<TransportWord>,
+    transport: Option<McpTransportFlag>,
     /// A client that was registered by hand, where the server asks for OAuth and registers none itself
     #[arg(long, value_name = "ID", requires = "url")]
     client_id: Option<String>,
@@ -77,7 +81,7 @@ pub(crate) struct AddArgs {
 
 /// How a server at an address is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TransportWord {
+enum McpTransportFlag {
     /// Found by trying
     Auto,
     /// Streamable HTTP (2025-03-26 and later)
@@ -87,96 +91,99 @@ enum TransportWord {
 }
 
 /// Values that are kept among the secrets; none where they are yet to be asked for.
-type Secrets = Vec<(String, Option<SecretString>)>;
+type McpSecretValues = Vec<(String, Option<SecretString>)>;
 
-pub(super) async fn run(args: AddArgs, context: &Context) -> Done {
-    let slug = check_name(&args.name).map_err(|flaw| flawed(&args.name, &[flaw]))?;
+pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResult {
+    let slug = check_name(&args.name).map_err(|flaw| invalid_definition_error(&args.name, &[flaw]))?;
     let (definition, kept) = definition(&slug, &args)?;
-    definition.check().map_err(|flaws| flawed(&args.name, &flaws))?;
-    let elsewhere = args.connect.gateway.as_ref().is_some_and(|url| !find::is_here(url, &context.folder));
+    definition.check().map_err(|flaws| invalid_definition_error(&args.name, &flaws))?;
+    let elsewhere =
+        args.connect.gateway.as_ref().is_some_and(|url| !target::is_local_gateway(url, &context.folder));
     if elsewhere {
-        return add_elsewhere(&args, &definition, kept, context).await;
+        return add_remotely(&args, &definition, kept, context).await;
     }
-    let loaded = loaded(context)?;
-    let there = defined(&loaded, context)?.remove(&args.name);
+    let loaded = load_settings(context)?;
+    let there = load_definitions(&loaded, context)?.remove(&args.name);
     if let Some((_, place)) = there {
         if loaded.settings.mcp.servers.contains_key(&args.name) {
-            return Err(Failure::new(format!("{} stands in {place}, which is not changed here", args.name))
-                .code("server_in_settings")
-                .hint("change it there, or choose another name"));
+            return Err(CliError::new(format!("{} stands in {place}, which is not changed here", args.name))
+                .with_code("server_in_settings")
+                .with_hint("change it there, or choose another name"));
         }
         if !args.replace {
-            return Err(Failure::new(format!("there is an MCP server {} already, in {place}", args.name))
-                .code("server_exists")
-                .hint("say --replace to put this one in its place, or choose another name"));
+            return Err(CliError::new(format!("there is an MCP server {} already, in {place}", args.name))
+                .with_code("server_exists")
+                .with_hint("say --replace to put this one in its place, or choose another name"));
         }
     }
     let was_shown = kept.iter().any(|(_, value)| value.is_some());
-    keep(kept, context).await?;
+    store_secrets(kept, context).await?;
     context.folder.create()?;
     let file = context.folder.mcp_servers();
-    stored::put(&file, &[(&args.name, &definition)]).map_err(not_changed)?;
-    let told = tell(&args.connect, context).await;
+    store::put_servers(&file, &[(&args.name, &definition)]).map_err(change_error)?;
+    let told = reload_gateway(&args.connect, context).await;
     let server = match &told {
-        Ok(true) => Some(settled(&context.client(&args.connect)?, &args.name, None, PATIENCE).await?),
+        Ok(true) => Some(
+            wait_until_settled(&context.client(&args.connect)?, &args.name, None, CONNECT_TIMEOUT).await?,
+        ),
         _ => None,
     };
     if context.printer.json {
         context.printer.json_value(&json!({
-            "name": args.name, "file": file, "gateway": word(&told),
+            "name": args.name, "file": file, "gateway": reload_status(&told),
             "status": server.as_ref().and_then(|server| server.status.as_ref()),
         }))?;
     } else {
         let words = format!("{} is an MCP server now, in {}", args.name, file.display());
         context.printer.line(&escape::line(&words))?;
-        notes(&args, was_shown, context);
-        after(&args.name, &told, server.as_ref(), context)?;
+        print_notes(&args, was_shown, context);
+        print_result(&args.name, &told, server.as_ref(), context)?;
     }
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
 /// What was added is said to the gateway elsewhere, which checks it itself.
-async fn add_elsewhere(
-    args: &AddArgs,
+async fn add_remotely(
+    args: &AddMcpServerArgs,
     definition: &ServerDefinition,
-    kept: Secrets,
-    context: &Context,
-) -> Done {
+    kept: McpSecretValues,
+    context: &CliContext,
+) -> CliResult {
     if definition.command.is_some() {
-        return refuse_elsewhere(&args.connect, context);
+        return require_local_gateway(&args.connect, context);
     }
     if !kept.is_empty() {
-        return Err(Failure::usage(format!(
+        return Err(CliError::usage(format!(
             "{} would be kept as a secret, which is done on the gateway's own computer",
             kept.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         ))
-        .hint("run this on that computer, as the user that its gateway runs as"));
+        .with_hint("run this on that computer, as the user that its gateway runs as"));
     }
     let client = context.client(&args.connect)?;
-    if !args.replace && super::servers::shown(&client, &args.name).await.is_ok() {
-        return Err(Failure::new(format!("there is an MCP server {} already", args.name))
-            .code("server_exists")
-            .hint("say --replace to put this one in its place, or choose another name"));
+    if !args.replace && super::servers::fetch_server(&client, &args.name).await.is_ok() {
+        return Err(CliError::new(format!("there is an MCP server {} already", args.name))
+            .with_code("server_exists")
+            .with_hint("say --replace to put this one in its place, or choose another name"));
     }
     client.put(&["api", "mcp", "servers", &args.name], definition).await?;
-    let server = settled(&client, &args.name, None, PATIENCE).await?;
+    let server = wait_until_settled(&client, &args.name, None, CONNECT_TIMEOUT).await?;
     if context.printer.json {
         return context.printer.json_value(&server);
     }
     context.printer.line(&escape::line(&format!("{} is an MCP server now", args.name)))?;
-    say(&server, context)
+    print_server(&server, context)
 }
 
 /// What the flags say, with the values that are to be kept as secrets beside it.
-fn definition(slug: &Slug, args: &AddArgs) -> Done<(ServerDefinition, Secrets)> {
-    let mut kept = Secrets::new();
+fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefinition, McpSecretValues)> {
+    let mut kept = McpSecretValues::new();
     let mut definition = ServerDefinition {
         args: args.args.clone(),
         url: args.url.clone(),
         transport: match args.transport {
-            None | Some(TransportWord::Auto) => Transport::Auto,
-            Some(TransportWord::StreamableHttp) => Transport::StreamableHttp,
-            Some(TransportWord::Sse) => Transport::Sse,
+            None | Some(McpTransportFlag::Auto) => TransportMode::Auto,
+            Some(McpTransportFlag::StreamableHttp) => TransportMode::StreamableHttp,
+            Some(McpTransportFlag::Sse) => TransportMode::Sse,
         },
         sampling: args.sampling,
         roots: args.roots,
@@ -190,11 +197,11 @@ fn definition(slug: &Slug, args: &AddArgs) -> Done<(ServerDefinition, Secrets)> 
     });
     definition.cwd = args.cwd.as_ref().map(|cwd| std::path::absolute(cwd).unwrap_or_else(|_| cwd.clone()));
     for text in &args.env {
-        let (name, value) = value_of(slug, text, '=', &mut kept);
+        let (name, value) = split_secret(slug, text, '=', &mut kept);
         definition.env.insert(name, value);
     }
     for text in &args.header {
-        let (name, value) = value_of(slug, text, ':', &mut kept);
+        let (name, value) = split_secret(slug, text, ':', &mut kept);
         definition.headers.insert(name, value);
     }
     if args.client_id.is_some() || !args.scope.is_empty() {
@@ -205,7 +212,7 @@ fn definition(slug: &Slug, args: &AddArgs) -> Done<(ServerDefinition, Secrets)> 
         });
     }
     if kept.iter().filter(|(_, value)| value.is_none()).count() > 1 {
-        return Err(Failure::usage("only one value can be read from standard input").hint(
+        return Err(CliError::usage("only one value can be read from standard input").with_hint(
             "keep the others with `toolway secrets set NAME`, and write =secret:NAME or :secret:NAME",
         ));
     }
@@ -213,14 +220,14 @@ fn definition(slug: &Slug, args: &AddArgs) -> Done<(ServerDefinition, Secrets)> 
 }
 
 /// One value, or the name of the secret that it is kept as.
-fn value_of(slug: &Slug, text: &str, between: char, kept: &mut Secrets) -> (String, String) {
+fn split_secret(slug: &Slug, text: &str, between: char, kept: &mut McpSecretValues) -> (String, String) {
     let (name, value) = match text.split_once(between) {
         Some((name, value)) => (name.trim(), Some(value.trim())),
         None => (text.trim(), None),
     };
     let secret = secret_name(slug, name);
     let said = match value {
-        Some(value) if value.is_empty() || value.starts_with(SECRET_PREFIX) || !looks_secret(name) => {
+        Some(value) if value.is_empty() || value.starts_with(SECRET_PREFIX) || !is_secret_name(name) => {
             return (name.to_owned(), value.to_owned());
         }
         said => said,
@@ -229,7 +236,7 @@ fn value_of(slug: &Slug, text: &str, between: char, kept: &mut Secrets) -> (Stri
     (name.to_owned(), format!("{SECRET_PREFIX}{secret}"))
 }
 
-async fn keep(kept: Secrets, context: &Context) -> Done {
+async fn store_secrets(kept: McpSecretValues, context: &CliContext) -> CliResult {
     for (name, value) in kept {
         let value = match value {
             Some(value) => value,
@@ -240,14 +247,14 @@ async fn keep(kept: Secrets, context: &Context) -> Done {
     Ok(())
 }
 
-fn notes(args: &AddArgs, was_shown: bool, context: &Context) {
+fn print_notes(args: &AddMcpServerArgs, was_shown: bool, context: &CliContext) {
     if was_shown {
         context.printer.note(
             "what looks like a secret is kept among the secrets; it stood in the command, where others on this \
              computer could see it. Leave its value out next time, and it is read from standard input",
         );
     }
-    if let Some(flag) = args.args.iter().find(|arg| OURS.contains(&arg.as_str())) {
+    if let Some(flag) = args.args.iter().find(|arg| OWN_FLAGS.contains(&arg.as_str())) {
         context.printer.note(&format!(
             "{flag} is given to the program; flags of this command stand before the program's arguments"
         ));
@@ -264,11 +271,16 @@ fn notes(args: &AddArgs, was_shown: bool, context: &Context) {
 }
 
 /// What became of it.
-fn after(name: &str, told: &Done<bool>, server: Option<&Server>, context: &Context) -> Done {
-    let flag = context.folder.flag();
+fn print_result(
+    name: &str,
+    told: &CliResult<bool>,
+    server: Option<&McpServerDetail>,
+    context: &CliContext,
+) -> CliResult {
+    let flag = context.folder.data_dir_flag();
     match (told, server) {
         (_, Some(server)) => {
-            say(server, context)?;
+            print_server(server, context)?;
             match server.status.as_ref().map(|status| status.state.as_str()) {
                 Some("needs_login") => {
                     context.printer.note(&format!("to sign in: toolway mcp login {name}{flag}"))

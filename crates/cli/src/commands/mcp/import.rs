@@ -5,22 +5,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
-use toolway_mcp::definition::import::{self, Entry, Import};
-use toolway_mcp::definition::stored;
+use toolway_mcp::definition::import::{self, ImportFileEntry, ImportedServer};
+use toolway_mcp::definition::store;
 
-use super::servers::{defined, loaded, not_changed};
+use super::servers::{change_error, load_definitions, load_settings};
 use crate::client::ConnectArgs;
-use crate::commands::tools::own::{not_told, refuse_elsewhere, tell, word};
-use crate::context::Context;
-use crate::folder::private;
+use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::private_file;
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::report::{Done, Failure};
 use crate::secrets;
 
 /// Flags of `mcp import`.
 #[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
+pub(crate) struct ImportMcpServersArgs {
     /// JSON file with mcpServers (Claude Desktop, Claude Code, Cursor and others) or servers (VS Code)
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -31,15 +31,15 @@ pub(crate) struct ImportArgs {
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &ImportArgs, context: &Context) -> Done {
-    refuse_elsewhere(&args.connect, context)?;
-    let text = private::read(&args.file)?.ok_or_else(|| {
-        Failure::new(format!("there is no file {}", args.file.display())).hint("check the path")
+pub(super) async fn run(args: &ImportMcpServersArgs, context: &CliContext) -> CliResult {
+    require_local_gateway(&args.connect, context)?;
+    let text = private_file::read(&args.file)?.ok_or_else(|| {
+        CliError::new(format!("there is no file {}", args.file.display())).with_hint("check the path")
     })?;
-    let known = defined(&loaded(context)?, context)?;
+    let known = load_definitions(&load_settings(context)?, context)?;
     let taken: BTreeSet<_> = known.keys().filter_map(|name| name.parse().ok()).collect();
-    let mut found = import::read(&text, &taken).map_err(|why| {
-        Failure::new(format!("{} can't be imported: {why}", args.file.display())).code("bad_file").hint(
+    let mut found = import::parse_import_file(&text, &taken).map_err(|why| {
+        CliError::new(format!("{} can't be imported: {why}", args.file.display())).with_code("bad_file").with_hint(
             "it should be the file in which a program keeps its MCP servers, as claude_desktop_config.json",
         )
     })?;
@@ -48,12 +48,12 @@ pub(super) async fn run(args: &ImportArgs, context: &Context) -> Done {
         let is_here = entry
             .outcome
             .as_ref()
-            .is_ok_and(|import| known.values().any(|(definition, _)| same(definition, import)));
+            .is_ok_and(|import| known.values().any(|(definition, _)| is_same_definition(definition, import)));
         if is_here {
             entry.outcome = Err("it is here already".to_owned());
         }
     }
-    let imports: Vec<&Import> =
+    let imports: Vec<&ImportedServer> =
         found.entries.iter().filter_map(|entry| entry.outcome.as_ref().ok()).collect();
     let mut told = Ok(false);
     if !args.dry_run && !imports.is_empty() {
@@ -63,18 +63,18 @@ pub(super) async fn run(args: &ImportArgs, context: &Context) -> Done {
         context.folder.create()?;
         let servers: Vec<_> =
             imports.iter().map(|import| (import.slug.as_str(), &import.definition)).collect();
-        stored::put(&context.folder.mcp_servers(), &servers).map_err(not_changed)?;
-        told = tell(&args.connect, context).await;
+        store::put_servers(&context.folder.mcp_servers(), &servers).map_err(change_error)?;
+        told = reload_gateway(&args.connect, context).await;
     }
     if context.printer.json {
-        let entries: Vec<_> = found.entries.iter().map(shown).collect();
+        let entries: Vec<_> = found.entries.iter().map(entry_json).collect();
         context.printer.json_value(&json!({
             "file": args.file, "dry_run": args.dry_run, "servers": entries, "notes": found.notes,
-            "gateway": word(&told),
+            "gateway": reload_status(&told),
         }))?;
     } else {
         for entry in &found.entries {
-            say(entry, args.dry_run, context)?;
+            print_entry(entry, args.dry_run, context)?;
         }
         for note in &found.notes {
             context.printer.note(note);
@@ -82,15 +82,15 @@ pub(super) async fn run(args: &ImportArgs, context: &Context) -> Done {
         if found.entries.is_empty() {
             context.printer.note("there is no server in it");
         } else if !args.dry_run && !imports.is_empty() {
-            let flag = context.folder.flag();
+            let flag = context.folder.data_dir_flag();
             context.printer.note(&format!("to see how they stand: toolway mcp list{flag}"));
         }
     }
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
 /// Whether a definition says what an import does, its secrets' names apart.
-fn same(known: &toolway_mcp::definition::ServerDefinition, import: &Import) -> bool {
+fn is_same_definition(known: &toolway_mcp::definition::ServerDefinition, import: &ImportedServer) -> bool {
     let new = &import.definition;
     known.command == new.command
         && known.args == new.args
@@ -99,17 +99,17 @@ fn same(known: &toolway_mcp::definition::ServerDefinition, import: &Import) -> b
         && known.headers.keys().eq(new.headers.keys())
 }
 
-fn shown(entry: &Entry) -> Value {
+fn entry_json(entry: &ImportFileEntry) -> Value {
     match &entry.outcome {
         Ok(import) => json!({
-            "name": entry.name, "server": import.slug, "definition": import.definition.shown(),
+            "name": entry.name, "server": import.slug, "definition": import.definition.redacted(),
             "secrets": import.secrets.iter().map(|secret| &secret.name).collect::<Vec<_>>(), "notes": import.notes,
         }),
         Err(why) => json!({"name": entry.name, "reason": why}),
     }
 }
 
-fn say(entry: &Entry, dry_run: bool, context: &Context) -> Done {
+fn print_entry(entry: &ImportFileEntry, dry_run: bool, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let name = escape::line(&entry.name);
     let import = match &entry.outcome {
@@ -125,7 +125,7 @@ fn say(entry: &Entry, dry_run: bool, context: &Context) -> Done {
     printer.line(&format!(
         "{} {name} {done}{renamed}: {}",
         printer.paint(Style::Good, "✓"),
-        escape::line(&import.definition.place())
+        escape::line(&import.definition.location())
     ))?;
     for secret in &import.secrets {
         let kept = if dry_run { "would be kept" } else { "is kept" };

@@ -1,8 +1,8 @@
 //! `toolway mcp install`: a desktop client is given a token of its own and an entry in its own file.
 
+mod client_config_file;
 mod desktop;
-mod file;
-mod text;
+mod json_editor;
 mod token;
 
 use std::io::{self, BufRead, Write};
@@ -10,22 +10,22 @@ use std::io::{self, BufRead, Write};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::desktop::Desktop;
-use self::text::CantEdit;
-use self::token::Token;
+use self::desktop::DesktopClient;
+use self::json_editor::JsonEditError;
+use self::token::ClientTokenChange;
 use super::servers::has_gateway;
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::folder::{private, shell_word};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::{private_file, shell_quote};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 
 /// The name that the entry has.
-const NAME: &str = "toolway";
+const ENTRY_NAME: &str = "toolway";
 
 /// Flags of `mcp install`.
 #[derive(Debug, Args)]
-pub(crate) struct InstallArgs {
+pub(crate) struct InstallMcpClientArgs {
     /// The client: claude-desktop, claude-code, cursor or vscode; with --print any name
     #[arg(long, value_name = "CLIENT")]
     client: String,
@@ -54,35 +54,38 @@ pub(crate) struct InstallArgs {
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &InstallArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
     check_name(&args.client)?;
-    match Desktop::named(&args.client) {
+    match DesktopClient::from_name(&args.client) {
         _ if args.print => print(args, context).await,
         Some(desktop) if args.remove => remove(desktop, args, context).await,
         Some(desktop) => install(desktop, args, context).await,
-        None => Err(Failure::usage(format!("where {:?} keeps its servers is not known here", args.client))
-            .hint(format!("those that are known: {}", Desktop::ALL.map(Desktop::name).join(", ")))
-            .hint("--print shows the entry for any other client, to be put where that wants it")),
+        None => Err(CliError::usage(format!("where {:?} keeps its servers is not known here", args.client))
+            .with_hint(format!(
+                "those that are known: {}",
+                DesktopClient::ALL.map(DesktopClient::name).join(", ")
+            ))
+            .with_hint("--print shows the entry for any other client, to be put where that wants it")),
     }
 }
 
 /// The name becomes a file's.
-fn check_name(name: &str) -> Done {
+fn check_name(name: &str) -> CliResult {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     let starts_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
     if starts_well && name.len() <= 64 && name.chars().all(is_plain) {
         return Ok(());
     }
-    Err(Failure::usage(format!("--client: {name:?} can't be a client's name"))
-        .hint("use small letters, digits and hyphens, as claude-desktop"))
+    Err(CliError::usage(format!("--client: {name:?} can't be a client's name"))
+        .with_hint("use small letters, digits and hyphens, as claude-desktop"))
 }
 
 /// What the client runs.
-fn command(args: &InstallArgs, context: &Context) -> Done<(String, Vec<String>)> {
+fn server_command(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult<(String, Vec<String>)> {
     let program = std::env::current_exe()
         .ok()
         .and_then(|path| path.to_str().map(str::to_owned))
-        .ok_or_else(|| Failure::new("where this program lies can't be told"))?;
+        .ok_or_else(|| CliError::new("where this program lies can't be told"))?;
     let mut words = vec!["mcp".to_owned(), "--client".to_owned(), args.client.clone()];
     let mut flag = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
     if let Some(agent) = &args.agent {
@@ -113,22 +116,22 @@ fn command(args: &InstallArgs, context: &Context) -> Done<(String, Vec<String>)>
     Ok((program, words))
 }
 
-async fn make_token(args: &InstallArgs, context: &Context) -> Done<Token> {
+async fn make_token(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult<ClientTokenChange> {
     let gateway = context.client(&args.connect)?;
-    token::make(&args.client, args.agent.as_deref(), args.new_token, &gateway, context).await
+    token::ensure_token(&args.client, args.agent.as_deref(), args.new_token, &gateway, context).await
 }
 
-async fn print(args: &InstallArgs, context: &Context) -> Done {
-    let (program, words) = command(args, context)?;
+async fn print(args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
+    let (program, words) = server_command(args, context)?;
     let made = make_token(args, context).await?;
-    let desktop = Desktop::named(&args.client);
-    let table = desktop.map_or("mcpServers", Desktop::table);
-    let entry = desktop.unwrap_or(Desktop::Claude).entry(&program, &words);
-    let file = desktop.and_then(|desktop| desktop.file(&context.environment));
-    let whole = json!({ table: { NAME: entry } });
+    let desktop = DesktopClient::from_name(&args.client);
+    let table = desktop.map_or("mcpServers", DesktopClient::servers_key);
+    let entry = desktop.unwrap_or(DesktopClient::Claude).entry(&program, &words);
+    let file = desktop.and_then(|desktop| desktop.config_path(&context.environment));
+    let whole = json!({ table: { ENTRY_NAME: entry } });
     if context.printer.json {
         return context.printer.json_value(&json!({
-            "client": args.client, "file": file, "entry": whole, "token": word(made),
+            "client": args.client, "file": file, "entry": whole, "token": token_change_name(made),
         }));
     }
     context.printer.line(&escape::lines(&serde_json::to_string_pretty(&whole).unwrap_or_default()))?;
@@ -139,26 +142,26 @@ async fn print(args: &InstallArgs, context: &Context) -> Done {
         ),
     }
     if desktop.is_none() {
-        let line: Vec<_> = std::iter::once(&program).chain(&words).map(|word| shell_word(word)).collect();
+        let line: Vec<_> = std::iter::once(&program).chain(&words).map(|word| shell_quote(word)).collect();
         context.printer.note(&format!("    {}", line.join(" ")));
     }
-    say_token(made, args, context);
+    print_token_note(made, args, context);
     Ok(())
 }
 
-async fn install(desktop: Desktop, args: &InstallArgs, context: &Context) -> Done {
-    let (program, words) = command(args, context)?;
-    let path = place(desktop, context)?;
-    let found = file::read(&path)?;
-    let before = found.text.as_deref().unwrap_or_default();
-    let entry = entry(desktop, &program, &words, before);
-    let after =
-        text::with(before, desktop.table(), NAME, &entry).map_err(|why| cant(&why, &path, desktop))?;
-    let changes = found.text.as_deref() != Some(after.as_str());
+async fn install(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
+    let (program, words) = server_command(args, context)?;
+    let path = config_path(desktop, context)?;
+    let found = client_config_file::read(&path)?;
+    let before = found.content.as_deref().unwrap_or_default();
+    let entry = merged_entry(desktop, &program, &words, before);
+    let after = json_editor::set_entry(before, desktop.servers_key(), ENTRY_NAME, &entry)
+        .map_err(|why| edit_error(&why, &path, desktop))?;
+    let changes = found.content.as_deref() != Some(after.as_str());
     // Whoever can't make a token should not be asked first.
     let gateway = context.client(&args.connect)?;
     if changes {
-        show(&found, &after, context)?;
+        print_diff(&found, &after, context)?;
         if !path.parent().is_some_and(std::path::Path::is_dir) {
             context.printer.note(&format!(
                 "{} does not seem to be here: there is no folder for its file yet",
@@ -167,11 +170,13 @@ async fn install(desktop: Desktop, args: &InstallArgs, context: &Context) -> Don
         }
         confirm(&format!("Write this into {}?", found.path.display()), args, context)?;
     }
-    let made = token::make(&args.client, args.agent.as_deref(), args.new_token, &gateway, context).await?;
-    let backup = if changes { file::replace(&found, &after, context.clock.now())? } else { None };
+    let made =
+        token::ensure_token(&args.client, args.agent.as_deref(), args.new_token, &gateway, context).await?;
+    let backup =
+        if changes { client_config_file::replace(&found, &after, context.clock.now())? } else { None };
     if context.printer.json {
         return context.printer.json_value(&json!({
-            "client": args.client, "file": found.path, "changed": changes, "backup": backup, "token": word(made),
+            "client": args.client, "file": found.path, "changed": changes, "backup": backup, "token": token_change_name(made),
         }));
     }
     let done = if changes { "uses this gateway now" } else { "was set up so already" };
@@ -179,35 +184,36 @@ async fn install(desktop: Desktop, args: &InstallArgs, context: &Context) -> Don
     if let Some(backup) = backup {
         context.printer.note(&format!("what was there before is in {}", backup.display()));
     }
-    say_token(made, args, context);
+    print_token_note(made, args, context);
     if changes {
-        context.printer.note(desktop.after());
+        context.printer.note(desktop.restart_hint());
     }
     Ok(())
 }
 
-async fn remove(desktop: Desktop, args: &InstallArgs, context: &Context) -> Done {
-    let path = place(desktop, context)?;
-    let found = file::read(&path)?;
-    let before = found.text.as_deref().unwrap_or_default();
-    let after = text::without(before, desktop.table(), NAME).map_err(|why| cant(&why, &path, desktop))?;
+async fn remove(desktop: DesktopClient, args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
+    let path = config_path(desktop, context)?;
+    let found = client_config_file::read(&path)?;
+    let before = found.content.as_deref().unwrap_or_default();
+    let after = json_editor::remove_entry(before, desktop.servers_key(), ENTRY_NAME)
+        .map_err(|why| edit_error(&why, &path, desktop))?;
     let mut backup = None;
     if let Some(after) = &after {
-        show(&found, after, context)?;
+        print_diff(&found, after, context)?;
         confirm(&format!("Take this out of {}?", found.path.display()), args, context)?;
-        backup = file::replace(&found, after, context.clock.now())?;
+        backup = client_config_file::replace(&found, after, context.clock.now())?;
     }
-    let has_token = private::read_token(&context.folder.mcp_client(&args.client))?.is_some();
+    let has_token = private_file::read_token(&context.folder.mcp_client(&args.client))?.is_some();
     if after.is_none() && !has_token {
-        return Err(Failure::new(format!("{} does not use this gateway", desktop.title()))
-            .code("not_installed")
-            .hint(format!("there is no entry {NAME:?} in {}", found.path.display())));
+        return Err(CliError::new(format!("{} does not use this gateway", desktop.title()))
+            .with_code("not_installed")
+            .with_hint(format!("there is no entry {ENTRY_NAME:?} in {}", found.path.display())));
     }
     let gateway = match has_gateway(&args.connect, context)? {
         true => Some(context.client(&args.connect)?),
         false => None,
     };
-    let revoked = token::forget(&args.client, gateway.as_ref(), context).await?;
+    let revoked = token::remove_token(&args.client, gateway.as_ref(), context).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({
             "client": args.client, "file": found.path, "removed": after.is_some(), "backup": backup,
@@ -227,9 +233,10 @@ async fn remove(desktop: Desktop, args: &InstallArgs, context: &Context) -> Done
 }
 
 /// The entry, with what a person has added to the one that is there: an environment, or fields of the client's own.
-fn entry(desktop: Desktop, program: &str, words: &[String], text: &str) -> Value {
-    let mut entry =
-        text::get(text, desktop.table(), NAME).filter(Value::is_object).unwrap_or_else(|| json!({}));
+fn merged_entry(desktop: DesktopClient, program: &str, words: &[String], text: &str) -> Value {
+    let mut entry = json_editor::get_entry(text, desktop.servers_key(), ENTRY_NAME)
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({}));
     if let (Some(fields), Value::Object(new)) = (entry.as_object_mut(), desktop.entry(program, words)) {
         for field in ["url", "headers"] {
             fields.remove(field);
@@ -239,33 +246,37 @@ fn entry(desktop: Desktop, program: &str, words: &[String], text: &str) -> Value
     entry
 }
 
-fn place(desktop: Desktop, context: &Context) -> Done<std::path::PathBuf> {
-    desktop.file(&context.environment).ok_or_else(|| {
-        Failure::new(format!("there is no home folder in which {} could keep its file", desktop.title()))
-            .hint("--print shows the entry, to be put where the client wants it")
+fn config_path(desktop: DesktopClient, context: &CliContext) -> CliResult<std::path::PathBuf> {
+    desktop.config_path(&context.environment).ok_or_else(|| {
+        CliError::new(format!("there is no home folder in which {} could keep its file", desktop.title()))
+            .with_hint("--print shows the entry, to be put where the client wants it")
     })
 }
 
-fn cant(why: &CantEdit, path: &std::path::Path, desktop: Desktop) -> Failure {
-    Failure::new(format!("{} can't be changed: {why}", path.display())).code("bad_file").hint(format!(
-        "put it right, or put the entry there yourself: toolway mcp install --client {} --print",
-        desktop.name()
-    ))
+fn edit_error(why: &JsonEditError, path: &std::path::Path, desktop: DesktopClient) -> CliError {
+    CliError::new(format!("{} can't be changed: {why}", path.display())).with_code("bad_file").with_hint(
+        format!(
+            "put it right, or put the entry there yourself: toolway mcp install --client {} --print",
+            desktop.name()
+        ),
+    )
 }
 
-fn show(found: &file::Found, after: &str, context: &Context) -> Done {
+fn print_diff(found: &client_config_file::ClientConfigFile, after: &str, context: &CliContext) -> CliResult {
     if context.printer.json {
         return Ok(());
     }
-    context.printer.text(&escape::lines(&file::diff(found, after)))
+    context.printer.text(&escape::lines(&client_config_file::diff(found, after)))
 }
 
-fn confirm(question: &str, args: &InstallArgs, context: &Context) -> Done {
+fn confirm(question: &str, args: &InstallMcpClientArgs, context: &CliContext) -> CliResult {
     if args.yes {
         return Ok(());
     }
     if !context.environment.stdin_is_terminal || context.printer.json {
-        return Err(Failure::usage(question).hint("say --yes where nobody can be asked; nothing was changed"));
+        return Err(
+            CliError::usage(question).with_hint("say --yes where nobody can be asked; nothing was changed")
+        );
     }
     let mut stderr = io::stderr().lock();
     let mut answer = String::new();
@@ -274,18 +285,18 @@ fn confirm(question: &str, args: &InstallArgs, context: &Context) -> Done {
     if read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         return Ok(());
     }
-    Err(Failure::new("not written; nothing was changed").code("declined"))
+    Err(CliError::new("not written; nothing was changed").with_code("declined"))
 }
 
-fn word(token: Token) -> &'static str {
+fn token_change_name(token: ClientTokenChange) -> &'static str {
     match token {
-        Token::Kept => "kept",
-        Token::Made => "made",
+        ClientTokenChange::Reused => "kept",
+        ClientTokenChange::Created => "made",
     }
 }
 
-fn say_token(token: Token, args: &InstallArgs, context: &Context) {
-    if token == Token::Made {
+fn print_token_note(token: ClientTokenChange, args: &InstallMcpClientArgs, context: &CliContext) {
+    if token == ClientTokenChange::Created {
         let path = context.folder.mcp_client(&args.client);
         context.printer.note(&format!("it has a token of its own, in {}", path.display()));
     }

@@ -3,38 +3,38 @@
 use clap::Args;
 use serde_json::json;
 
-use super::servers::{Server, Servers, defined, has_gateway, loaded};
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
+use super::servers::{McpServerDetail, McpServerList, has_gateway, load_definitions, load_settings};
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
 /// Flags of `mcp list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListMcpServersArgs {
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &ListArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliResult {
     // A gateway knows how they stand; without one, it is what the files say.
     if has_gateway(&args.connect, context)? {
         let text = context.client(&args.connect)?.get(&["api", "mcp", "servers"], &[]).await?;
         if context.printer.json {
             return context.printer.raw_json(&text);
         }
-        return print(&read(&text)?, context);
+        return print(&parse_response(&text)?, context);
     }
-    let defined = defined(&loaded(context)?, context)?;
-    let servers = defined.into_iter().map(|(name, (definition, place))| Server {
+    let defined = load_definitions(&load_settings(context)?, context)?;
+    let servers = defined.into_iter().map(|(name, (definition, place))| McpServerDetail {
         name,
-        definition: json!(definition.shown()),
+        definition: json!(definition.redacted()),
         origin: json!({"place": place}),
         status: None,
         log: None,
     });
-    let servers = Servers { servers: servers.collect(), problems: Vec::new() };
+    let servers = McpServerList { servers: servers.collect(), problems: Vec::new() };
     if context.printer.json {
         return context.printer.json_value(&servers);
     }
@@ -45,13 +45,13 @@ pub(super) async fn run(args: &ListArgs, context: &Context) -> Done {
     Ok(())
 }
 
-fn print(found: &Servers, context: &Context) -> Done {
-    let mut table = Table::new(vec![
-        Column::whole("name"),
-        Column::cut("where", 20),
-        Column::whole("state"),
-        Column::number("tools"),
-        Column::cut("problem", 16).optional(),
+fn print(found: &McpServerList, context: &CliContext) -> CliResult {
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("name"),
+        TableColumn::truncatable("where", 20),
+        TableColumn::fixed("state"),
+        TableColumn::number("tools"),
+        TableColumn::truncatable("problem", 16).optional(),
     ]);
     for server in &found.servers {
         let status = server.status.as_ref();
@@ -62,13 +62,13 @@ fn print(found: &Servers, context: &Context) -> Done {
             "failed" => Style::Error,
             _ => Style::Faint,
         };
-        let place = status.map_or_else(|| place(server), |status| status.place.clone());
+        let place = status.map_or_else(|| location_text(server), |status| status.place.clone());
         let problem =
             status.and_then(|status| status.problem.as_ref()).map(|problem| problem.message.as_str());
-        table.row(vec![
-            Cell::styled(&server.name, Style::Name),
+        table.add_row(vec![
+            TableCell::styled(&server.name, Style::Name),
             place.into(),
-            Cell::styled(state.replace('_', " "), style),
+            TableCell::styled(state.replace('_', " "), style),
             status.map_or_else(|| "-".to_owned(), |status| status.tools.to_string()).into(),
             problem.unwrap_or_default().into(),
         ]);
@@ -81,8 +81,8 @@ fn print(found: &Servers, context: &Context) -> Done {
 }
 
 /// Where a server is, going by its definition.
-fn place(server: &Server) -> String {
+fn location_text(server: &McpServerDetail) -> String {
     serde_json::from_value::<toolway_mcp::definition::ServerDefinition>(server.definition.clone())
-        .map(|definition| definition.place())
+        .map(|definition| definition.location())
         .unwrap_or_default()
 }

@@ -3,34 +3,34 @@
 //! it ends at can be pasted instead.
 
 mod browser;
-mod page;
+mod callback_server;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use secrecy::SecretString;
-use toolway_gateway::mcp::sign_in::{self, KeepInKeyring, SignInParts};
+use toolway_gateway::mcp::sign_in::{self, KeyringWriter, SignInParts};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::oauth::store::FileTokenStore;
-use toolway_mcp::oauth::{Challenge, Oauth, OauthError, TokenStore as _};
+use toolway_mcp::oauth::{BearerChallenge, OauthAuthorizer, OauthError, TokenStore as _};
 use toolway_types::Slug;
 
-use super::servers::{self, Server, unknown};
-use crate::client::{ConnectArgs, find};
-use crate::context::Context;
+use super::servers::{self, McpServerDetail, unknown_server_error};
+use crate::client::{ConnectArgs, target};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 use crate::secrets::keyring;
-use crate::settings::Loaded;
-use browser::{PersonsBrowser, Visit};
+use crate::settings::LoadedSettings;
+use browser::{BrowserOptions, SystemBrowser};
 
 /// How long the gateway's connection is waited for afterwards.
-const SETTLED: Duration = Duration::from_secs(20);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Flags of `mcp login`.
 #[derive(Debug, Args)]
-pub(crate) struct LoginArgs {
+pub(crate) struct LoginMcpServerArgs {
     /// The server's name, as `toolway mcp list` shows it.
     name: String,
     /// Show the address alone; open no browser.
@@ -45,30 +45,32 @@ pub(crate) struct LoginArgs {
 }
 
 /// Runs the command.
-pub(crate) async fn run(args: &LoginArgs, context: &Context) -> Done {
-    let loaded = servers::loaded(context)?;
-    let slug: Slug = args.name.parse().map_err(|_| unknown(&args.name))?;
-    let defined = servers::defined(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
-    let oauth = oauth(&slug, &defined, &loaded, context);
+pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliResult {
+    let loaded = servers::load_settings(context)?;
+    let slug: Slug = args.name.parse().map_err(|_| unknown_server_error(&args.name))?;
+    let defined =
+        servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
+    let oauth = build_oauth(&slug, &defined, &loaded, context);
     if args.forget {
-        return forget(&slug, defined.is_some(), &oauth, context).await;
+        return remove_login(&slug, defined.is_some(), &oauth, context).await;
     }
-    let url = defined.ok_or_else(|| unknown(&args.name))?.url.ok_or_else(|| {
-        Failure::new(format!("{slug} is a program on this computer, which nobody signs in to"))
-            .code("mcp_no_login")
-            .hint("give it what it needs in its environment: env in its definition")
+    let url = defined.ok_or_else(|| unknown_server_error(&args.name))?.url.ok_or_else(|| {
+        CliError::new(format!("{slug} is a program on this computer, which nobody signs in to"))
+            .with_code("mcp_no_login")
+            .with_hint("give it what it needs in its environment: env in its definition")
     })?;
-    let challenge = wanted(&oauth, &slug, &url).await?;
+    let challenge = probe_server(&oauth, &slug, &url).await?;
     let before = oauth.credentials(&slug).await.ok().flatten();
-    let visit = Visit {
-        port: before.as_ref().and_then(|it| browser::port_of(it.redirect_uri())),
-        open: !args.no_browser && context.environment.stdout.is_terminal,
-        paste: context.environment.stdin_is_terminal,
-        within: Duration::from_secs(args.timeout),
+    let visit = BrowserOptions {
+        port: before.as_ref().and_then(|it| browser::loopback_port(it.redirect_uri())),
+        opens_browser: !args.no_browser && context.environment.stdout.is_terminal,
+        accepts_paste: context.environment.stdin_is_terminal,
+        timeout: Duration::from_secs(args.timeout),
     };
-    let browser = PersonsBrowser::new(visit, slug.clone(), context.printer, &context.environment)?;
-    let kept = oauth.login(&slug, &url, &challenge, &browser).await.map_err(|error| failed(&slug, &error))?;
-    let connected = reconnected(&slug, context).await;
+    let browser = SystemBrowser::new(visit, slug.clone(), context.printer, &context.environment)?;
+    let kept =
+        oauth.login(&slug, &url, &challenge, &browser).await.map_err(|error| login_error(&slug, &error))?;
+    let connected = reconnect_running_gateway(&slug, context).await;
     if context.printer.json {
         return context.printer.json_value(&serde_json::json!({
             "server": slug.as_str(),
@@ -83,30 +85,35 @@ pub(crate) async fn run(args: &LoginArgs, context: &Context) -> Done {
     if !kept.can_be_renewed() {
         context.printer.note("the server gave no means to renew this: when it ends, sign in again");
     }
-    connected.map_or(Ok(()), |server| servers::say(&server, context))
+    connected.map_or(Ok(()), |server| servers::print_server(&server, context))
 }
 
 /// Has the gateway that runs on this data folder connect with what there is now. Without one there is nothing to do.
-async fn reconnected(slug: &Slug, context: &Context) -> Option<Server> {
-    let is_running = find::running_on(&context.folder).is_ok_and(|running| running.is_some());
+async fn reconnect_running_gateway(slug: &Slug, context: &CliContext) -> Option<McpServerDetail> {
+    let is_running = target::find_running(&context.folder).is_ok_and(|running| running.is_some());
     let client = context.client(&ConnectArgs::default()).ok().filter(|_| is_running)?;
-    let server = servers::reconnected(&client, slug.as_str(), SETTLED).await;
-    let warn = |failure: &Failure| {
+    let server = servers::reconnect_and_wait(&client, slug.as_str(), RECONNECT_TIMEOUT).await;
+    let warn = |failure: &CliError| {
         let again = format!("`toolway mcp test {slug}` tries it again");
         context.printer.warning(&format!("the gateway did not connect: {}", failure.message()), &again);
     };
     server.inspect_err(warn).ok()
 }
 
-fn oauth(slug: &Slug, defined: &Option<ServerDefinition>, loaded: &Loaded, context: &Context) -> Arc<Oauth> {
+fn build_oauth(
+    slug: &Slug,
+    defined: &Option<ServerDefinition>,
+    loaded: &LoadedSettings,
+    context: &CliContext,
+) -> Arc<OauthAuthorizer> {
     let (slug, defined) = (slug.clone(), defined.clone());
-    sign_in::oauth(SignInParts {
+    sign_in::build_oauth(SignInParts {
         data_dir: context.folder.path(),
         settings: &loaded.settings,
-        surroundings: &crate::surroundings::of(context),
+        tool_env: &crate::tool_env::tool_env(context),
         clock: Arc::clone(&context.clock),
         definition: Arc::new(move |asked| defined.clone().filter(|_| *asked == slug)),
-        keyring: keyring::EXISTS.then(|| -> KeepInKeyring {
+        keyring: keyring::IS_AVAILABLE.then(|| -> KeyringWriter {
             Arc::new(|name: &str, secret: &SecretString| {
                 keyring::set(name, secret).map_err(|it| it.message().to_owned())
             })
@@ -115,45 +122,50 @@ fn oauth(slug: &Slug, defined: &Option<ServerDefinition>, loaded: &Loaded, conte
     })
 }
 
-async fn forget(slug: &Slug, is_defined: bool, oauth: &Oauth, context: &Context) -> Done {
-    if oauth.forget(slug).await.map_err(|error| failed(slug, &error))? {
+async fn remove_login(
+    slug: &Slug,
+    is_defined: bool,
+    oauth: &OauthAuthorizer,
+    context: &CliContext,
+) -> CliResult {
+    if oauth.remove(slug).await.map_err(|error| login_error(slug, &error))? {
         return context.printer.line(&format!("forgot the login to {slug}"));
     }
     if !is_defined {
-        return Err(unknown(slug.as_str()));
+        return Err(unknown_server_error(slug.as_str()));
     }
-    Err(Failure::new(format!("there is no login to {slug}")).code("mcp_no_login"))
+    Err(CliError::new(format!("there is no login to {slug}")).with_code("mcp_no_login"))
 }
 
 /// Removes what is kept of the login to a server that is no more. Gives whether there was anything.
-pub(super) fn forget_tokens(name: &str, context: &Context) -> Done<bool> {
+pub(super) fn remove_tokens(name: &str, context: &CliContext) -> CliResult<bool> {
     let Ok(slug) = name.parse::<Slug>() else { return Ok(false) };
     let store = FileTokenStore::with_key_file(context.folder.path().join(sign_in::TOKENS_FOLDER));
-    store.remove(&slug).map_err(|error| Failure::new(error.to_string()).code("io"))
+    store.remove(&slug).map_err(|error| CliError::new(error.to_string()).with_code("io"))
 }
 
 /// What the server says without a token. One that wants none until a tool is called is signed in to all the same, as
 /// long as it says where.
-async fn wanted(oauth: &Oauth, slug: &Slug, url: &str) -> Done<Challenge> {
-    let said = oauth.probe(url).await.map_err(|error| failed(slug, &error))?;
+async fn probe_server(oauth: &OauthAuthorizer, slug: &Slug, url: &str) -> CliResult<BearerChallenge> {
+    let said = oauth.probe(url).await.map_err(|error| login_error(slug, &error))?;
     Ok(said.unwrap_or_default())
 }
 
-fn failed(slug: &Slug, error: &OauthError) -> Failure {
-    let failure = Failure::new(format!("cannot sign in to {slug}: {}", escape::line(&error.to_string())))
-        .code("mcp_login");
+fn login_error(slug: &Slug, error: &OauthError) -> CliError {
+    let failure = CliError::new(format!("cannot sign in to {slug}: {}", escape::line(&error.to_string())))
+        .with_code("mcp_login");
     match error {
-        OauthError::NoClient(_) => failure.hint(format!(
+        OauthError::NoClient(_) => failure.with_hint(format!(
             "register a client there by hand and set its id (and secret) in the server's definition: \
              [servers.{slug}.oauth] client_id = \"…\""
         )),
         OauthError::Unreachable { .. } => failure
-            .hint("if the server takes a key instead, set it in its definition: headers = { Authorization = \"…\" }"),
+            .with_hint("if the server takes a key instead, set it in its definition: headers = { Authorization = \"…\" }"),
         OauthError::IssuerMismatch { .. } | OauthError::ResourceMismatch { .. } => {
-            failure.hint("tell whoever runs the server; signing in would hand the token to somebody else")
+            failure.with_hint("tell whoever runs the server; signing in would hand the token to somebody else")
         }
         OauthError::Browser(_) | OauthError::WrongCallback(_) => {
-            failure.hint(format!("run `toolway mcp login {slug}` again"))
+            failure.with_hint(format!("run `toolway mcp login {slug}` again"))
         }
         _ => failure,
     }

@@ -3,58 +3,61 @@
 use clap::Args;
 use reqwest::Method;
 use serde_json::json;
-use toolway_mcp::definition::{SECRET_PREFIX, ServerDefinition, stored};
+use toolway_mcp::definition::{SECRET_PREFIX, ServerDefinition, store};
 
 use super::login;
-use super::servers::{defined, loaded, not_changed, unknown};
-use crate::client::{ConnectArgs, find};
-use crate::commands::tools::own::{not_told, tell, word};
-use crate::context::Context;
+use super::servers::{change_error, load_definitions, load_settings, unknown_server_error};
+use crate::client::{ConnectArgs, target};
+use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 use crate::secrets;
 
 /// Flags of `mcp remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveMcpServerArgs {
     /// Name of the MCP server, as `mcp list` shows it
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> CliResult {
     let name = &args.name;
-    if let Some(url) = args.connect.gateway.as_ref().filter(|url| !find::is_here(url, &context.folder)) {
+    if let Some(url) =
+        args.connect.gateway.as_ref().filter(|url| !target::is_local_gateway(url, &context.folder))
+    {
         let path = ["api", "mcp", "servers", name];
-        context.client(&args.connect)?.ask(Method::DELETE, &path).await?;
+        context.client(&args.connect)?.send_empty(Method::DELETE, &path).await?;
         if context.printer.json {
             return context.printer.json_value(&json!({"name": name, "removed": true, "gateway": url}));
         }
         return context.printer.line(&escape::line(&format!("{name} is removed")));
     }
-    let loaded = loaded(context)?;
+    let loaded = load_settings(context)?;
     if loaded.settings.mcp.servers.contains_key(name) {
-        let place = defined(&loaded, context)?.remove(name).map(|(_, place)| place).unwrap_or_default();
-        return Err(Failure::new(format!("{name} stands in {place}, which is not changed here"))
-            .code("server_in_settings")
-            .hint("remove it there"));
+        let place =
+            load_definitions(&loaded, context)?.remove(name).map(|(_, place)| place).unwrap_or_default();
+        return Err(CliError::new(format!("{name} stands in {place}, which is not changed here"))
+            .with_code("server_in_settings")
+            .with_hint("remove it there"));
     }
     let file = context.folder.mcp_servers();
-    let before = stored::read(&file).ok();
-    if !stored::remove(&file, name).map_err(not_changed)? {
-        return Err(unknown(name));
+    let before = store::read_file(&file).ok();
+    if !store::remove_server(&file, name).map_err(change_error)? {
+        return Err(unknown_server_error(name));
     }
     let removed = before.and_then(|mut before| before.servers.remove(name.as_str()));
     let forgotten = match removed {
-        Some(entry) => forget_secrets(name, &entry.definition, context)?,
+        Some(entry) => remove_secrets(name, &entry.definition, context)?,
         None => Vec::new(),
     };
-    let was_signed_in = login::forget_tokens(name, context)?;
-    let told = tell(&args.connect, context).await;
+    let was_signed_in = login::remove_tokens(name, context)?;
+    let told = reload_gateway(&args.connect, context).await;
     if context.printer.json {
         context.printer.json_value(&json!({
-            "name": name, "removed": true, "secrets_removed": forgotten, "login_removed": was_signed_in, "gateway": word(&told),
+            "name": name, "removed": true, "secrets_removed": forgotten, "login_removed": was_signed_in, "gateway": reload_status(&told),
         }))?;
     } else {
         context.printer.line(&escape::line(&format!("{name} is removed")))?;
@@ -65,17 +68,17 @@ pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
             context.printer.note(&format!("what was kept for it is removed too: {}", forgotten.join(", ")));
         }
     }
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
 /// Removes the secrets that were kept for this server alone.
-fn forget_secrets(name: &str, removed: &ServerDefinition, context: &Context) -> Done<Vec<String>> {
+fn remove_secrets(name: &str, removed: &ServerDefinition, context: &CliContext) -> CliResult<Vec<String>> {
     let own = format!("mcp-{name}-");
     let named = |definition: &ServerDefinition| -> Vec<String> {
         let values = definition.env.values().chain(definition.headers.values());
         values.filter_map(|value| value.strip_prefix(SECRET_PREFIX)).map(str::to_owned).collect()
     };
-    let file = stored::read(&context.folder.mcp_servers()).unwrap_or_default();
+    let file = store::read_file(&context.folder.mcp_servers()).unwrap_or_default();
     let used: Vec<String> = file.servers.values().flat_map(|entry| named(&entry.definition)).collect();
     let mut forgotten = Vec::new();
     for secret in named(removed) {
@@ -85,7 +88,7 @@ fn forget_secrets(name: &str, removed: &ServerDefinition, context: &Context) -> 
         match secrets::remove(&context.folder, &secret) {
             Ok(()) => forgotten.push(secret),
             // Gone already, or kept at a place that the settings name.
-            Err(failure) if failure.word() == "secret_unknown" => {}
+            Err(failure) if failure.code() == "secret_unknown" => {}
             Err(failure) => return Err(failure),
         }
     }

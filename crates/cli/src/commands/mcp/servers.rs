@@ -7,36 +7,36 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
-use toolway_mcp::definition::stored::{self, NotChanged};
-use toolway_mcp::definition::{FileProblem, Flaw, ServerDefinition};
+use toolway_mcp::definition::store::{self, ServersFileError};
+use toolway_mcp::definition::{DefinitionError, DefinitionFileProblem, ServerDefinition};
 
-use crate::client::{Client, ConnectArgs, find, read};
-use crate::context::Context;
+use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
+use crate::context::CliContext;
+use crate::error::{CliError, CliProblem, CliResult};
 use crate::print::escape;
 use crate::print::style::Style;
-use crate::report::{Done, Failure, Problem};
-use crate::settings::{self, Loaded};
+use crate::settings::{self, LoadedSettings};
 
 /// Where the form of a definition is told.
-pub(crate) const FORM: &str = "docs/mcp-servers.md says what may be said of a server";
+pub(crate) const FORMAT_HINT: &str = "docs/mcp-servers.md says what may be said of a server";
 /// How often it is looked whether a connection has been made.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An MCP server, as the gateway shows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Server {
+pub(crate) struct McpServerDetail {
     pub(crate) name: String,
     pub(crate) definition: Value,
     pub(crate) origin: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<Status>,
+    pub(crate) status: Option<McpServerStatus>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<Vec<String>>,
 }
 
 /// How the connection to it stands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Status {
+pub(crate) struct McpServerStatus {
     #[serde(rename = "where")]
     pub(crate) place: String,
     pub(crate) state: String,
@@ -53,21 +53,21 @@ pub(crate) struct Status {
     pub(crate) resources: usize,
     pub(crate) prompts: usize,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<OmittedTool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) problem: Option<Said>,
+    pub(crate) problem: Option<ServerProblem>,
 }
 
 /// A tool that is not offered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct LeftOut {
+pub(crate) struct OmittedTool {
     pub(crate) name: String,
     pub(crate) reason: String,
 }
 
 /// Something that is wrong.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct ServerProblem {
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
@@ -75,13 +75,13 @@ pub(crate) struct Said {
 
 /// What the gateway lists.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Servers {
-    pub(crate) servers: Vec<Server>,
+pub(crate) struct McpServerList {
+    pub(crate) servers: Vec<McpServerDetail>,
     #[serde(default)]
-    pub(crate) problems: Vec<Said>,
+    pub(crate) problems: Vec<ServerProblem>,
 }
 
-impl Status {
+impl McpServerStatus {
     /// Whether nothing more is to be expected soon.
     pub(crate) fn is_settled(&self) -> bool {
         self.state != "connecting"
@@ -94,48 +94,52 @@ impl Status {
 }
 
 /// Whether there is a gateway to ask.
-pub(crate) fn has_gateway(connect: &ConnectArgs, context: &Context) -> Done<bool> {
-    Ok(connect.gateway.is_some() || find::running_on(&context.folder)?.is_some())
+pub(crate) fn has_gateway(connect: &ConnectArgs, context: &CliContext) -> CliResult<bool> {
+    Ok(connect.gateway.is_some() || target::find_running(&context.folder)?.is_some())
 }
 
 /// One server of the gateway; none where it has none of this name.
-pub(crate) async fn shown(client: &Client, name: &str) -> Done<Server> {
-    read(&client.get(&["api", "mcp", "servers", name], &[]).await?)
+pub(crate) async fn fetch_server(client: &GatewayClient, name: &str) -> CliResult<McpServerDetail> {
+    parse_response(&client.get(&["api", "mcp", "servers", name], &[]).await?)
 }
 
 /// One server of the gateway once its connection stands or has failed, and otherwise than it did `before`; after some
 /// time, as it is.
-pub(crate) async fn settled(
-    client: &Client,
+pub(crate) async fn wait_until_settled(
+    client: &GatewayClient,
     name: &str,
     before: Option<i64>,
     within: Duration,
-) -> Done<Server> {
+) -> CliResult<McpServerDetail> {
     let end = Instant::now() + within;
     loop {
-        let server = shown(client, name).await?;
-        let is_new = |status: &Status| status.is_settled() && Some(status.since_ms) != before;
+        let server = fetch_server(client, name).await?;
+        let is_new = |status: &McpServerStatus| status.is_settled() && Some(status.since_ms) != before;
         if server.status.as_ref().is_none_or(is_new) || Instant::now() >= end {
             return Ok(server);
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
 /// Has the gateway connect anew, and waits for what comes of it.
-pub(crate) async fn reconnected(client: &Client, name: &str, within: Duration) -> Done<Server> {
-    let before = shown(client, name).await?.status.map(|status| status.since_ms);
-    client.ask(Method::POST, &["api", "mcp", "servers", name, "reconnect"]).await?;
-    settled(client, name, before, within).await
+pub(crate) async fn reconnect_and_wait(
+    client: &GatewayClient,
+    name: &str,
+    within: Duration,
+) -> CliResult<McpServerDetail> {
+    let before = fetch_server(client, name).await?.status.map(|status| status.since_ms);
+    client.send_empty(Method::POST, &["api", "mcp", "servers", name, "reconnect"]).await?;
+    wait_until_settled(client, name, before, within).await
 }
 
 /// The definitions as they stand in the settings and the data folder's file, with where.
-pub(crate) fn defined(
-    loaded: &Loaded,
-    context: &Context,
-) -> Done<BTreeMap<String, (ServerDefinition, String)>> {
+pub(crate) fn load_definitions(
+    loaded: &LoadedSettings,
+    context: &CliContext,
+) -> CliResult<BTreeMap<String, (ServerDefinition, String)>> {
     let path = context.folder.mcp_servers();
-    let file = stored::read(&path).map_err(|problems| wrong(&problems))?;
+    let file = store::read_file(&path).map_err(|problems| servers_file_error(&problems))?;
     let of_file = file.servers.into_iter().map(|(slug, entry)| {
         (slug.to_string(), (entry.definition, format!("{}:{}", path.display(), entry.line)))
     });
@@ -147,9 +151,9 @@ pub(crate) fn defined(
             _ => "the settings".to_owned(),
         };
         if let Some((_, other)) = all.get(name) {
-            return Err(Failure::new(format!("the MCP server {name} is defined in {place} and in {other}"))
-                .code("bad_file")
-                .hint("remove one of them, or give it another name"));
+            return Err(CliError::new(format!("the MCP server {name} is defined in {place} and in {other}"))
+                .with_code("bad_file")
+                .with_hint("remove one of them, or give it another name"));
         }
         all.insert(name.clone(), (definition.clone(), place));
     }
@@ -157,46 +161,53 @@ pub(crate) fn defined(
 }
 
 /// The settings of this data folder.
-pub(crate) fn loaded(context: &Context) -> Done<Loaded> {
-    settings::load(&context.setting_sources(Vec::new())).map_err(|wrong| settings::failure(&wrong))
+pub(crate) fn load_settings(context: &CliContext) -> CliResult<LoadedSettings> {
+    settings::load(&context.setting_sources(Vec::new())).map_err(|wrong| settings::settings_error(&wrong))
 }
 
 /// There is none of this name.
-pub(crate) fn unknown(name: &str) -> Failure {
-    Failure::new(format!("there is no MCP server {name:?}"))
-        .code("mcp_server_unknown")
-        .hint("`toolway mcp list` shows their names, `toolway mcp add` adds one")
+pub(crate) fn unknown_server_error(name: &str) -> CliError {
+    CliError::new(format!("there is no MCP server {name:?}"))
+        .with_code("mcp_server_unknown")
+        .with_hint("`toolway mcp list` shows their names, `toolway mcp add` adds one")
 }
 
 /// What is wrong in a file.
-pub(crate) fn wrong(problems: &[FileProblem]) -> Failure {
+pub(crate) fn servers_file_error(problems: &[DefinitionFileProblem]) -> CliError {
     let what = match problems {
         [_] => "the file of MCP servers can't be used".to_owned(),
         several => format!("the file of MCP servers can't be used, for {} reasons", several.len()),
     };
-    let problem = |one: &FileProblem| Problem { message: one.to_string(), hint: one.hint.clone() };
-    Failure::new(what).code("bad_file").problems(problems.iter().map(problem).collect()).hint(FORM)
+    let problem =
+        |one: &DefinitionFileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
+    CliError::new(what)
+        .with_code("bad_file")
+        .with_problems(problems.iter().map(problem).collect())
+        .with_hint(FORMAT_HINT)
 }
 
 /// What is wrong with one definition.
-pub(crate) fn flawed(name: &str, flaws: &[Flaw]) -> Failure {
-    let problem = |flaw: &Flaw| Problem { message: flaw.to_string(), hint: Some(flaw.hint.clone()) };
-    Failure::usage(format!("{name} can't be an MCP server so"))
-        .problems(flaws.iter().map(problem).collect())
-        .hint(FORM)
+pub(crate) fn invalid_definition_error(name: &str, flaws: &[DefinitionError]) -> CliError {
+    let problem =
+        |flaw: &DefinitionError| CliProblem { message: flaw.to_string(), hint: Some(flaw.hint.clone()) };
+    CliError::usage(format!("{name} can't be an MCP server so"))
+        .with_problems(flaws.iter().map(problem).collect())
+        .with_hint(FORMAT_HINT)
 }
 
 /// The file was not changed.
-pub(crate) fn not_changed(error: NotChanged) -> Failure {
+pub(crate) fn change_error(error: ServersFileError) -> CliError {
     match error {
-        NotChanged::Wrong { problems, .. } => wrong(&problems),
-        NotChanged::Io { path, error } => Failure::io("write", &path, &error),
-        NotChanged::CantEdit { .. } => Failure::new(error.to_string()).code("bad_file").hint(FORM),
+        ServersFileError::Invalid { problems, .. } => servers_file_error(&problems),
+        ServersFileError::Io { path, error } => CliError::io("write", &path, &error),
+        ServersFileError::NotEditable { .. } => {
+            CliError::new(error.to_string()).with_code("bad_file").with_hint(FORMAT_HINT)
+        }
     }
 }
 
 /// Shows how one server stands to a person.
-pub(crate) fn say(server: &Server, context: &Context) -> Done {
+pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let name = printer.paint(Style::Name, &escape::line(&server.name));
     let Some(status) = &server.status else {
@@ -216,7 +227,7 @@ pub(crate) fn say(server: &Server, context: &Context) -> Done {
         printer.paint(style, mark),
         printer.paint(Style::Faint, &escape::line(&status.place))
     ))?;
-    printer.line(&format!("  {}", escape::line(&facts(status))))?;
+    printer.line(&format!("  {}", escape::line(&status_summary(status))))?;
     for left_out in &status.left_out {
         printer.line(&format!(
             "  not offered: {}: {}",
@@ -230,7 +241,7 @@ pub(crate) fn say(server: &Server, context: &Context) -> Done {
         printer.line(&format!("  {} {}", printer.paint(Style::Hint, "hint:"), escape::line(hint)))?;
     }
     if !status.is_connected() {
-        for line in last(server.log.as_deref().unwrap_or_default()) {
+        for line in last_lines(server.log.as_deref().unwrap_or_default()) {
             printer.line(&format!("  {} {}", printer.paint(Style::Faint, "log:"), escape::line(line)))?;
         }
     }
@@ -238,13 +249,13 @@ pub(crate) fn say(server: &Server, context: &Context) -> Done {
 }
 
 /// The last few lines of a log.
-fn last(lines: &[String]) -> &[String] {
+fn last_lines(lines: &[String]) -> &[String] {
     const SHOWN: usize = 5;
     lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default()
 }
 
 /// What is known of a server, in a line.
-fn facts(status: &Status) -> String {
+fn status_summary(status: &McpServerStatus) -> String {
     if !status.is_connected() {
         return match status.state.as_str() {
             "connecting" => "still connecting; `toolway mcp list` shows how it goes on".to_owned(),
@@ -262,12 +273,12 @@ fn facts(status: &Status) -> String {
     let over = status.transport.as_deref().map(|kind| format!(" over {kind}")).unwrap_or_default();
     format!(
         "{named}{spoken}{over}: {}, {}, {}",
-        many(status.tools, "tool"),
-        many(status.resources, "resource"),
-        many(status.prompts, "prompt")
+        pluralize(status.tools, "tool"),
+        pluralize(status.resources, "resource"),
+        pluralize(status.prompts, "prompt")
     )
 }
 
-fn many(count: usize, what: &str) -> String {
+fn pluralize(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

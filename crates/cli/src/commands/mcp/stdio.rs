@@ -15,8 +15,8 @@ mod token;
 use clap::Args;
 
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::report::Done;
+use crate::context::CliContext;
+use crate::error::CliResult;
 
 /// Flags of `mcp` by itself.
 #[derive(Debug, Args)]
@@ -38,6 +38,6 @@ pub(crate) struct StdioArgs {
 }
 
 /// Serves until standard input ends.
-pub(crate) async fn run(args: &StdioArgs, context: &Context) -> Done {
+pub(crate) async fn run(args: &StdioArgs, context: &CliContext) -> CliResult {
     bridge::run(args, context).await
 }

@@ -7,44 +7,47 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use tokio::time::Instant;
-use toolway_gateway::mcp::alone::{self, AloneParts};
+use toolway_gateway::mcp::standalone::{self, StandaloneUpstreamParts};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_types::Slug;
 
-use super::servers::{Server, Servers, defined, has_gateway, loaded, reconnected, say, unknown};
-use crate::client::{Client, ConnectArgs, read};
-use crate::context::Context;
-use crate::report::{Done, Failure};
+use super::servers::{
+    McpServerDetail, McpServerList, has_gateway, load_definitions, load_settings, print_server,
+    reconnect_and_wait, unknown_server_error,
+};
+use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 
 /// How long a server may take: programs may have to be downloaded first.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 /// How often it is looked whether a connection stands.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long programs may take to end.
-const STOP: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flags of `mcp test`.
 #[derive(Debug, Args)]
-pub(crate) struct TestArgs {
+pub(crate) struct TestMcpServersArgs {
     /// Name of the MCP server, as `mcp list` shows it; all of them, where none is named
     name: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &TestMcpServersArgs, context: &CliContext) -> CliResult {
     let found = if has_gateway(&args.connect, context)? {
-        by_gateway(args, &context.client(&args.connect)?, context).await?
+        test_through_gateway(args, &context.client(&args.connect)?, context).await?
     } else {
         context
             .printer
             .note("no gateway runs on this data folder, so it is tried from here, with this environment");
-        from_here(args.name.as_deref(), context).await?
+        test_locally(args.name.as_deref(), context).await?
     };
     if context.printer.json {
         context.printer.json_value(&json!({ "servers": found }))?;
     }
-    let works = |server: &&Server| {
+    let works = |server: &&McpServerDetail| {
         server.status.as_ref().is_some_and(|status| status.is_connected() || status.state == "disabled")
     };
     let failed: Vec<_> =
@@ -53,92 +56,99 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
         return Ok(());
     }
     if context.printer.json {
-        return Err(Failure::told());
+        return Err(CliError::already_reported());
     }
-    Err(Failure::new(match failed.as_slice() {
+    Err(CliError::new(match failed.as_slice() {
         [one] => format!("{one} can't be used"),
         several => format!("{} can't be used", several.join(", ")),
     })
-    .code("mcp_server_failed")
-    .hint("the lines above say what to do"))
+    .with_code("mcp_server_failed")
+    .with_hint("the lines above say what to do"))
 }
 
-async fn by_gateway(args: &TestArgs, client: &Client, context: &Context) -> Done<Vec<Server>> {
-    let all: Servers = read(&client.get(&["api", "mcp", "servers"], &[]).await?)?;
-    let chosen: Vec<Server> = match &args.name {
+async fn test_through_gateway(
+    args: &TestMcpServersArgs,
+    client: &GatewayClient,
+    context: &CliContext,
+) -> CliResult<Vec<McpServerDetail>> {
+    let all: McpServerList = parse_response(&client.get(&["api", "mcp", "servers"], &[]).await?)?;
+    let chosen: Vec<McpServerDetail> = match &args.name {
         None => all.servers,
-        Some(name) => vec![all.servers.into_iter().find(|it| it.name == *name).ok_or_else(|| unknown(name))?],
+        Some(name) => vec![
+            all.servers.into_iter().find(|it| it.name == *name).ok_or_else(|| unknown_server_error(name))?,
+        ],
     };
     let mut found = Vec::new();
-    for server in some(chosen)? {
+    for server in require_servers(chosen)? {
         let is_tried = server.status.as_ref().is_some_and(|status| status.state != "disabled");
-        let server = if is_tried { reconnected(client, &server.name, PATIENCE).await? } else { server };
+        let server =
+            if is_tried { reconnect_and_wait(client, &server.name, TEST_TIMEOUT).await? } else { server };
         if !context.printer.json {
-            say(&server, context)?;
+            print_server(&server, context)?;
         }
         found.push(server);
     }
     Ok(found)
 }
 
-fn some<T>(all: Vec<T>) -> Done<Vec<T>> {
+fn require_servers<T>(all: Vec<T>) -> CliResult<Vec<T>> {
     if all.is_empty() {
-        return Err(Failure::new("there is no MCP server to try")
-            .code("no_mcp_server")
-            .hint("`toolway mcp add` adds one"));
+        return Err(CliError::new("there is no MCP server to try")
+            .with_code("no_mcp_server")
+            .with_hint("`toolway mcp add` adds one"));
     }
     Ok(all)
 }
 
 /// Connects to all of them at once.
-async fn from_here(name: Option<&str>, context: &Context) -> Done<Vec<Server>> {
-    let loaded = loaded(context)?;
-    let mut defined = defined(&loaded, context)?;
+async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec<McpServerDetail>> {
+    let loaded = load_settings(context)?;
+    let mut defined = load_definitions(&loaded, context)?;
     if let Some(name) = name {
         defined.retain(|known, _| known == name);
         if defined.is_empty() {
-            return Err(unknown(name));
+            return Err(unknown_server_error(name));
         }
     }
-    some(defined.keys().collect())?;
+    require_servers(defined.keys().collect())?;
     let slug = |name: &String| name.parse::<Slug>().ok();
     let wanted: BTreeMap<Slug, ServerDefinition> = defined
         .iter()
         .filter_map(|(name, (definition, _))| Some((slug(name)?, definition.clone())))
         .collect();
     let looked_up = wanted.clone();
-    let surroundings = crate::surroundings::of(context);
+    let env = crate::tool_env::tool_env(context);
     context.folder.create()?;
-    let upstreams = alone::upstreams(AloneParts {
+    let upstreams = standalone::build_upstreams(StandaloneUpstreamParts {
         data_dir: context.folder.path(),
         settings: &loaded.settings,
-        surroundings: &surroundings,
+        tool_env: &env,
         clock: Arc::clone(&context.clock),
         definition: Arc::new(move |slug| looked_up.get(slug).cloned()),
     });
     upstreams.apply(wanted);
-    let end = Instant::now() + PATIENCE;
-    let is_connecting = |state| state == toolway_mcp::upstream::State::Connecting;
+    let end = Instant::now() + TEST_TIMEOUT;
+    let is_connecting = |state| state == toolway_mcp::upstream::UpstreamState::Connecting;
     while upstreams.status().iter().any(|status| is_connecting(status.state)) && Instant::now() < end {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     let mut found = Vec::new();
     for status in upstreams.status() {
         let name = status.slug.to_string();
         let log = upstreams.get(&status.slug).map(|upstream| upstream.log().lines());
         let Some((definition, place)) = defined.get(&name) else { continue };
-        let server = Server {
-            definition: json!(definition.shown()),
+        let server = McpServerDetail {
+            definition: json!(definition.redacted()),
             origin: json!({"place": place}),
-            status: Some(read(&json!(status).to_string())?),
+            status: Some(parse_response(&json!(status).to_string())?),
             name,
             log,
         };
         if !context.printer.json {
-            say(&server, context)?;
+            print_server(&server, context)?;
         }
         found.push(server);
     }
-    upstreams.shut_down(STOP).await;
+    upstreams.shut_down(STOP_TIMEOUT).await;
     Ok(found)
 }

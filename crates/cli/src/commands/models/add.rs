@@ -6,22 +6,22 @@ use clap::{ArgGroup, Args};
 use secrecy::SecretString;
 use serde_json::json;
 use toolway_models::ProviderKind;
-use toolway_models::presets::{self, Preset};
+use toolway_models::presets::{self, ProviderPreset};
 
-use super::edit::{self, CantEdit, NewEntry};
-use super::{FORM, replace, text};
+use super::models_file::{self, ModelsFileEditError, NewModelEntry};
+use super::{FORMAT_HINT, read_models_file, write_models_file};
 use crate::client::ConnectArgs;
 use crate::commands::secrets::read_secret;
-use crate::commands::tools::own::{not_told, refuse_elsewhere, tell, word};
-use crate::context::Context;
+use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 use crate::secrets::{self, keyring};
 
 /// Flags of `models add`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("key_place"))]
-pub(crate) struct AddArgs {
+pub(crate) struct AddModelArgs {
     /// A name for it: lower-case letters, digits and hyphens. Where it is a preset's, and neither --preset nor --kind
     /// is said, it is that preset
     name: String,
@@ -69,15 +69,15 @@ const KEY_HEADERS: &[&str] =
 
 /// Where a key is, as the file says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
+enum ApiKeyLocation {
     Env(String),
     File(String),
     Secret(String),
     Keyring(String),
 }
 
-impl Key {
-    fn parts(&self) -> (&'static str, &str) {
+impl ApiKeyLocation {
+    fn field_and_value(&self) -> (&'static str, &str) {
         match self {
             Self::Env(which) => ("env", which),
             Self::File(which) => ("file", which),
@@ -87,81 +87,85 @@ impl Key {
     }
 }
 
-pub(super) async fn run(args: &AddArgs, context: &Context) -> Done {
-    refuse_elsewhere(&args.connect, context)?;
-    let preset = preset(args)?;
-    let headers = headers(&args.header)?;
-    let before = text(context)?;
-    if !args.replace && edit::names(&before).map_err(|why| cant(&why, context))?.contains(&args.name) {
-        return Err(Failure::new(format!("there is a model provider {} already", args.name))
-            .code("already_there")
-            .hint("--replace puts this one in its place")
-            .hint(format!("`toolway models remove {}` takes it away", args.name)));
+pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult {
+    require_local_gateway(&args.connect, context)?;
+    let preset = find_preset(args)?;
+    let headers = parse_headers(&args.header)?;
+    let before = read_models_file(context)?;
+    if !args.replace
+        && models_file::entry_names(&before).map_err(|why| edit_error(&why, context))?.contains(&args.name)
+    {
+        return Err(CliError::new(format!("there is a model provider {} already", args.name))
+            .with_code("already_there")
+            .with_hint("--replace puts this one in its place")
+            .with_hint(format!("`toolway models remove {}` takes it away", args.name)));
     }
-    let place = place(args, context)?;
-    let entry = NewEntry {
+    let place = key_location(args, context)?;
+    let entry = NewModelEntry {
         name: &args.name,
         kind: args.kind.map(ProviderKind::as_str),
         preset: preset.map(|preset| preset.name),
         base_url: args.base_url.as_deref(),
-        key: place.as_ref().map(Key::parts),
+        key: place.as_ref().map(ApiKeyLocation::field_and_value),
         model: args.model.as_deref(),
         headers: &headers,
-        first: args.first,
+        is_first: args.first,
     };
-    let after = edit::with(&before, &entry).map_err(|why| cant(&why, context))?;
+    let after = models_file::add_entry(&before, &entry).map_err(|why| edit_error(&why, context))?;
     // Nothing is asked for, and nothing kept, for what could not stand.
     toolway_agent::models::check(&after, &context.folder.models())
-        .map_err(|problems| super::wrong(&problems))?;
-    keep(place.as_ref(), args, context).await?;
-    replace(&after, context)?;
-    let told = tell(&args.connect, context).await;
+        .map_err(|problems| super::models_file_error(&problems))?;
+    store_key(place.as_ref(), args, context).await?;
+    write_models_file(&after, context)?;
+    let told = reload_gateway(&args.connect, context).await;
     if context.printer.json {
         context.printer.json_value(&json!({
             "name": args.name, "file": context.folder.models(), "preset": entry.preset,
-            "key": place.as_ref().map(Key::parts).map(|(place, which)| json!({place: which})),
-            "gateway": word(&told),
+            "key": place.as_ref().map(ApiKeyLocation::field_and_value).map(|(place, which)| json!({place: which})),
+            "gateway": reload_status(&told),
         }))?;
     } else {
-        say(args, preset, place.as_ref(), context)?;
+        print_added(args, preset, place.as_ref(), context)?;
     }
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
 /// The preset that is meant: the one that is named, or the one of this name where nothing else says what it is.
-fn preset(args: &AddArgs) -> Done<Option<&'static Preset>> {
+fn find_preset(args: &AddModelArgs) -> CliResult<Option<&'static ProviderPreset>> {
     let Some(name) = &args.preset else {
         if args.kind.is_some() {
             return Ok(None);
         }
         return presets::get(&args.name).map(Some).ok_or_else(|| {
-            Failure::usage(format!("{:?} is no preset, so it must be said what API it speaks", args.name))
-                .hint("--kind openai, openai-responses, anthropic, gemini or compatible, with --base-url")
-                .hint("or --preset with one of those that `toolway models presets` lists")
+            CliError::usage(format!("{:?} is no preset, so it must be said what API it speaks", args.name))
+                .with_hint(
+                    "--kind openai, openai-responses, anthropic, gemini or compatible, with --base-url",
+                )
+                .with_hint("or --preset with one of those that `toolway models presets` lists")
         });
     };
     presets::get(name).map(Some).ok_or_else(|| {
-        let failure = Failure::usage(format!("there is no preset {name:?}"));
+        let failure = CliError::usage(format!("there is no preset {name:?}"));
         let near = presets::ALL.iter().map(|preset| (strsim::jaro_winkler(preset.name, name), preset.name));
         let near = near.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
         failure
-            .maybe_hint(near.map(|(_, near)| format!("did you mean {near}?")))
-            .hint("`toolway models presets` lists them")
+            .with_optional_hint(near.map(|(_, near)| format!("did you mean {near}?")))
+            .with_hint("`toolway models presets` lists them")
     })
 }
 
-fn headers(said: &[String]) -> Done<Vec<(String, String)>> {
+fn parse_headers(said: &[String]) -> CliResult<Vec<(String, String)>> {
     let one = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("--header {text}: there is no = in it"))
-                .hint("write --header NAME=VALUE, as --header X-Title=toolway")
+            CliError::usage(format!("--header {text}: there is no = in it"))
+                .with_hint("write --header NAME=VALUE, as --header X-Title=toolway")
         })?;
         let name = name.trim();
         if KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
-            return Err(Failure::usage(format!(
+            return Err(CliError::usage(format!(
                 "--header {name}: a key is no argument, others could see it"
             ))
-            .hint("--key-env, --key-file, --key-stdin or --key-keyring say where the key is"));
+            .with_hint("--key-env, --key-file, --key-stdin or --key-keyring say where the key is"));
         }
         Ok((name.to_owned(), value.trim().to_owned()))
     };
@@ -169,52 +173,59 @@ fn headers(said: &[String]) -> Done<Vec<(String, String)>> {
 }
 
 /// Where the key is; none where the preset says that, or none is wanted.
-fn place(args: &AddArgs, context: &Context) -> Done<Option<Key>> {
+fn key_location(args: &AddModelArgs, context: &CliContext) -> CliResult<Option<ApiKeyLocation>> {
     // Others in the same folder must not be overwritten.
-    let own = own_secret(&args.name);
+    let own = secret_name(&args.name);
     Ok(match args {
-        AddArgs { key_env: Some(variable), .. } => Some(Key::Env(variable.clone())),
-        AddArgs { key_file: Some(path), .. } => {
+        AddModelArgs { key_env: Some(variable), .. } => Some(ApiKeyLocation::Env(variable.clone())),
+        AddModelArgs { key_file: Some(path), .. } => {
             // The gateway has another folder to start from.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             let text = path.to_str().map(str::to_owned);
-            let text = text.ok_or_else(|| Failure::usage("the path of --key-file is not text"))?;
-            Some(Key::File(text))
+            let text = text.ok_or_else(|| CliError::usage("the path of --key-file is not text"))?;
+            Some(ApiKeyLocation::File(text))
         }
-        AddArgs { key_stdin: true, .. } => Some(Key::Secret(own)),
-        AddArgs { key_keyring: true, .. } if keyring::EXISTS => Some(Key::Keyring(own)),
-        AddArgs { key_keyring: true, .. } => {
+        AddModelArgs { key_stdin: true, .. } => Some(ApiKeyLocation::Secret(own)),
+        AddModelArgs { key_keyring: true, .. } if keyring::IS_AVAILABLE => Some(ApiKeyLocation::Keyring(own)),
+        AddModelArgs { key_keyring: true, .. } => {
             context.printer.note(
                 "this system has no keyring that is used here; the key is kept among the data folder's secrets, in a \
                  file for you alone",
             );
-            Some(Key::Secret(own))
+            Some(ApiKeyLocation::Secret(own))
         }
         _ => None,
     })
 }
 
 /// The name under which a model provider's key is kept.
-pub(super) fn own_secret(name: &str) -> String {
+pub(super) fn secret_name(name: &str) -> String {
     format!("model-{name}")
 }
 
 /// Keeps the key where that is to be done here.
-async fn keep(place: Option<&Key>, args: &AddArgs, context: &Context) -> Done {
-    let (Some(Key::Secret(name)) | Some(Key::Keyring(name))) = place else { return Ok(()) };
+async fn store_key(place: Option<&ApiKeyLocation>, args: &AddModelArgs, context: &CliContext) -> CliResult {
+    let (Some(ApiKeyLocation::Secret(name)) | Some(ApiKeyLocation::Keyring(name))) = place else {
+        return Ok(());
+    };
     let secret: SecretString = read_secret(&format!("key of {}", args.name), context).await?;
     match place {
-        Some(Key::Keyring(_)) => keyring::set(name, &secret),
+        Some(ApiKeyLocation::Keyring(_)) => keyring::set(name, &secret),
         _ => secrets::set(&context.folder, name, &secret).map(drop),
     }
 }
 
-fn say(args: &AddArgs, preset: Option<&Preset>, place: Option<&Key>, context: &Context) -> Done {
+fn print_added(
+    args: &AddModelArgs,
+    preset: Option<&ProviderPreset>,
+    place: Option<&ApiKeyLocation>,
+    context: &CliContext,
+) -> CliResult {
     let printer = &context.printer;
     let file = context.folder.models();
     printer.line(&escape::line(&format!("{} is a model provider now, in {}", args.name, file.display())))?;
     let variable = match place {
-        Some(Key::Env(variable)) => Some(variable.as_str()),
+        Some(ApiKeyLocation::Env(variable)) => Some(variable.as_str()),
         None => preset.and_then(|preset| preset.key_env),
         Some(_) => None,
     };
@@ -231,14 +242,14 @@ fn say(args: &AddArgs, preset: Option<&Preset>, place: Option<&Key>, context: &C
     if args.model.is_none() {
         printer.note(&format!("no model is set for it: an agent names one as {}/ID", args.name));
     }
-    let flag = context.folder.flag();
+    let flag = context.folder.data_dir_flag();
     printer.note(&format!("to try it: toolway models test {}{flag}", args.name));
     Ok(())
 }
 
 /// The file is not one that can be changed here.
-pub(super) fn cant(why: &CantEdit, context: &Context) -> Failure {
-    Failure::new(format!("{} can't be changed: {why}", context.folder.models().display()))
-        .code("bad_file")
-        .hint(FORM)
+pub(super) fn edit_error(why: &ModelsFileEditError, context: &CliContext) -> CliError {
+    CliError::new(format!("{} can't be changed: {why}", context.folder.models().display()))
+        .with_code("bad_file")
+        .with_hint(FORMAT_HINT)
 }

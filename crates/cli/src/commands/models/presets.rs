@@ -1,44 +1,44 @@
 //! `toolway models presets`.
 
 use serde_json::json;
-use toolway_models::presets::{ALL, Preset};
+use toolway_models::presets::{ALL, ProviderPreset};
 
-use crate::context::Context;
+use crate::context::CliContext;
+use crate::error::CliResult;
 use crate::print::style::Style;
-use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::print::table::{TableCell, TableColumn, TextTable};
 
-pub(super) fn run(context: &Context) -> Done {
+pub(super) fn run(context: &CliContext) -> CliResult {
     if context.printer.json {
-        let shown = |it: &Preset| {
+        let shown = |it: &ProviderPreset| {
             json!({
                 "name": it.name, "title": it.title, "kind": it.kind, "base_url": it.base_url, "key_env": it.key_env,
-                "documentation": it.documentation, "looked_at": it.looked_at, "tried": it.tried, "note": it.note,
+                "documentation": it.documentation, "looked_at": it.verified_on, "tried": it.is_tested, "note": it.note,
             })
         };
         return context.printer.json_value(&json!({"presets": ALL.iter().map(shown).collect::<Vec<_>>()}));
     }
-    let mut table = Table::new(vec![
-        Column::whole("name"),
-        Column::cut("for", 10),
-        Column::whole("kind").optional(),
-        Column::cut("address", 16).optional(),
-        Column::whole("key").optional(),
-        Column::whole("tried"),
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("name"),
+        TableColumn::truncatable("for", 10),
+        TableColumn::fixed("kind").optional(),
+        TableColumn::truncatable("address", 16).optional(),
+        TableColumn::fixed("key").optional(),
+        TableColumn::fixed("tried"),
     ]);
     for preset in ALL {
-        let (tried, style) = if preset.tried { ("yes", Style::Good) } else { ("no", Style::Faint) };
-        table.row(vec![
-            Cell::styled(preset.name, Style::Name),
+        let (tried, style) = if preset.is_tested { ("yes", Style::Good) } else { ("no", Style::Faint) };
+        table.add_row(vec![
+            TableCell::styled(preset.name, Style::Name),
             preset.title.into(),
             preset.kind.as_str().into(),
             preset.base_url.into(),
             preset.key_env.unwrap_or("(none)").into(),
-            Cell::styled(tried, style),
+            TableCell::styled(tried, style),
         ]);
     }
     context.printer.table(&table, "no preset is known")?;
-    let dates: std::collections::BTreeSet<_> = ALL.iter().map(|preset| preset.looked_at).collect();
+    let dates: std::collections::BTreeSet<_> = ALL.iter().map(|preset| preset.verified_on).collect();
     let dates: Vec<_> = dates.into_iter().collect();
     context.printer.note(&format!(
         "From their makers' documentation as of {}. Whether one was tried against the provider itself is said; any other \

@@ -2,41 +2,43 @@
 
 use clap::Args;
 use serde_json::json;
-use toolway_agent::models::{KeyPlace, ModelsFile};
+use toolway_agent::models::{KeyLocation, ModelsFile};
 
-use super::add::{cant, own_secret};
-use super::{edit, replace, text};
+use super::add::{edit_error, secret_name};
+use super::{models_file, read_models_file, write_models_file};
 use crate::client::ConnectArgs;
-use crate::commands::tools::own::{not_told, refuse_elsewhere, tell, word};
-use crate::context::Context;
+use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status, require_local_gateway};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
 use crate::secrets::{self, keyring};
 
 /// Flags of `models remove`.
 #[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
+pub(crate) struct RemoveModelArgs {
     /// Name of the model provider, as `models list` shows it
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
-    refuse_elsewhere(&args.connect, context)?;
-    let before = text(context)?;
-    let after = edit::without(&before, &args.name).map_err(|why| cant(&why, context))?.ok_or_else(|| {
-        Failure::new(format!("there is no model provider {:?}", args.name))
-            .code("model_unknown")
-            .hint("`toolway models list` shows their names")
-    })?;
-    replace(&after, context)?;
-    let key_is_gone = forget_key(&before, &after, &args.name, context);
-    let told = tell(&args.connect, context).await;
+pub(super) async fn run(args: &RemoveModelArgs, context: &CliContext) -> CliResult {
+    require_local_gateway(&args.connect, context)?;
+    let before = read_models_file(context)?;
+    let after = models_file::remove_entry(&before, &args.name)
+        .map_err(|why| edit_error(&why, context))?
+        .ok_or_else(|| {
+            CliError::new(format!("there is no model provider {:?}", args.name))
+                .with_code("model_unknown")
+                .with_hint("`toolway models list` shows their names")
+        })?;
+    write_models_file(&after, context)?;
+    let key_is_gone = remove_unused_key(&before, &after, &args.name, context);
+    let told = reload_gateway(&args.connect, context).await;
     if context.printer.json {
         let done = json!({
             "name": args.name, "removed": true, "key_removed": matches!(key_is_gone, Ok(true)),
-            "gateway": word(&told),
+            "gateway": reload_status(&told),
         });
         context.printer.json_value(&done)?;
     } else {
@@ -46,28 +48,28 @@ pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
         }
     }
     key_is_gone?;
-    told.map(drop).map_err(|failure| not_told(&failure))
+    told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
 /// Removes the key that was kept here for this provider, unless another still names it; whether there was one.
-fn forget_key(before: &str, after: &str, name: &str, context: &Context) -> Done<bool> {
+fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext) -> CliResult<bool> {
     let path = context.folder.models();
-    let keys = |text: &str| -> Vec<(String, Option<KeyPlace>)> {
+    let keys = |text: &str| -> Vec<(String, Option<KeyLocation>)> {
         let file = ModelsFile::parse(text, &path).unwrap_or_default();
         file.entries.into_iter().map(|entry| (entry.config.name.to_string(), entry.key)).collect()
     };
-    let own = own_secret(name);
+    let own = secret_name(name);
     let removed = keys(before).into_iter().find(|(known, _)| known == name).and_then(|(_, key)| key);
     let is_used = keys(after).iter().any(|(_, key)| key == &removed);
     match removed {
         Some(_) if is_used => Ok(false),
-        Some(KeyPlace::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own) {
+        Some(KeyLocation::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own) {
             Ok(()) => Ok(true),
             // Gone already, or kept at a place that the settings name.
-            Err(failure) if failure.word() == "secret_unknown" => Ok(false),
+            Err(failure) if failure.code() == "secret_unknown" => Ok(false),
             Err(failure) => Err(failure),
         },
-        Some(KeyPlace::Keyring(entry)) if entry == own => keyring::remove(&own).map(|()| true),
+        Some(KeyLocation::Keyring(entry)) if entry == own => keyring::remove(&own).map(|()| true),
         _ => Ok(false),
     }
 }

@@ -4,16 +4,16 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{open, wrong};
-use crate::client::{Client, ConnectArgs, find, read};
-use crate::context::Context;
+use super::{models_file_error, open_models};
+use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::style::Style;
 use crate::print::{escape, time};
-use crate::report::{Done, Failure};
 
 /// Flags of `models test`.
 #[derive(Debug, Args)]
-pub(crate) struct TestArgs {
+pub(crate) struct TestModelsArgs {
     /// Name of the model provider, as `models list` shows it; all of them, where none is named
     name: Option<String>,
     /// The model to ask, where that is not the one set for it
@@ -25,18 +25,18 @@ pub(crate) struct TestArgs {
 
 /// What a test found.
 #[derive(Debug, Serialize, Deserialize)]
-struct Report {
+struct ModelTestReport {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     ok: bool,
-    checks: Vec<Check>,
+    checks: Vec<ModelTestCheck>,
     duration_ms: u64,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize, Deserialize)]
-struct Check {
+struct ModelTestCheck {
     check: String,
     status: String,
     message: String,
@@ -44,15 +44,15 @@ struct Check {
     hint: Option<String>,
 }
 
-pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
-    let is_running = args.connect.gateway.is_some() || find::running_on(&context.folder)?.is_some();
+pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResult {
+    let is_running = args.connect.gateway.is_some() || target::find_running(&context.folder)?.is_some();
     let reports = if is_running {
-        by_gateway(args, &context.client(&args.connect)?, context).await?
+        test_through_gateway(args, &context.client(&args.connect)?, context).await?
     } else {
         context
             .printer
             .note("no gateway runs on this data folder, so it is tried from here, with this environment");
-        from_here(args, context).await?
+        test_locally(args, context).await?
     };
     if context.printer.json {
         context.printer.json_value(&json!({ "tests": reports }))?;
@@ -61,17 +61,21 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
         reports.iter().filter(|report| !report.ok).map(|report| report.name.as_str()).collect();
     match failed.as_slice() {
         [] => Ok(()),
-        _ if context.printer.json => Err(Failure::told()),
-        [one] => Err(Failure::new(format!("{one} does not work as it should"))
-            .code("model_failed")
-            .hint("the lines above say what to do")),
-        several => Err(Failure::new(format!("{} do not work as they should", several.join(", ")))
-            .code("model_failed")
-            .hint("the lines above say what to do")),
+        _ if context.printer.json => Err(CliError::already_reported()),
+        [one] => Err(CliError::new(format!("{one} does not work as it should"))
+            .with_code("model_failed")
+            .with_hint("the lines above say what to do")),
+        several => Err(CliError::new(format!("{} do not work as they should", several.join(", ")))
+            .with_code("model_failed")
+            .with_hint("the lines above say what to do")),
     }
 }
 
-async fn by_gateway(args: &TestArgs, client: &Client, context: &Context) -> Done<Vec<Report>> {
+async fn test_through_gateway(
+    args: &TestModelsArgs,
+    client: &GatewayClient,
+    context: &CliContext,
+) -> CliResult<Vec<ModelTestReport>> {
     #[derive(Deserialize)]
     struct Models {
         models: Vec<Named>,
@@ -83,53 +87,53 @@ async fn by_gateway(args: &TestArgs, client: &Client, context: &Context) -> Done
     let names = match &args.name {
         Some(name) => vec![name.clone()],
         None => {
-            let found: Models = read(&client.get(&["api", "models"], &[]).await?)?;
+            let found: Models = parse_response(&client.get(&["api", "models"], &[]).await?)?;
             found.models.into_iter().map(|model| model.name).collect()
         }
     };
     let mut reports = Vec::new();
-    for name in some(names)? {
+    for name in require_providers(names)? {
         let body = json!({ "model": args.model });
         let path = ["api", "models", &name, "test"];
-        let report = read(&client.send_and_wait(reqwest::Method::POST, &path, &body).await?)?;
-        reports.push(shown(report, context)?);
+        let report = parse_response(&client.send_and_wait(reqwest::Method::POST, &path, &body).await?)?;
+        reports.push(print_report(report, context)?);
     }
     Ok(reports)
 }
 
-async fn from_here(args: &TestArgs, context: &Context) -> Done<Vec<Report>> {
-    let models = open(context).await?;
+async fn test_locally(args: &TestModelsArgs, context: &CliContext) -> CliResult<Vec<ModelTestReport>> {
+    let models = open_models(context).await?;
     let problems = models.problems();
     if !problems.is_empty() {
-        return Err(wrong(&problems));
+        return Err(models_file_error(&problems));
     }
     let names = match &args.name {
         Some(name) => vec![name.clone()],
         None => models.list().await.into_iter().map(|model| model.name).collect(),
     };
     let mut reports = Vec::new();
-    for name in some(names)? {
+    for name in require_providers(names)? {
         let report = models.test(&name, args.model.as_deref()).await.map_err(|error| {
-            Failure::new(error.to_string())
-                .code("model_unknown")
-                .hint("`toolway models list` shows their names")
+            CliError::new(error.to_string())
+                .with_code("model_unknown")
+                .with_hint("`toolway models list` shows their names")
         })?;
-        reports.push(shown(read(&json!(report).to_string())?, context)?);
+        reports.push(print_report(parse_response(&json!(report).to_string())?, context)?);
     }
     Ok(reports)
 }
 
-fn some(names: Vec<String>) -> Done<Vec<String>> {
+fn require_providers(names: Vec<String>) -> CliResult<Vec<String>> {
     if names.is_empty() {
-        return Err(Failure::new("there is no model provider to try")
-            .code("no_model")
-            .hint("`toolway models add` adds one, `toolway models presets` lists those that are known"));
+        return Err(CliError::new("there is no model provider to try").with_code("no_model").with_hint(
+            "`toolway models add` adds one, `toolway models presets` lists those that are known",
+        ));
     }
     Ok(names)
 }
 
 /// Shows a report to a person, as soon as it is there.
-fn shown(report: Report, context: &Context) -> Done<Report> {
+fn print_report(report: ModelTestReport, context: &CliContext) -> CliResult<ModelTestReport> {
     let printer = &context.printer;
     if printer.json {
         return Ok(report);
@@ -139,7 +143,7 @@ fn shown(report: Report, context: &Context) -> Done<Report> {
         None => report.name.clone(),
     };
     #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
-    let took = time::duration(report.duration_ms as f64);
+    let took = time::format_duration(report.duration_ms as f64);
     printer.line(&format!(
         "{}  {}",
         printer.paint(Style::Name, &escape::line(&name)),

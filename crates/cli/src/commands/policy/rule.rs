@@ -2,19 +2,19 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use toolway_core::policy::definition::{Effect, RuleDefinition, When};
+use toolway_core::policy::definition::{Effect, RuleCondition, RuleDefinition};
 use toolway_types::RawJson;
 
-use super::{NewRule, words};
+use super::{NewRule, rule_text};
 use crate::client::ConnectArgs;
-use crate::context::Context;
-use crate::principals::patterns_of;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::principals::resolve_patterns;
 use crate::print::escape;
-use crate::report::{Done, Failure};
 
 /// Flags of `policy add`.
 #[derive(Debug, Args)]
-pub(crate) struct AddArgs {
+pub(crate) struct AddRuleArgs {
     /// Name of the rule
     name: String,
     /// What becomes of the calls that it is for
@@ -82,8 +82,8 @@ struct WhenArgs {
 
 impl WhenArgs {
     /// What was given at once, with the flags added to it.
-    fn read(&self) -> Done<When> {
-        let mut when = self.when.as_deref().map(parse).transpose()?.unwrap_or_default();
+    fn to_condition(&self) -> CliResult<RuleCondition> {
+        let mut when = self.when.as_deref().map(parse_condition).transpose()?.unwrap_or_default();
         when.principals.extend_from_slice(&self.principal);
         when.roles.extend_from_slice(&self.role);
         when.agents.extend_from_slice(&self.agent);
@@ -96,10 +96,10 @@ impl WhenArgs {
 }
 
 /// A selector as JSON, as TOML lines, or as an inline table of TOML.
-fn parse(text: &str) -> Done<When> {
+fn parse_condition(text: &str) -> CliResult<RuleCondition> {
     let wrong = |why: String| {
-        Failure::usage(format!("--when: {why}"))
-            .hint("write it as '{\"tools\": [\"pixel-8/*\"]}' or as 'tools = [\"pixel-8/*\"]'; docs/policy.md says what it may hold")
+        CliError::usage(format!("--when: {why}"))
+            .with_hint("write it as '{\"tools\": [\"pixel-8/*\"]}' or as 'tools = [\"pixel-8/*\"]'; docs/policy.md says what it may hold")
     };
     let text = text.trim();
     if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
@@ -109,11 +109,11 @@ fn parse(text: &str) -> Done<When> {
         return serde_json::from_value(value).map_err(|error| wrong(error.to_string()));
     }
     #[derive(serde::Deserialize)]
-    struct Inline {
-        when: When,
+    struct WhenClause {
+        when: RuleCondition,
     }
     let read = if text.starts_with('{') {
-        toml::from_str::<Inline>(&format!("when = {text}")).map(|inline| inline.when)
+        toml::from_str::<WhenClause>(&format!("when = {text}")).map(|inline| inline.when)
     } else {
         toml::from_str(text)
     };
@@ -121,10 +121,10 @@ fn parse(text: &str) -> Done<When> {
 }
 
 /// Makes or changes the rule.
-pub(super) async fn add(args: &AddArgs, context: &Context) -> Done {
-    let mut when = args.when.read()?;
+pub(super) async fn add(args: &AddRuleArgs, context: &CliContext) -> CliResult {
+    let mut when = args.when.to_condition()?;
     let client = context.client(&args.connect)?;
-    when.principals = patterns_of(&when.principals, &client).await?;
+    when.principals = resolve_patterns(&when.principals, &client).await?;
     let rule = RuleDefinition {
         name: None,
         when,
@@ -138,7 +138,7 @@ pub(super) async fn add(args: &AddArgs, context: &Context) -> Done {
         calls_per_minute_per_tool: args.calls_per_minute_per_tool,
         in_flight: args.in_flight,
     };
-    let raw = RawJson::from_value(&rule).map_err(|error| Failure::new(error.to_string()))?;
+    let raw = RawJson::from_value(&rule).map_err(|error| CliError::new(error.to_string()))?;
     let body = NewRule { rule: &raw, before: args.before };
     let is_new = client.put(&["api", "policy", "rules", &args.name], &body).await?;
     if context.printer.json {
@@ -148,8 +148,8 @@ pub(super) async fn add(args: &AddArgs, context: &Context) -> Done {
     context.printer.line(&escape::line(&format!(
         "the rule {} {done}: {} {}",
         args.name,
-        words::effect(&rule),
-        words::when(&rule.when)
+        rule_text::effect_text(&rule),
+        rule_text::condition_text(&rule.when)
     )))
 }
 

@@ -4,39 +4,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use toolway_device::{CancellationToken, Device, Status, Stopped, Trust};
-use toolway_gateway::{App, Gateway};
+use toolway_device::{CancellationToken, ConnectionStatus, Device, DeviceError, GatewayTrust};
+use toolway_gateway::{AppState, Gateway};
 
 use crate::host;
 
 /// The id under which its source stays the same.
 const DEVICE_ID: &str = "local";
 /// Between two attempts with a new token or key.
-const PAUSE: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 /// Runs until it is dropped.
 #[derive(Debug)]
 pub(super) struct LocalDevice {
-    status: watch::Receiver<Status>,
+    status: watch::Receiver<ConnectionStatus>,
     stop: CancellationToken,
 }
 
 impl LocalDevice {
     /// Starts it.
     pub(super) fn start(gateway: &Gateway) -> Self {
-        let (sender, status) = watch::channel(Status::Connecting);
+        let (sender, status) = watch::channel(ConnectionStatus::Connecting);
         let stop = CancellationToken::new();
-        tokio::spawn(stay(Arc::clone(gateway.app()), gateway.url(), sender, stop.clone()));
+        tokio::spawn(run_with_restarts(Arc::clone(gateway.app()), gateway.url(), sender, stop.clone()));
         Self { status, stop }
     }
 
     /// The slug under which its tools are known, once the gateway has taken them; none where that takes too long.
-    pub(super) async fn source(&self, patience: Duration) -> Option<String> {
+    pub(super) async fn wait_for_source(&self, timeout: Duration) -> Option<String> {
         let mut status = self.status.clone();
-        let connected =
-            status.wait_for(|it| matches!(it, Status::Connected(connection) if connection.tools.is_some()));
-        match &*tokio::time::timeout(patience, connected).await.ok()?.ok()? {
-            Status::Connected(connection) => connection.source.clone(),
+        let connected = status.wait_for(
+            |it| matches!(it, ConnectionStatus::Connected(connection) if connection.tools.is_some()),
+        );
+        match &*tokio::time::timeout(timeout, connected).await.ok()?.ok()? {
+            ConnectionStatus::Connected(connection) => connection.source.clone(),
             _ => None,
         }
     }
@@ -50,7 +51,12 @@ impl Drop for LocalDevice {
 
 /// Stays connected. A token that no longer counts (the database was restored) or a key that has changed (the
 /// owner's certificate was renewed) is replaced, since this device needs nobody to let it in.
-async fn stay(app: Arc<App>, url: String, status: watch::Sender<Status>, stop: CancellationToken) {
+async fn run_with_restarts(
+    app: Arc<AppState>,
+    url: String,
+    status: watch::Sender<ConnectionStatus>,
+    stop: CancellationToken,
+) {
     loop {
         let ended = tokio::select! {
             () = stop.cancelled() => return,
@@ -60,7 +66,7 @@ async fn stay(app: Arc<App>, url: String, status: watch::Sender<Status>, stop: C
             Ok(()) => return,
             Err(why) => tracing::warn!("this computer's own tools are away for a moment: {why}"),
         }
-        if tokio::time::timeout(PAUSE, stop.cancelled()).await.is_ok() {
+        if tokio::time::timeout(RESTART_DELAY, stop.cancelled()).await.is_ok() {
             return;
         }
     }
@@ -68,15 +74,16 @@ async fn stay(app: Arc<App>, url: String, status: watch::Sender<Status>, stop: C
 
 /// Runs until it is stopped for good (`Ok`) or needs a new token or key.
 async fn run(
-    app: &App,
+    app: &AppState,
     url: &str,
-    status: &watch::Sender<Status>,
+    status: &watch::Sender<ConnectionStatus>,
     stop: &CancellationToken,
 ) -> Result<(), String> {
     let token = app.access.issue_local_device().await.map_err(|error| error.to_string())?;
     // Looking for sensors blocks.
     let tools = tokio::task::spawn_blocking(host::tools).await.map_err(|error| error.to_string())?;
-    let trust = app.tls.as_ref().map_or_else(Trust::default, |tls| Trust::Key(tls.served_pin()));
+    let trust =
+        app.tls.as_ref().map_or_else(GatewayTrust::default, |tls| GatewayTrust::Key(tls.served_pin()));
     let device = Device::builder(url)
         .token(token)
         .trust(trust)
@@ -101,7 +108,7 @@ async fn run(
     loop {
         tokio::select! {
             ended = &mut running => return match ended {
-                Err(stopped @ (Stopped::TokenRevoked | Stopped::TokenExpired | Stopped::TokenUnknown(_) | Stopped::KeyChanged { .. })) => {
+                Err(stopped @ (DeviceError::TokenRevoked | DeviceError::TokenExpired | DeviceError::TokenUnknown(_) | DeviceError::KeyChanged { .. })) => {
                     Err(stopped.to_string())
                 }
                 Err(stopped) => {

@@ -4,29 +4,29 @@ use toolway_gateway::settings::{LogFormat, LogSettings};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::environment::Stream;
-use crate::report::{Done, Failure};
+use crate::environment::OutputStream;
+use crate::error::{CliError, CliResult};
 
 /// The library that speaks MCP. It tells several things of every single request at `info`, and whole requests at
 /// `debug`.
 const MCP_LIBRARY: &str = "rmcp";
 
 /// Logs from now on.
-pub(super) fn start(settings: &LogSettings, stderr: Stream) -> Done {
+pub(super) fn init_logging(settings: &LogSettings, stderr: OutputStream) -> CliResult {
     let filter = EnvFilter::try_new(&settings.level).map_err(|error| {
-        Failure::new(format!("log.level: {error}")).hint("write error, warn, info, debug or trace")
+        CliError::new(format!("log.level: {error}")).with_hint("write error, warn, info, debug or trace")
     })?;
-    let filter = quiet_where_not_named(filter, &settings.level);
+    let filter = silence_unnamed_targets(filter, &settings.level);
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match settings.format {
         LogFormat::Text => log.with_ansi(stderr.colour).with_target(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| Failure::new(format!("the log can't be started: {error}")))
+    started.map_err(|error| CliError::new(format!("the log can't be started: {error}")))
 }
 
 /// The MCP library's lines from warnings on, unless the level says otherwise of it.
-fn quiet_where_not_named(filter: EnvFilter, level: &str) -> EnvFilter {
+fn silence_unnamed_targets(filter: EnvFilter, level: &str) -> EnvFilter {
     let is_talkative = filter.max_level_hint().is_none_or(|most| most >= LevelFilter::INFO);
     match format!("{MCP_LIBRARY}=warn").parse() {
         Ok(quiet) if is_talkative && !level.contains(MCP_LIBRARY) => filter.add_directive(quiet),
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     fn filter(level: &str) -> String {
-        quiet_where_not_named(EnvFilter::new(level), level).to_string()
+        silence_unnamed_targets(EnvFilter::new(level), level).to_string()
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 /// More than this no setting asks for.
 #[cfg(unix)]
-const ENOUGH: u64 = 1 << 18;
+const WANTED_OPEN_FILES: u64 = 1 << 18;
 
 /// Asks for as many open files as the system lets this program have.
 #[cfg(unix)]
-pub(super) fn allow_many() {
+pub(super) fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+    let wanted = limit.maximum.map_or(WANTED_OPEN_FILES, |most| most.min(WANTED_OPEN_FILES));
     let Some(current) = limit.current.filter(|current| *current < wanted) else { return };
     let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     match raised {

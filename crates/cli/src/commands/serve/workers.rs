@@ -7,10 +7,10 @@
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// Threads for work that blocks: files, look-ups of names.
-const BLOCKING: usize = 64;
+const MAX_BLOCKING_THREADS: usize = 64;
 
 /// As many as suit this machine.
 pub(super) fn default_count() -> usize {
@@ -22,16 +22,19 @@ fn count_for(processors: usize) -> usize {
 }
 
 /// A runtime with this many.
-pub(super) fn runtime(workers: usize) -> Done<Runtime> {
+pub(super) fn runtime(workers: usize) -> CliResult<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(workers)
-        .max_blocking_threads(BLOCKING)
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
         .thread_name("toolway")
         .enable_all()
         .build()
         .map_err(|error| {
-            Failure::new(format!("{workers} threads can't be started: {}", crate::report::plain(&error)))
-                .hint("set workers to a smaller number")
+            CliError::new(format!(
+                "{workers} threads can't be started: {}",
+                crate::error::io_error_message(&error)
+            ))
+            .with_hint("set workers to a smaller number")
         })
 }
 

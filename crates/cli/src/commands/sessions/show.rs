@@ -3,43 +3,43 @@
 use clap::Args;
 
 use super::{Conversation, Message, Part};
-use crate::client::{ConnectArgs, read};
-use crate::context::Context;
-use crate::print::markdown::{Paper, render};
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::print::markdown::{MarkdownLayout, render};
 use crate::print::style::Style;
-use crate::print::table::Pairs;
+use crate::print::table::LabeledValues;
 use crate::print::{amount, escape, live};
-use crate::report::Done;
 
 /// Of arguments and results no more is shown, in columns.
-const SHORT: usize = 200;
+const MAX_PREVIEW_CHARS: usize = 200;
 
 /// Flags of `sessions show`.
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct ShowSessionArgs {
     /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
     id: String,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
+pub(super) async fn run(args: &ShowSessionArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let id = super::known(&args.id, &client).await?;
+    let id = super::resolve_session_id(&args.id, &client).await?;
     let text = client.get(&["api", "sessions", &id], &[]).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
     }
-    let found: Conversation = read(&text)?;
-    let moments = context.moments();
-    let mut pairs = Pairs::default();
+    let found: Conversation = parse_response(&text)?;
+    let moments = context.time_formatter();
+    let mut pairs = LabeledValues::default();
     pairs.add("id", &found.id);
-    pairs.maybe("title", found.title.as_ref());
+    pairs.add_optional("title", found.title.as_ref());
     pairs.add("agent", &found.agent);
     pairs.add("of", &found.principal);
-    pairs.add("began", moments.both(found.created_ms));
-    pairs.add("last", moments.both(found.updated_ms));
+    pairs.add("began", moments.format_local_and_ago(found.created_ms));
+    pairs.add("last", moments.format_local_and_ago(found.updated_ms));
     pairs.add("messages", found.messages.to_string());
     if found.running {
         pairs.add("state", "a turn is running");
@@ -48,16 +48,16 @@ pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
     let mut turn = None;
     for message in &found.history {
         if message.turn != turn {
-            took(&found, turn.as_deref(), context)?;
+            print_turn_usage(&found, turn.as_deref(), context)?;
         }
         turn.clone_from(&message.turn);
-        show(message, context)?;
+        print_message(message, context)?;
     }
-    took(&found, turn.as_deref(), context)
+    print_turn_usage(&found, turn.as_deref(), context)
 }
 
 /// What a turn took, and how it ended where that is not as it should be.
-fn took(found: &Conversation, turn: Option<&str>, context: &Context) -> Done {
+fn print_turn_usage(found: &Conversation, turn: Option<&str>, context: &CliContext) -> CliResult {
     let Some(turn) = found.turns.iter().find(|one| Some(one.id.as_str()) == turn) else { return Ok(()) };
     let printer = &context.printer;
     if !matches!(turn.state.as_str(), "done" | "running") {
@@ -68,35 +68,37 @@ fn took(found: &Conversation, turn: Option<&str>, context: &Context) -> Done {
         printer.line(&printer.paint(Style::Warning, &escape::line(&format!("({words})"))))?;
     }
     let tokens = turn.usage.unwrap_or_default();
-    match amount::of_turn(&tokens, turn.cost, turn.currency.as_deref()) {
+    match amount::format_turn_usage(&tokens, turn.cost, turn.currency.as_deref()) {
         Some(took) => printer.line(&printer.paint(Style::Faint, &took)),
         None => Ok(()),
     }
 }
 
-fn show(message: &Message, context: &Context) -> Done {
+fn print_message(message: &Message, context: &CliContext) -> CliResult {
     let printer = &context.printer;
-    let when = context.moments().local(message.created_ms);
+    let when = context.time_formatter().format_local(message.created_ms);
     if message.role != "tool" {
-        let who = if message.is_persons() { "person" } else { "agent" };
+        let who = if message.is_from_user() { "person" } else { "agent" };
         printer.line(&format!(
             "\n{}  {}",
             printer.paint(Style::Label, who),
             printer.paint(Style::Faint, &when)
         ))?;
     }
-    message.parts.iter().try_for_each(|part| show_part(part, message.is_persons(), context))
+    message.parts.iter().try_for_each(|part| print_part(part, message.is_from_user(), context))
 }
 
-fn show_part(part: &Part, is_persons: bool, context: &Context) -> Done {
+fn print_part(part: &Part, is_persons: bool, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let text = part.text.as_deref().unwrap_or_default();
     let faint = |text: &str| printer.paint(Style::Faint, &escape::line(text));
     let name = printer.paint(Style::Name, &escape::line(part.name.as_deref().unwrap_or_default()));
     match part.r#type.as_str() {
         // Where a program reads it, it is as it was said.
-        "text" if is_persons || !printer.stdout().is_terminal => printer.foreign(text),
-        "text" => render(text, Paper::of(printer.stdout())).iter().try_for_each(|line| printer.line(line)),
+        "text" if is_persons || !printer.stdout().is_terminal => printer.untrusted_text(text),
+        "text" => render(text, MarkdownLayout::from_stream(printer.stdout()))
+            .iter()
+            .try_for_each(|line| printer.line(line)),
         "thinking" if text.is_empty() => Ok(()),
         "thinking" => escape::lines(text).lines().try_for_each(|line| printer.line(&faint(line))),
         "image" => {
@@ -106,7 +108,7 @@ fn show_part(part: &Part, is_persons: bool, context: &Context) -> Done {
         "tool_call" => {
             let arguments = part.arguments.as_deref().unwrap_or_default();
             let id = part.call_id.as_deref().unwrap_or_default();
-            let short = live::cut(&escape::line(arguments), SHORT);
+            let short = live::truncate(&escape::line(arguments), MAX_PREVIEW_CHARS);
             printer.line(&format!("→ {name} {}  {}", faint(&short), faint(id)))
         }
         "tool_result" => {
@@ -119,7 +121,7 @@ fn show_part(part: &Part, is_persons: bool, context: &Context) -> Done {
                 (_, Some(message), Some(code)) => format!("{message} ({code})"),
                 (_, message, code) => message.clone().or(code.clone()).unwrap_or_default(),
             };
-            let short = live::cut(&escape::line(&said), SHORT);
+            let short = live::truncate(&escape::line(&said), MAX_PREVIEW_CHARS);
             printer.line(&format!("{} {name} {}", printer.paint(style, mark), faint(&short)))
         }
         _ => Ok(()),

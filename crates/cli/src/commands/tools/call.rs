@@ -9,17 +9,17 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use toolway_types::RawJson;
 
-use super::outcome::{Recorded, show};
-use crate::asking::{self, Asking};
-use crate::client::{Client, ConnectArgs, Event, Events, read};
-use crate::context::Context;
+use super::outcome::{RecordLocation, print_outcome};
+use crate::approval_prompt::{self, ApprovalPrompter};
+use crate::client::{ConnectArgs, GatewayClient, GatewayEvent, GatewayEventStream, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
-use crate::when::Span;
+use crate::time_args::DurationArg;
 
 /// Flags of `tools call`.
 #[derive(Debug, Args)]
-pub(crate) struct CallArgs {
+pub(crate) struct CallToolArgs {
     /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
     name: String,
     /// Arguments, as a JSON object; - reads them from standard input
@@ -27,7 +27,7 @@ pub(crate) struct CallArgs {
     arguments: String,
     /// How long to wait at most, as 10s or 2m; the tool's own limit holds as well
     #[arg(long, value_name = "TIME")]
-    timeout: Option<Span>,
+    timeout: Option<DurationArg>,
     /// Makes the same call again safe for ten minutes: it runs once and both get its outcome
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
@@ -50,20 +50,20 @@ struct Body<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Progress {
+struct ToolCallProgress {
     progress: f64,
     total: Option<f64>,
     message: Option<String>,
 }
 
 /// Runs the command.
-pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
-    let arguments = arguments(&args.arguments)?;
+pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult {
+    let arguments = parse_arguments(&args.arguments)?;
     if args.timeout.is_some_and(|timeout| timeout.0 == 0) {
-        return Err(Failure::usage("--timeout must be more than 0"));
+        return Err(CliError::usage("--timeout must be more than 0"));
     }
     // Standard input that the arguments came from has nobody behind it.
-    let asks = !args.no_ask && args.arguments != "-" && asking::possible(context);
+    let asks = !args.no_ask && args.arguments != "-" && approval_prompt::is_available(context);
     let body = Body {
         args: &arguments,
         timeout_ms: args.timeout.map(|timeout| timeout.0),
@@ -75,61 +75,69 @@ pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
     // Progress is for somebody who watches.
     let watched = context.printer.stderr().is_terminal && !context.printer.json;
     let answer = if watched {
-        watch(&client, &path, &body, context).await?
+        call_with_events(&client, &path, &body, context).await?
     } else {
         client.send_and_wait(reqwest::Method::POST, &path, &body).await?
     };
-    show(&answer, Recorded::ByGateway, context)
+    print_outcome(&answer, RecordLocation::GatewayRecord, context)
 }
 
 /// The arguments as they were given, if they are a JSON object.
-pub(crate) fn arguments(given: &str) -> Done<RawJson> {
+pub(crate) fn parse_arguments(given: &str) -> CliResult<RawJson> {
     let mut text = given.to_owned();
     if given == "-" {
         text.clear();
         std::io::stdin().read_to_string(&mut text).map_err(|error| {
-            Failure::new(format!("cannot read the arguments: {}", crate::report::plain(&error)))
+            CliError::new(format!("cannot read the arguments: {}", crate::error::io_error_message(&error)))
         })?;
     }
     let hint = "write them as a JSON object in single quotes: '{\"limit\": 5}'";
     let text = if text.trim().is_empty() { "{}" } else { text.trim() };
     let raw = RawJson::parse(text)
-        .map_err(|error| Failure::usage(format!("the arguments are not JSON: {error}")).hint(hint))?;
+        .map_err(|error| CliError::usage(format!("the arguments are not JSON: {error}")).with_hint(hint))?;
     if !raw.get().starts_with('{') {
-        return Err(Failure::usage("the arguments are JSON, but not an object").hint(hint));
+        return Err(CliError::usage("the arguments are JSON, but not an object").with_hint(hint));
     }
     Ok(raw)
 }
 
 /// Calls, shows progress, and asks, until the outcome is there.
-async fn watch(client: &Client, path: &[&str], body: &Body<'_>, context: &Context) -> Done<String> {
+async fn call_with_events(
+    client: &GatewayClient,
+    path: &[&str],
+    body: &Body<'_>,
+    context: &CliContext,
+) -> CliResult<String> {
     let mut events = client.post_for_events(path, body).await?;
     // Whoever calls knows who calls: no names are needed.
-    let mut asking = body.ask.then(|| Asking::new(client, HashMap::new(), context));
-    while let Some(event) = next(&mut events, asking.as_mut()).await? {
+    let mut asking = body.ask.then(|| ApprovalPrompter::new(client, HashMap::new(), context));
+    while let Some(event) = next_event(&mut events, asking.as_mut()).await? {
         match event.kind.as_str() {
             "outcome" => return Ok(event.data),
             "progress" => {
-                let progress: Progress = read(&event.data)?;
-                context.printer.status(&progress.in_words());
+                let progress: ToolCallProgress = parse_response(&event.data)?;
+                context.printer.status(&progress.describe());
             }
             _ => {}
         }
     }
-    Err(Failure::new("the gateway ended the answer before the outcome was there")
-        .code("connection_lost")
-        .hint("`toolway calls list` shows what became of the call"))
+    Err(CliError::new("the gateway ended the answer before the outcome was there")
+        .with_code("connection_lost")
+        .with_hint("`toolway calls list` shows what became of the call"))
 }
 
-async fn next(events: &mut Events, asking: Option<&mut Asking<'_>>) -> Done<Option<Event>> {
+async fn next_event(
+    events: &mut GatewayEventStream,
+    asking: Option<&mut ApprovalPrompter<'_>>,
+) -> CliResult<Option<GatewayEvent>> {
     match asking {
-        Some(asking) => asking.next(events).await,
-        None => events.next().await,
+        Some(asking) => asking.next_event(events).await,
+        None => events.next_event().await,
     }
 }
 
-impl Progress {
-    fn in_words(&self) -> String {
+impl ToolCallProgress {
+    fn describe(&self) -> String {
         let amount = match self.total {
             Some(total) if total > 0.0 => format!("{:.0} %", 100.0 * self.progress / total),
             // Without a total a device says a part of one.

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use toolway_types::RawJson;
 
-use crate::client::{Client, read};
-use crate::context::Context;
-use crate::print::table::Pairs;
+use crate::client::{GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::print::table::LabeledValues;
 use crate::print::{escape, json};
-use crate::report::Done;
 
 /// A conversion as the gateway shows it.
 #[derive(Debug, Deserialize)]
@@ -20,22 +20,27 @@ struct Conversion {
     not_expressible: Option<String>,
 }
 
-pub(super) async fn show(name: &str, target: &str, client: &Client, context: &Context) -> Done {
+pub(super) async fn show(
+    name: &str,
+    target: &str,
+    client: &GatewayClient,
+    context: &CliContext,
+) -> CliResult {
     let text = client.get(&["api", "tools", name], &[("for", target.to_owned())]).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
     }
-    let found: Conversion = read(&text)?;
-    let mut pairs = Pairs::default();
+    let found: Conversion = parse_response(&text)?;
+    let mut pairs = LabeledValues::default();
     pairs.add("name", &found.name);
     pairs.add("for", &found.r#for);
-    pairs.maybe("left out", found.not_expressible.as_ref());
+    pairs.add_optional("left out", found.not_expressible.as_ref());
     if found.not_expressible.is_none() {
         let lost = if found.lost.is_empty() { "nothing".to_owned() } else { found.lost.join("\n") };
         pairs.add("lost", lost);
     }
-    pairs.maybe("told", found.definition.map(|raw| escape::json(&json::pretty(raw.get()))));
+    pairs.add_optional("told", found.definition.map(|raw| escape::json(&json::pretty(raw.get()))));
     printer.pairs(&pairs)?;
     if !found.lost.is_empty() {
         printer.note("what is lost there is enforced all the same: arguments are checked against the tool's own schema");

@@ -3,29 +3,29 @@
 use serde::Deserialize;
 use toolway_types::{ContentPart, RawJson};
 
-use crate::client::read;
-use crate::context::Context;
+use crate::client::parse_response;
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::{escape, json, time};
-use crate::report::{Done, Failure};
 
 /// Where more can be read about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recorded {
+pub(crate) enum RecordLocation {
     /// In the gateway's record.
-    ByGateway,
+    GatewayRecord,
     /// Nowhere: it was a trial.
     Nowhere,
 }
 
 /// What a call ended in.
 #[derive(Debug)]
-enum Outcome {
-    Error(Error),
-    Success(Success),
+enum CallOutcome {
+    Error(CallErrorOutcome),
+    Success(CallSuccessOutcome),
 }
 
 #[derive(Debug, Deserialize)]
-struct Error {
+struct CallErrorOutcome {
     call_id: String,
     error_type: String,
     code: String,
@@ -36,77 +36,77 @@ struct Error {
 }
 
 #[derive(Debug, Deserialize)]
-struct Success {
+struct CallSuccessOutcome {
     result: RawJson,
     #[serde(default)]
     content: Vec<ContentPart>,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Reads the envelope. The two forms are read apart, so that the result stays as it came.
-    fn read(answer: &str) -> Done<Self> {
+    fn parse(answer: &str) -> CliResult<Self> {
         #[derive(Deserialize)]
-        struct Status {
+        struct OutcomeStatus {
             status: String,
         }
-        match read::<Status>(answer)?.status.as_str() {
-            "success" => read(answer).map(Self::Success),
-            _ => read(answer).map(Self::Error),
+        match parse_response::<OutcomeStatus>(answer)?.status.as_str() {
+            "success" => parse_response(answer).map(Self::Success),
+            _ => parse_response(answer).map(Self::Error),
         }
     }
 }
 
 /// Prints a result; an error becomes the command's own.
-pub(crate) fn show(answer: &str, recorded: Recorded, context: &Context) -> Done {
-    let outcome = Outcome::read(answer)?;
+pub(crate) fn print_outcome(answer: &str, recorded: RecordLocation, context: &CliContext) -> CliResult {
+    let outcome = CallOutcome::parse(answer)?;
     if context.printer.json {
         context.printer.raw_json(answer)?;
         return match outcome {
-            Outcome::Success(_) => Ok(()),
-            Outcome::Error(_) => Err(Failure::told()),
+            CallOutcome::Success(_) => Ok(()),
+            CallOutcome::Error(_) => Err(CliError::already_reported()),
         };
     }
     match outcome {
-        Outcome::Success(Success { result, content }) => {
-            show_result(&result, !content.is_empty(), context)?;
+        CallOutcome::Success(CallSuccessOutcome { result, content }) => {
+            print_result(&result, !content.is_empty(), context)?;
             for part in &content {
-                context.printer.line(&escape::line(&described(part)))?;
+                context.printer.line(&escape::line(&describe_content(part)))?;
             }
             Ok(())
         }
-        Outcome::Error(error) => Err(failure(error, recorded)),
+        CallOutcome::Error(error) => Err(outcome_error(error, recorded)),
     }
 }
 
-fn failure(error: Error, recorded: Recorded) -> Failure {
-    let Error { call_id, error_type, code, message, hint, dispatched } = error;
+fn outcome_error(error: CallErrorOutcome, recorded: RecordLocation) -> CliError {
+    let CallErrorOutcome { call_id, error_type, code, message, hint, dispatched } = error;
     let next = match (recorded, code.as_str()) {
         (_, "tool_not_available") => Some("`toolway tools list` shows what can be called".to_owned()),
-        (Recorded::ByGateway, _) => {
+        (RecordLocation::GatewayRecord, _) => {
             Some(format!("`toolway calls show {}` shows the whole call", escape::line(&call_id)))
         }
-        (Recorded::Nowhere, _) => None,
+        (RecordLocation::Nowhere, _) => None,
     };
-    let failure = Failure::new(format!("{message} ({code})")).code(code).maybe_hint(hint);
+    let failure = CliError::new(format!("{message} ({code})")).with_code(code).with_optional_hint(hint);
     match error_type.as_str() {
-        "timeout" if dispatched => failure.hint("the tool had begun, so it may have had effects"),
+        "timeout" if dispatched => failure.with_hint("the tool had begun, so it may have had effects"),
         _ => failure,
     }
-    .maybe_hint(next)
+    .with_optional_hint(next)
 }
 
 /// Text as text, everything else as JSON laid out.
-fn show_result(result: &RawJson, has_content: bool, context: &Context) -> Done {
+fn print_result(result: &RawJson, has_content: bool, context: &CliContext) -> CliResult {
     match result.to::<String>() {
         Ok(text) if text.is_empty() && has_content => Ok(()),
-        Ok(text) => context.printer.foreign(&text),
+        Ok(text) => context.printer.untrusted_text(&text),
         Err(_) => context.printer.raw_json(&json::pretty(result.get())),
     }
 }
 
 /// A part that is not text, in words.
-fn described(part: &ContentPart) -> String {
-    let size = |data: &str| time::bytes(data.len() as u64 / 4 * 3);
+fn describe_content(part: &ContentPart) -> String {
+    let size = |data: &str| time::format_bytes(data.len() as u64 / 4 * 3);
     let whole = "--json shows it whole";
     match part {
         ContentPart::Text { text } => text.clone(),

@@ -3,46 +3,47 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use toolway_core::{Call, Caller, Engine, EngineParts, Keep, RawArguments, Registry};
+use toolway_core::{CallRequest, Caller, Engine, EngineParts, RawArguments, Registry, SourceRetention};
 use toolway_tools::own::OwnTool;
-use toolway_types::{CallId, Envelope, Outcome, RawJson, Slug};
+use toolway_types::{CallId, Outcome, RawJson, ResultEnvelope, Slug};
 
-use crate::context::Context;
-use crate::report::{Done, Failure};
-use crate::signals::{Signal, Signals};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::signals::{ProcessSignal, SignalListener};
 
 /// The outcome, in the form in which the gateway gives it.
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct ToolTrialResponse<'a> {
     call_id: CallId,
     duration_ms: f64,
     #[serde(flatten)]
-    envelope: Envelope<'a>,
+    envelope: ResultEnvelope<'a>,
 }
 
 /// Runs it; gives the answer as JSON. Interrupted, it ends what it started.
-pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &Context) -> Done<String> {
+pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &CliContext) -> CliResult<String> {
     let registry = Registry::new();
-    let lease = registry.lease(Slug::own(), Keep::Nothing);
+    let lease = registry.lease(Slug::own(), SourceRetention::Nothing);
     lease.replace(vec![Arc::clone(&tool.tool)]);
     let engine = Engine::new(EngineParts::new(registry, Arc::clone(&context.clock)));
     let name = format!("own__{}", tool.name());
-    let call = Call::new(name, RawArguments::Json(arguments), Caller::local_owner());
-    let mut signals = Signals::new()?;
+    let call = CallRequest::new(name, RawArguments::Json(arguments), Caller::local_owner());
+    let mut signals = SignalListener::new()?;
     let mut running = std::pin::pin!(engine.call(call));
     let finished = loop {
         tokio::select! {
             finished = &mut running => break finished,
-            signal = signals.next() => if signal == Signal::Stop {
-                return Err(Failure::new("interrupted; what it started was ended").code("interrupted"));
+            signal = signals.next_signal() => if signal == ProcessSignal::Stop {
+                return Err(CliError::new("interrupted; what it started was ended").with_code("interrupted"));
             },
         }
     };
     let outcome: &Outcome = &finished.outcome;
-    let answer = Answer {
+    let answer = ToolTrialResponse {
         call_id: finished.id,
         duration_ms: finished.durations.total.as_secs_f64() * 1000.0,
-        envelope: Envelope(outcome),
+        envelope: ResultEnvelope(outcome),
     };
-    serde_json::to_string(&answer).map_err(|error| Failure::new(format!("cannot write the outcome: {error}")))
+    serde_json::to_string(&answer)
+        .map_err(|error| CliError::new(format!("cannot write the outcome: {error}")))
 }

@@ -2,13 +2,13 @@ use super::*;
 
 /// A terminal that knows as much as is used here: lines, carriage returns, up, and clearing what follows.
 #[derive(Default)]
-struct Screen {
+struct TerminalEmulator {
     lines: Vec<String>,
     line: usize,
     column: usize,
 }
 
-impl Screen {
+impl TerminalEmulator {
     fn write(&mut self, text: &str) {
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -53,41 +53,41 @@ fn rows(text: &str) -> Vec<String> {
 
 #[test]
 fn lines_change_in_place() {
-    let (mut live, mut screen) = (Live::new(20, 10), Screen::default());
+    let (mut live, mut screen) = (LiveRegion::new(20, 10), TerminalEmulator::default());
     screen.write("before\n");
     for text in ["a", "a\nb", "a\nb c", "x\nb c\nd", "x", "", "q\nr\ns"] {
-        screen.write(&live.show(&rows(text)));
+        screen.write(&live.update(&rows(text)));
         let mut expected = vec!["before"];
         expected.extend(text.lines());
         let shown: Vec<_> = screen.shown().into_iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(shown, expected, "{text:?}");
     }
-    screen.write(&live.settle(&rows("for\ngood")));
-    screen.write(&live.show(&rows("next")));
+    screen.write(&live.print_above(&rows("for\ngood")));
+    screen.write(&live.update(&rows("next")));
     assert_eq!(screen.shown(), ["before", "for", "good", "next"]);
 }
 
 #[test]
 fn what_stays_is_not_written_again() {
-    let mut live = Live::new(20, 10);
-    live.show(&rows("one\ntwo"));
-    assert_eq!(live.show(&rows("one\ntwo")), "");
-    assert_eq!(live.show(&rows("one\ntwo!")), "\r\u{1b}[Jtwo!");
-    assert_eq!(live.show(&rows("one\ntwo!\nthree")), "\nthree");
+    let mut live = LiveRegion::new(20, 10);
+    live.update(&rows("one\ntwo"));
+    assert_eq!(live.update(&rows("one\ntwo")), "");
+    assert_eq!(live.update(&rows("one\ntwo!")), "\r\u{1b}[Jtwo!");
+    assert_eq!(live.update(&rows("one\ntwo!\nthree")), "\nthree");
 }
 
 #[test]
 fn no_more_is_shown_than_fits() {
-    let mut live = Live::new(4, 3);
-    assert_eq!(live.show(&rows("1\n2\n3\n4")), "3\n4");
-    assert_eq!(Live::new(4, 3).show(&rows("12345")), "123…");
-    assert_eq!(Live::new(1, 1).show(&rows("12345")), "…");
+    let mut live = LiveRegion::new(4, 3);
+    assert_eq!(live.update(&rows("1\n2\n3\n4")), "3\n4");
+    assert_eq!(LiveRegion::new(4, 3).update(&rows("12345")), "123…");
+    assert_eq!(LiveRegion::new(1, 1).update(&rows("12345")), "…");
 }
 
 #[test]
 fn colours_take_no_room_and_do_not_run_on() {
-    assert_eq!(cut("\u{1b}[1mabcdef\u{1b}[0m", 4), "\u{1b}[1mabc…\u{1b}[0m");
-    assert_eq!(cut("\u{1b}[1mabcd\u{1b}[0m", 4), "\u{1b}[1mabcd\u{1b}[0m");
-    assert_eq!(cut("日本語", 5), "日本…");
-    assert_eq!(visible("\u{1b}[1;36m日本\u{1b}[0m!"), 5);
+    assert_eq!(truncate("\u{1b}[1mabcdef\u{1b}[0m", 4), "\u{1b}[1mabc…\u{1b}[0m");
+    assert_eq!(truncate("\u{1b}[1mabcd\u{1b}[0m", 4), "\u{1b}[1mabcd\u{1b}[0m");
+    assert_eq!(truncate("日本語", 5), "日本…");
+    assert_eq!(visible_width("\u{1b}[1;36m日本\u{1b}[0m!"), 5);
 }

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How a piece of text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Look {
+pub(super) struct TextStyle {
     pub(super) bold: bool,
     pub(super) italic: bool,
     pub(super) struck: bool,
@@ -13,7 +13,7 @@ pub(super) struct Look {
     pub(super) code: bool,
 }
 
-impl Look {
+impl TextStyle {
     /// Of lesser interest.
     pub(super) const FAINT: Self =
         Self { bold: false, italic: false, struck: false, underlined: false, faint: true, code: false };
@@ -34,21 +34,21 @@ impl Look {
 
 /// A piece of text of one look. It is escaped; a line feed in it ends a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct StyledSpan {
     pub(super) text: String,
-    pub(super) look: Look,
+    pub(super) style: TextStyle,
 }
 
-impl Span {
-    pub(super) fn new(text: impl Into<String>, look: Look) -> Self {
-        Self { text: text.into(), look }
+impl StyledSpan {
+    pub(super) fn new(text: impl Into<String>, look: TextStyle) -> Self {
+        Self { text: text.into(), style: look }
     }
 }
 
 /// The text of a line, in colour where it may be used.
-pub(super) fn paint(spans: &[Span], colour: bool) -> String {
+pub(super) fn paint(spans: &[StyledSpan], colour: bool) -> String {
     let mut text = String::new();
-    for Span { text: piece, look } in spans {
+    for StyledSpan { text: piece, style: look } in spans {
         let codes = if colour { look.codes() } else { String::new() };
         if codes.is_empty() || piece.is_empty() {
             text.push_str(piece);
@@ -60,15 +60,15 @@ pub(super) fn paint(spans: &[Span], colour: bool) -> String {
 }
 
 /// How many columns a line takes.
-pub(super) fn width(spans: &[Span]) -> usize {
+pub(super) fn width(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
 }
 
 /// Lines no wider than this, broken at spaces where there are any; a longer word is broken where it must be.
-pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<Vec<Span>> {
+pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<Vec<StyledSpan>> {
     let mut lines = Vec::new();
-    let mut line = Line::default();
-    for (c, look) in spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look))) {
+    let mut line = WrappedLine::default();
+    for (c, look) in spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.style))) {
         if c == '\n' {
             lines.push(std::mem::take(&mut line).spans());
             continue;
@@ -80,7 +80,7 @@ pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<Vec<Span>> {
                 line.broken_at_space = true;
                 continue;
             }
-            let rest = if line.broken_at_space { Line::default() } else { line.split_at_space() };
+            let rest = if line.broken_at_space { WrappedLine::default() } else { line.split_at_space() };
             lines.push(std::mem::replace(&mut line, rest).spans());
         }
         if c == ' ' && line.chars.is_empty() && !lines.is_empty() {
@@ -93,8 +93,8 @@ pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<Vec<Span>> {
 }
 
 #[derive(Debug, Default)]
-struct Line {
-    chars: Vec<(char, Look)>,
+struct WrappedLine {
+    chars: Vec<(char, TextStyle)>,
     used: usize,
     /// How many of the characters come before the last space.
     space: Option<usize>,
@@ -102,8 +102,8 @@ struct Line {
     broken_at_space: bool,
 }
 
-impl Line {
-    fn push(&mut self, c: char, look: Look, wide: usize) {
+impl WrappedLine {
+    fn push(&mut self, c: char, look: TextStyle, wide: usize) {
         if c == ' ' {
             self.space = Some(self.chars.len());
         }
@@ -120,13 +120,13 @@ impl Line {
         Self { chars: after, used, space: None, broken_at_space: false }
     }
 
-    fn spans(self) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
+    fn spans(self) -> Vec<StyledSpan> {
+        let mut spans: Vec<StyledSpan> = Vec::new();
         let kept = self.chars.len() - self.chars.iter().rev().take_while(|(c, _)| *c == ' ').count();
         for (c, look) in self.chars.into_iter().take(kept) {
             match spans.last_mut() {
-                Some(last) if last.look == look => last.text.push(c),
-                _ => spans.push(Span::new(c, look)),
+                Some(last) if last.style == look => last.text.push(c),
+                _ => spans.push(StyledSpan::new(c, look)),
             }
         }
         spans

@@ -2,22 +2,22 @@
 
 use pulldown_cmark::Alignment;
 
-use super::spans::{Look, Span, width, wrap};
+use super::spans::{StyledSpan, TextStyle, width, wrap};
 
 /// Between two columns.
-const GAP: &str = " │ ";
+const COLUMN_SEPARATOR: &str = " │ ";
 /// A column is not made narrower than this.
-const LEAST: usize = 6;
+const MIN_COLUMN_WIDTH: usize = 6;
 
 /// A table as it is read.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// The first is the head.
-    rows: Vec<Vec<Vec<Span>>>,
+    rows: Vec<Vec<Vec<StyledSpan>>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new() }
     }
@@ -26,14 +26,14 @@ impl Table {
         self.rows.push(Vec::new());
     }
 
-    pub(super) fn cell(&mut self, text: Vec<Span>) {
+    pub(super) fn cell(&mut self, text: Vec<StyledSpan>) {
         if let Some(row) = self.rows.last_mut() {
             row.push(text);
         }
     }
 
     /// The lines, for so many columns.
-    pub(super) fn lines(self, available: usize) -> Vec<Vec<Span>> {
+    pub(super) fn lines(self, available: usize) -> Vec<Vec<StyledSpan>> {
         match self.widths(available) {
             Some(widths) => self.as_rows(&widths),
             None => self.as_blocks(available),
@@ -49,14 +49,15 @@ impl Table {
         let gaps = 3 * count.saturating_sub(1);
         let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
         while excess > 0 {
-            let widest = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > LEAST)?;
+            let widest =
+                widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > MIN_COLUMN_WIDTH)?;
             *widest -= 1;
             excess -= 1;
         }
         Some(widths)
     }
 
-    fn as_rows(&self, widths: &[usize]) -> Vec<Vec<Span>> {
+    fn as_rows(&self, widths: &[usize]) -> Vec<Vec<StyledSpan>> {
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
             let cells: Vec<_> = widths
@@ -68,18 +69,18 @@ impl Table {
             lines.extend((0..height).map(|line| self.line(&cells, widths, line)));
             if number == 0 {
                 let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                lines.push(vec![Span::new(rule.join("─┼─"), Look::FAINT)]);
+                lines.push(vec![StyledSpan::new(rule.join("─┼─"), TextStyle::FAINT)]);
             }
         }
         lines
     }
 
     /// One line of a row.
-    fn line(&self, cells: &[Vec<Vec<Span>>], widths: &[usize], number: usize) -> Vec<Span> {
+    fn line(&self, cells: &[Vec<Vec<StyledSpan>>], widths: &[usize], number: usize) -> Vec<StyledSpan> {
         let mut line = Vec::new();
         for (at, (cell, wide)) in cells.iter().zip(widths).enumerate() {
             if at > 0 {
-                line.push(Span::new(GAP, Look::FAINT));
+                line.push(StyledSpan::new(COLUMN_SEPARATOR, TextStyle::FAINT));
             }
             let text = cell.get(number).cloned().unwrap_or_default();
             let free = wide.saturating_sub(width(&text));
@@ -88,17 +89,17 @@ impl Table {
                 Some(Alignment::Center) => free / 2,
                 _ => 0,
             };
-            line.push(Span::new(" ".repeat(before), Look::default()));
+            line.push(StyledSpan::new(" ".repeat(before), TextStyle::default()));
             line.extend(text);
             if at + 1 < cells.len() {
-                line.push(Span::new(" ".repeat(free - before), Look::default()));
+                line.push(StyledSpan::new(" ".repeat(free - before), TextStyle::default()));
             }
         }
         line
     }
 
     /// Each row as `title: value` lines.
-    fn as_blocks(&self, available: usize) -> Vec<Vec<Span>> {
+    fn as_blocks(&self, available: usize) -> Vec<Vec<StyledSpan>> {
         let mut lines = Vec::new();
         let mut rows = self.rows.iter();
         let head = rows.next();
@@ -108,7 +109,7 @@ impl Table {
             }
             for (at, cell) in row.iter().enumerate() {
                 let mut text = head.and_then(|head| head.get(at)).cloned().unwrap_or_default();
-                text.push(Span::new(": ", Look::default()));
+                text.push(StyledSpan::new(": ", TextStyle::default()));
                 text.extend(cell.iter().cloned());
                 lines.extend(wrap(&text, available));
             }

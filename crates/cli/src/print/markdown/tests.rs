@@ -1,45 +1,51 @@
 use super::*;
 
-const PLAIN: Paper = Paper { width: 40, colour: false };
-const COLOUR: Paper = Paper { width: 40, colour: true };
+const PLAIN: MarkdownLayout = MarkdownLayout { width: 40, colour: false };
+const COLOUR: MarkdownLayout = MarkdownLayout { width: 40, colour: true };
 
 #[track_caller]
-fn shows(text: &str, expected: &str) {
+fn assert_renders(text: &str, expected: &str) {
     assert_eq!(render(text, PLAIN).join("\n"), expected);
 }
 
 #[test]
 fn blocks_are_apart() {
-    shows("# Head\ntext\n***\nmore", "# Head\n\ntext\n\n────────────────────────────────────────\n\nmore");
-    shows("a\n\n\n\nb", "a\n\nb");
-    shows("> quoted\n> on\n>\n> two", "> quoted on\n>\n> two");
+    assert_renders(
+        "# Head\ntext\n***\nmore",
+        "# Head\n\ntext\n\n────────────────────────────────────────\n\nmore",
+    );
+    assert_renders("a\n\n\n\nb", "a\n\nb");
+    assert_renders("> quoted\n> on\n>\n> two", "> quoted on\n>\n> two");
 }
 
 #[test]
 fn lists_stand_in_one_another() {
-    shows("- a\n- b\n  - c\n  - d\n- e", "- a\n- b\n  - c\n  - d\n- e");
-    shows("3. a\n4. b\n   more", "3. a\n4. b more");
-    shows("1. a\n\n   b\n\n2. c", "1. a\n\n   b\n\n2. c");
-    shows("- [x] done\n- [ ] open\n-", "- [x] done\n- [ ] open\n-");
-    shows("text\n- a\n\nafter", "text\n\n- a\n\nafter");
+    assert_renders("- a\n- b\n  - c\n  - d\n- e", "- a\n- b\n  - c\n  - d\n- e");
+    assert_renders("3. a\n4. b\n   more", "3. a\n4. b more");
+    assert_renders("1. a\n\n   b\n\n2. c", "1. a\n\n   b\n\n2. c");
+    assert_renders("- [x] done\n- [ ] open\n-", "- [x] done\n- [ ] open\n-");
+    assert_renders("text\n- a\n\nafter", "text\n\n- a\n\nafter");
 }
 
 #[test]
 fn lines_break_where_words_end() {
-    shows(
+    assert_renders(
         "- The quick brown fox jumps over the lazy dog and runs",
         "- The quick brown fox jumps over the\n  lazy dog and runs",
     );
-    shows(&"x".repeat(45), &format!("{}\n{}", "x".repeat(40), "x".repeat(5)));
-    shows("日本語日本語日本語日本語日本語日本語日本語", "日本語日本語日本語日本語日本語日本語日本\n語");
-    shows("a  \nb", "a\nb");
+    assert_renders(&"x".repeat(45), &format!("{}\n{}", "x".repeat(40), "x".repeat(5)));
+    assert_renders(
+        "日本語日本語日本語日本語日本語日本語日本語",
+        "日本語日本語日本語日本語日本語日本語日本\n語",
+    );
+    assert_renders("a  \nb", "a\nb");
     let exact = format!("{} {}", "x".repeat(20), "y".repeat(19));
-    shows(&format!("{exact} z"), &format!("{exact}\nz"));
+    assert_renders(&format!("{exact} z"), &format!("{exact}\nz"));
 }
 
 #[test]
 fn marks_stay_where_there_is_no_colour() {
-    shows("*a* **b** ~~c~~ `d`", "*a* **b** ~~c~~ `d`");
+    assert_renders("*a* **b** ~~c~~ `d`", "*a* **b** ~~c~~ `d`");
     assert_eq!(
         render("*a* **b** ~~c~~ `d`", COLOUR).join("\n"),
         "\u{1b}[3ma\u{1b}[0m \u{1b}[1mb\u{1b}[0m \u{1b}[9mc\u{1b}[0m \u{1b}[36md\u{1b}[0m"
@@ -49,17 +55,23 @@ fn marks_stay_where_there_is_no_colour() {
 
 #[test]
 fn links_say_where_they_lead() {
-    shows("[here](https://a.example/x)", "here (https://a.example/x)");
-    shows("<https://a.example>", "https://a.example");
-    shows("![a cat](cat.png)", "[image: a cat] (cat.png)");
-    shows("[one][1]\n\n[1]: https://a.example", "one (https://a.example)\n\n[1]: https://a.example");
-    shows("[https://bank.example](https://evil.example)", "https://bank.example\n(https://evil.example)");
+    assert_renders("[here](https://a.example/x)", "here (https://a.example/x)");
+    assert_renders("<https://a.example>", "https://a.example");
+    assert_renders("![a cat](cat.png)", "[image: a cat] (cat.png)");
+    assert_renders("[one][1]\n\n[1]: https://a.example", "one (https://a.example)\n\n[1]: https://a.example");
+    assert_renders(
+        "[https://bank.example](https://evil.example)",
+        "https://bank.example\n(https://evil.example)",
+    );
 }
 
 #[test]
 fn code_is_not_broken() {
     let long = "y".repeat(60);
-    shows(&format!("```rust\nfn\tmain\n\n{long}\n```"), &format!("```rust\nfn    main\n\n{long}\n```"));
+    assert_renders(
+        &format!("```rust\nfn\tmain\n\n{long}\n```"),
+        &format!("```rust\nfn    main\n\n{long}\n```"),
+    );
     assert_eq!(
         render("```rust\nlet x;\n```", COLOUR),
         ["\u{1b}[2m    rust\u{1b}[0m", "    \u{1b}[36mlet x;\u{1b}[0m"]
@@ -68,12 +80,15 @@ fn code_is_not_broken() {
 
 #[test]
 fn tables_fit() {
-    shows("| a | b |\n|---|--:|\n| one | 2 |\n| x | 345 |", "a   │   b\n────┼────\none │   2\nx   │ 345");
-    shows(
+    assert_renders(
+        "| a | b |\n|---|--:|\n| one | 2 |\n| x | 345 |",
+        "a   │   b\n────┼────\none │   2\nx   │ 345",
+    );
+    assert_renders(
         "| name | description |\n|---|---|\n| x | a text that is far too long for one line of it |",
         "name │ description\n─────┼──────────────────────────────────\nx    │ a text that is far too long for\n     │ one line of it",
     );
-    let narrow = Paper { width: 20, colour: false };
+    let narrow = MarkdownLayout { width: 20, colour: false };
     assert_eq!(
         render("| aaaaaaaa | bbbbbbbb | cccccccc |\n|-|-|-|\n| 1 | 2 | 3 |", narrow),
         ["aaaaaaaa: 1", "bbbbbbbb: 2", "cccccccc: 3"]
@@ -97,7 +112,7 @@ fn nothing_reaches_the_terminal_but_text() {
     ] {
         let mut stream = MarkdownStream::new(PLAIN);
         let mut lines = stream.push(text);
-        lines.extend(stream.tail());
+        lines.extend(stream.unfinished_lines());
         lines.extend(stream.finish());
         lines.extend(render(text, PLAIN));
         for line in lines {
@@ -157,13 +172,13 @@ fn however_it_comes_it_looks_the_same_in_the_end() {
 fn lines_are_given_out_as_soon_as_they_can_not_change() {
     let mut stream = MarkdownStream::new(PLAIN);
     assert_eq!(stream.push("Hello **wor"), [] as [&str; 0]);
-    assert_eq!(stream.tail(), ["Hello **wor"]);
+    assert_eq!(stream.unfinished_lines(), ["Hello **wor"]);
     assert_eq!(stream.push("ld**\n\n"), [] as [&str; 0], "a line may follow that makes a heading of it");
     assert_eq!(stream.push("- a\n"), ["Hello **world**"]);
     assert_eq!(stream.push("- b\n- "), ["", "- a"]);
-    assert_eq!(stream.tail(), ["- b", "-"]);
+    assert_eq!(stream.unfinished_lines(), ["- b", "-"]);
     assert_eq!(stream.push("c\n\n```\ncode\nmo"), ["- b", "- c", "", "```", "code"]);
-    assert_eq!(stream.tail(), ["mo"]);
+    assert_eq!(stream.unfinished_lines(), ["mo"]);
     assert_eq!(stream.push("re\n```\n"), ["more", "```"]);
     assert_eq!(stream.finish(), [] as [&str; 0]);
 }
@@ -176,5 +191,5 @@ fn text_that_never_ends_is_given_out_all_the_same() {
         given += stream.push("word word word word word word word\n").len();
     }
     assert!(given > 3000, "{given}");
-    assert!(stream.held() <= 70_000);
+    assert!(stream.pending_bytes() <= 70_000);
 }

@@ -9,17 +9,17 @@ fn has_the_modules_of_the_code_and_light_around_it() {
     let modules = code.to_colors();
     let drawn: Vec<Vec<char>> = drawn.iter().map(|line| line.chars().collect()).collect();
     let side = code.width();
-    assert!(drawn.iter().all(|line| line.len() == side + 2 * QUIET));
+    assert!(drawn.iter().all(|line| line.len() == side + 2 * QUIET_ZONE));
     for (y, row) in modules.chunks(side).enumerate() {
         for (x, module) in row.iter().enumerate() {
-            let (column, line) = (x + QUIET, y + QUIET);
+            let (column, line) = (x + QUIET_ZONE, y + QUIET_ZONE);
             let character = drawn[line / 2][column];
             let light = if line % 2 == 0 { "█▀" } else { "█▄" }.contains(character);
             assert_eq!(light, *module == Color::Light, "module {x},{y}");
         }
     }
     assert!(drawn[0].iter().all(|c| *c == '█'), "quiet above");
-    assert!(drawn.iter().all(|line| line[..QUIET] == ['█', '█']), "quiet at the side");
+    assert!(drawn.iter().all(|line| line[..QUIET_ZONE] == ['█', '█']), "quiet at the side");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 use super::*;
 
-fn tools() -> Table {
-    let mut table =
-        Table::new(vec![Column::whole("name"), Column::number("calls"), Column::cut("description", 8)]);
-    table.row(vec!["laptop__disk_usage".into(), "12".into(), "Free and used space of each disk".into()]);
-    table.row(vec!["pc__x".into(), "3".into(), "日本語の説明です".into()]);
+fn tools() -> TextTable {
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("name"),
+        TableColumn::number("calls"),
+        TableColumn::truncatable("description", 8),
+    ]);
+    table.add_row(vec!["laptop__disk_usage".into(), "12".into(), "Free and used space of each disk".into()]);
+    table.add_row(vec!["pc__x".into(), "3".into(), "日本語の説明です".into()]);
     table
 }
 
@@ -48,13 +51,13 @@ fn too_narrow_becomes_blocks() {
 
 #[test]
 fn optional_columns_go_before_rows_become_blocks() {
-    let mut table = Table::new(vec![
-        Column::whole("a"),
-        Column::whole("bb").optional(),
-        Column::whole("ccc").optional(),
-        Column::whole("d"),
+    let mut table = TextTable::new(vec![
+        TableColumn::fixed("a"),
+        TableColumn::fixed("bb").optional(),
+        TableColumn::fixed("ccc").optional(),
+        TableColumn::fixed("d"),
     ]);
-    table.row(vec!["1".into(), "22".into(), "333".into(), "4".into()]);
+    table.add_row(vec!["1".into(), "22".into(), "333".into(), "4".into()]);
     assert_eq!(table.render(Some(13), false), "a  bb  ccc  d\n1  22  333  4\n");
     assert_eq!(table.render(Some(12), false), "a  bb  d\n1  22  4\n");
     assert_eq!(table.render(Some(7), false), "a  d\n1  4\n");
@@ -63,24 +66,24 @@ fn optional_columns_go_before_rows_become_blocks() {
 
 #[test]
 fn cells_are_escaped() {
-    let mut table = Table::new(vec![Column::whole("a"), Column::whole("b")]);
-    table.row(vec!["one\ntwo\u{1b}[0m".into(), "x".into()]);
+    let mut table = TextTable::new(vec![TableColumn::fixed("a"), TableColumn::fixed("b")]);
+    table.add_row(vec!["one\ntwo\u{1b}[0m".into(), "x".into()]);
     assert_eq!(table.render(None, false), "a                  b\none\\ntwo\\u{1b}[0m  x\n");
 }
 
 #[test]
 fn colour_does_not_move_columns() {
-    let mut table = Table::new(vec![Column::whole("state"), Column::whole("b")]);
-    table.row(vec![Cell::styled("ok", Style::Good), "x".into()]);
+    let mut table = TextTable::new(vec![TableColumn::fixed("state"), TableColumn::fixed("b")]);
+    table.add_row(vec![TableCell::styled("ok", Style::Good), "x".into()]);
     let painted = table.render(Some(80), true);
     assert!(painted.contains("\u{1b}[32mok\u{1b}[0m     x"), "{painted:?}");
 }
 
 #[test]
 fn pairs_stand_under_one_another() {
-    let mut pairs = Pairs::default();
+    let mut pairs = LabeledValues::default();
     pairs.add("id", "laptop/disk");
     pairs.add("description", "two\nlines");
-    pairs.maybe("title", None::<String>);
+    pairs.add_optional("title", None::<String>);
     assert_eq!(pairs.render(false), "id           laptop/disk\ndescription  two\n             lines\n");
 }

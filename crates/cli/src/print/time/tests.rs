@@ -1,15 +1,15 @@
 use super::*;
 
-fn moments() -> Moments {
+fn moments() -> TimeFormatter {
     let now = "2026-09-01T12:00:00Z".parse::<Timestamp>().unwrap();
-    Moments::new(now.as_millisecond(), TimeZone::fixed(jiff::tz::offset(2)))
+    TimeFormatter::new(now.as_millisecond(), TimeZone::fixed(jiff::tz::offset(2)))
 }
 
 #[test]
 fn moments_are_local_and_relative() {
     let moments = moments();
     let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
-    assert_eq!(moments.both(at("2026-09-01T11:59:57Z")), "2026-09-01 13:59:57 (3 s ago)");
+    assert_eq!(moments.format_local_and_ago(at("2026-09-01T11:59:57Z")), "2026-09-01 13:59:57 (3 s ago)");
     for (then, said) in [
         ("2026-09-01T12:00:00Z", "now"),
         ("2026-09-01T11:55:00Z", "5 min ago"),
@@ -17,10 +17,10 @@ fn moments_are_local_and_relative() {
         ("2026-08-20T12:00:00Z", "12 d ago"),
         ("2026-09-01T12:10:00Z", "in 10 min"),
     ] {
-        assert_eq!(moments.ago(at(then)), said);
+        assert_eq!(moments.format_ago(at(then)), said);
     }
-    assert_eq!(moments.local(i64::MAX), format!("{} ms", i64::MAX), "nothing can make it fail");
-    assert!(moments.ago(i64::MIN).ends_with("d ago"));
+    assert_eq!(moments.format_local(i64::MAX), format!("{} ms", i64::MAX), "nothing can make it fail");
+    assert!(moments.format_ago(i64::MIN).ends_with("d ago"));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn durations_have_the_unit_that_suits_them() {
         (185_000.0, "3 min 5 s"),
         (f64::NAN, "?"),
     ] {
-        assert_eq!(duration(ms), said, "{ms}");
+        assert_eq!(format_duration(ms), said, "{ms}");
     }
 }
 
@@ -50,6 +50,6 @@ fn bytes_have_binary_units() {
         (16 << 20, "16 MiB"),
         (1 << 40, "1 TiB"),
     ] {
-        assert_eq!(bytes(count), said);
+        assert_eq!(format_bytes(count), said);
     }
 }

@@ -1,9 +1,9 @@
 use super::*;
 
-fn keys(bytes: &[u8]) -> Vec<Key> {
-    let mut decoder = Decoder::default();
+fn keys(bytes: &[u8]) -> Vec<KeyPress> {
+    let mut decoder = KeyDecoder::default();
     let mut keys: Vec<_> = bytes.iter().filter_map(|byte| decoder.feed(*byte)).collect();
-    keys.extend(decoder.pause());
+    keys.extend(decoder.flush());
     keys
 }
 
@@ -11,26 +11,26 @@ fn keys(bytes: &[u8]) -> Vec<Key> {
 fn keys_are_told_apart() {
     // As xterm sends them in its ordinary and its application mode.
     for (bytes, key) in [
-        (&b"\x1b[A"[..], Key::Up),
-        (b"\x1bOA", Key::Up),
-        (b"\x1b[B", Key::Down),
-        (b"\x1b[5~", Key::PageUp),
-        (b"\x1b[6~", Key::PageDown),
-        (b"\x1b[H", Key::Home),
-        (b"\x1b[1~", Key::Home),
-        (b"\x1b[F", Key::End),
-        (b"\x1b[4~", Key::End),
-        (b"\r", Key::Enter),
-        (b"\n", Key::Enter),
-        (b"\x7f", Key::Backspace),
-        (b"\x08", Key::Backspace),
-        (b"\x03", Key::Interrupt),
-        (b"\x04", Key::Eof),
-        (b" ", Key::Char(' ')),
-        (b"/", Key::Char('/')),
-        ("ü".as_bytes(), Key::Char('ü')),
-        ("日".as_bytes(), Key::Char('日')),
-        (b"\x1b", Key::Escape),
+        (&b"\x1b[A"[..], KeyPress::Up),
+        (b"\x1bOA", KeyPress::Up),
+        (b"\x1b[B", KeyPress::Down),
+        (b"\x1b[5~", KeyPress::PageUp),
+        (b"\x1b[6~", KeyPress::PageDown),
+        (b"\x1b[H", KeyPress::Home),
+        (b"\x1b[1~", KeyPress::Home),
+        (b"\x1b[F", KeyPress::End),
+        (b"\x1b[4~", KeyPress::End),
+        (b"\r", KeyPress::Enter),
+        (b"\n", KeyPress::Enter),
+        (b"\x7f", KeyPress::Backspace),
+        (b"\x08", KeyPress::Backspace),
+        (b"\x03", KeyPress::Interrupt),
+        (b"\x04", KeyPress::Eof),
+        (b" ", KeyPress::Char(' ')),
+        (b"/", KeyPress::Char('/')),
+        ("ü".as_bytes(), KeyPress::Char('ü')),
+        ("日".as_bytes(), KeyPress::Char('日')),
+        (b"\x1b", KeyPress::Escape),
     ] {
         assert_eq!(keys(bytes), [key], "{bytes:?}");
     }
@@ -42,7 +42,7 @@ fn what_nobody_wants_is_passed_over_whole() {
     for bytes in [&b"\x1b[3~"[..], b"\x1b[15~", b"\x1bx", b"\x1b[?62;4c", b"\x01", b"\xff"] {
         let mut with_more = bytes.to_vec();
         with_more.push(b'a');
-        assert_eq!(keys(&with_more), [Key::Char('a')], "{bytes:?}");
+        assert_eq!(keys(&with_more), [KeyPress::Char('a')], "{bytes:?}");
     }
 }
 
@@ -51,5 +51,5 @@ fn a_sequence_without_end_is_given_up() {
     let mut bytes = b"\x1b[".to_vec();
     bytes.extend([b'1'; 100]);
     let found = keys(&bytes);
-    assert!(found.len() > 50 && found.iter().all(|key| *key == Key::Char('1')), "{found:?}");
+    assert!(found.len() > 50 && found.iter().all(|key| *key == KeyPress::Char('1')), "{found:?}");
 }

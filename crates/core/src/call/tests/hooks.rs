@@ -11,63 +11,63 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ContentPart, ErrorKind, Outcome, Role, SpecDocument, ToolError, ToolOutput};
 
-use crate::consent::{Choice, Scope};
+use crate::consent::{ConsentDecision, ConsentScope};
 use crate::testkit::{
-    World, answering, assert_code, call, call_of, chatting, document, endless, error, raw, secs, settle,
-    text, tool, with_parameters,
+    EngineHarness, answering_tool, assert_code, call, call_of, chat_caller, document,
+    document_with_parameters, endless_tool, expect_error, raw, secs, success_text, tool, yield_to_tasks,
 };
 use crate::{
-    After, Before, Call, Door, EngineSettings, Globs, Hook, HookEntry, HookFault, HookedCall, OnFault,
-    RawArguments,
+    AfterCallDecision, BeforeCallDecision, CallRequest, EngineSettings, EntryPoint, GlobPatterns, Hook,
+    HookCall, HookEntry, HookError, HookErrorAction, RawArguments,
 };
 
 /// What a hook does when it is asked.
 #[derive(Clone)]
-enum Does<T> {
-    Says(T),
-    SaysAfter(Duration, T),
-    Fails(&'static str),
-    Panics,
-    Hangs,
+enum HookBehavior<T> {
+    Answer(T),
+    AnswerAfter(Duration, T),
+    Fail(&'static str),
+    Panic,
+    Hang,
 }
 
-async fn does<T>(what: Does<T>) -> Result<T, HookFault> {
+async fn perform<T>(what: HookBehavior<T>) -> Result<T, HookError> {
     match what {
-        Does::Says(answer) => Ok(answer),
-        Does::SaysAfter(time, answer) => {
+        HookBehavior::Answer(answer) => Ok(answer),
+        HookBehavior::AnswerAfter(time, answer) => {
             sleep(time).await;
             Ok(answer)
         }
-        Does::Fails(why) => Err(HookFault(why.to_owned())),
-        Does::Panics => panic!("a bug in the hook"),
-        Does::Hangs => std::future::pending().await,
+        HookBehavior::Fail(why) => Err(HookError(why.to_owned())),
+        HookBehavior::Panic => panic!("a bug in the hook"),
+        HookBehavior::Hang => std::future::pending().await,
     }
 }
 
-type Log = Arc<Mutex<Vec<String>>>;
+type HookLog = Arc<Mutex<Vec<String>>>;
 
 /// A hook that notes what it sees and does what it is told.
-struct Noting {
+struct LoggingHook {
     name: &'static str,
-    log: Log,
-    before: Does<Before>,
-    after: Does<After>,
+    log: HookLog,
+    before: HookBehavior<BeforeCallDecision>,
+    after: HookBehavior<AfterCallDecision>,
 }
 
 #[async_trait]
-impl Hook for Noting {
-    async fn before(&self, call: &HookedCall) -> Result<Before, HookFault> {
+impl Hook for LoggingHook {
+    async fn before_call(&self, call: &HookCall) -> Result<BeforeCallDecision, HookError> {
         self.log.lock().push(format!("{} before {}", self.name, call.arguments.raw().get()));
-        does(self.before.clone()).await
+        perform(self.before.clone()).await
     }
 
-    async fn after(&self, call: &HookedCall, outcome: &Outcome) -> Result<After, HookFault> {
+    async fn after_call(&self, call: &HookCall, outcome: &Outcome) -> Result<AfterCallDecision, HookError> {
         let outcome = match outcome {
             Outcome::Success(output) => output.joined_text(),
             Outcome::Error(error) => error.code.to_string(),
         };
         self.log.lock().push(format!("{} after {}: {outcome}", self.name, call.arguments.raw().get()));
-        does(self.after.clone()).await
+        perform(self.after.clone()).await
     }
 }
 
@@ -75,28 +75,38 @@ fn entry(hook: impl Hook, name: &str) -> HookEntry {
     HookEntry {
         name: name.into(),
         hook: Arc::new(hook),
-        tools: Globs::new(["*"]).unwrap(),
-        before: true,
-        after: true,
+        tools: GlobPatterns::new(["*"]).unwrap(),
+        runs_before: true,
+        runs_after: true,
         timeout: secs(5),
-        on_fault: OnFault::Closed,
+        on_error: HookErrorAction::FailClosed,
     }
 }
 
-fn noting(log: &Log, name: &'static str, before: Does<Before>, after: Does<After>) -> HookEntry {
-    entry(Noting { name, log: log.clone(), before, after }, name)
+fn logging_hook(
+    log: &HookLog,
+    name: &'static str,
+    before: HookBehavior<BeforeCallDecision>,
+    after: HookBehavior<AfterCallDecision>,
+) -> HookEntry {
+    entry(LoggingHook { name, log: log.clone(), before, after }, name)
 }
 
-fn watching(log: &Log, name: &'static str) -> HookEntry {
-    noting(log, name, Does::Says(Before::Continue), Does::Says(After::Keep))
+fn passive_hook(log: &HookLog, name: &'static str) -> HookEntry {
+    logging_hook(
+        log,
+        name,
+        HookBehavior::Answer(BeforeCallDecision::Continue),
+        HookBehavior::Answer(AfterCallDecision::Keep),
+    )
 }
 
-fn modify(arguments: &str) -> Does<Before> {
-    Does::Says(Before::Modify(RawArguments::Json(raw(arguments))))
+fn modify(arguments: &str) -> HookBehavior<BeforeCallDecision> {
+    HookBehavior::Answer(BeforeCallDecision::Modify(RawArguments::Json(raw(arguments))))
 }
 
-fn replace(with: &str) -> Does<After> {
-    Does::Says(After::Replace(ToolOutput::text(with)))
+fn replace(with: &str) -> HookBehavior<AfterCallDecision> {
+    HookBehavior::Answer(AfterCallDecision::Replace(ToolOutput::text(with)))
 }
 
 /// A tool that says what it was given.
@@ -105,31 +115,34 @@ fn echo(document: SpecDocument) -> Arc<dyn crate::Tool> {
 }
 
 /// What one hook makes of a call of `echo` with `{"n":1}`.
-async fn with_hook(entry: HookEntry) -> (World, crate::Finished) {
-    let world = World::new(vec![echo(with_parameters("echo", r#"{"properties":{"n":{"type":"integer"}}}"#))]);
+async fn call_with_hook(entry: HookEntry) -> (EngineHarness, crate::FinishedCall) {
+    let world = EngineHarness::new(vec![echo(document_with_parameters(
+        "echo",
+        r#"{"properties":{"n":{"type":"integer"}}}"#,
+    ))]);
     world.engine.set_hooks(vec![entry]);
     let finished = world.run("echo", r#"{"n":1}"#).await;
     world.recorder.assert_each_closed_once();
     (world, finished)
 }
 
-fn hooks_noted(world: &World) -> Vec<String> {
-    let record = world.recorder.only();
+fn recorded_hooks(world: &EngineHarness) -> Vec<String> {
+    let record = world.recorder.single_record();
     record.notes.map(|notes| notes.hooks.iter().map(ToString::to_string).collect()).unwrap_or_default()
 }
 
 #[tokio::test(start_paused = true)]
 async fn hooks_are_asked_in_order_each_seeing_what_the_one_before_made() {
-    let log = Log::default();
-    let world = World::new(vec![echo(document("echo"))]);
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document("echo"))]);
     world.engine.set_hooks(vec![
-        watching(&log, "first"),
-        noting(&log, "second", modify(r#"{"n":2}"#), replace("second's")),
-        watching(&log, "third"),
-        noting(&log, "fourth", modify(r#"{"n":3}"#), replace("fourth's")),
+        passive_hook(&log, "first"),
+        logging_hook(&log, "second", modify(r#"{"n":2}"#), replace("second's")),
+        passive_hook(&log, "third"),
+        logging_hook(&log, "fourth", modify(r#"{"n":3}"#), replace("fourth's")),
     ]);
     let finished = world.run("echo", r#"{"n":1}"#).await;
-    assert_eq!(text(&finished), "fourth's");
+    assert_eq!(success_text(&finished), "fourth's");
     assert_eq!(
         *log.lock(),
         [
@@ -143,8 +156,8 @@ async fn hooks_are_asked_in_order_each_seeing_what_the_one_before_made() {
             r#"fourth after {"n":3}: second's"#,
         ]
     );
-    assert_eq!(hooks_noted(&world), ["second", "fourth"], "those that did something");
-    let record = world.recorder.only();
+    assert_eq!(recorded_hooks(&world), ["second", "fourth"], "those that did something");
+    let record = world.recorder.single_record();
     assert_eq!(record.opened.arguments.as_ref().unwrap().get(), r#"{"n":1}"#);
     assert_eq!(record.notes.unwrap().ran_with.unwrap().get(), r#"{"n":3}"#);
     assert_eq!(record.outcome, finished.outcome);
@@ -152,23 +165,28 @@ async fn hooks_are_asked_in_order_each_seeing_what_the_one_before_made() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_does_nothing_leaves_no_trace() {
-    let log = Log::default();
-    let (world, finished) = with_hook(watching(&log, "first")).await;
-    assert_eq!(text(&finished), r#"{"n":1}"#);
-    assert_eq!(world.recorder.only().notes, None);
+    let log = HookLog::default();
+    let (world, finished) = call_with_hook(passive_hook(&log, "first")).await;
+    assert_eq!(success_text(&finished), r#"{"n":1}"#);
+    assert_eq!(world.recorder.single_record().notes, None);
     assert_eq!(log.lock().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn changed_arguments_are_checked_again() {
-    let log = Log::default();
+    let log = HookLog::default();
     for (changed, problem) in [
         (r#"{"n":"two"}"#, r#"/n: "two" is not of type "integer""#),
         ("[1]", "the arguments are an array; they must be a JSON object"),
     ] {
-        let (world, finished) =
-            with_hook(noting(&log, "careless", modify(changed), Does::Says(After::Keep))).await;
-        let refused = error(&finished);
+        let (world, finished) = call_with_hook(logging_hook(
+            &log,
+            "careless",
+            modify(changed),
+            HookBehavior::Answer(AfterCallDecision::Keep),
+        ))
+        .await;
+        let refused = expect_error(&finished);
         assert_eq!((refused.code, refused.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
         assert_eq!(
             refused.message,
@@ -176,7 +194,7 @@ async fn changed_arguments_are_checked_again() {
         );
         assert_eq!(refused.hint.as_deref(), Some("The hook has to be mended by the owner"));
         assert!(!refused.dispatched);
-        let record = world.recorder.only();
+        let record = world.recorder.single_record();
         assert_eq!(record.attempts, 0, "nothing invalid runs");
         assert_eq!(record.notes.unwrap().ran_with, None);
     }
@@ -185,28 +203,33 @@ async fn changed_arguments_are_checked_again() {
 #[tokio::test(start_paused = true)]
 async fn what_hooks_put_in_the_place_of_arguments_is_recorded_without_its_secrets() {
     let parameters = r#"{"properties":{"pin":{"writeOnly":true}}}"#;
-    let world = World::new(vec![echo(with_parameters("echo", parameters))]);
-    let log = Log::default();
+    let world = EngineHarness::new(vec![echo(document_with_parameters("echo", parameters))]);
+    let log = HookLog::default();
     let changed = r#"{"pin":"1234","password":"hunter2","n":1}"#;
-    world.engine.set_hooks(vec![noting(&log, "adds", modify(changed), Does::Says(After::Keep))]);
-    assert_eq!(text(&world.run("echo", "{}").await), changed, "the tool gets everything");
-    let record = world.recorder.only();
+    world.engine.set_hooks(vec![logging_hook(
+        &log,
+        "adds",
+        modify(changed),
+        HookBehavior::Answer(AfterCallDecision::Keep),
+    )]);
+    assert_eq!(success_text(&world.run("echo", "{}").await), changed, "the tool gets everything");
+    let record = world.recorder.single_record();
     let ran_with = record.notes.unwrap().ran_with.unwrap();
     assert_eq!(ran_with.get(), r#"{"n":1,"password":"[redacted]","pin":"[redacted]"}"#);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_can_cancel_and_those_after_it_are_not_asked() {
-    let log = Log::default();
-    let world = World::new(vec![echo(document("echo"))]);
-    let stop = Does::Says(Before::Cancel { reason: "not on a Sunday".to_owned() });
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document("echo"))]);
+    let stop = HookBehavior::Answer(BeforeCallDecision::Cancel { reason: "not on a Sunday".to_owned() });
     world.engine.set_hooks(vec![
-        watching(&log, "first"),
-        noting(&log, "stops", stop, Does::Says(After::Keep)),
-        watching(&log, "third"),
+        passive_hook(&log, "first"),
+        logging_hook(&log, "stops", stop, HookBehavior::Answer(AfterCallDecision::Keep)),
+        passive_hook(&log, "third"),
     ]);
     let finished = world.run("echo", "{}").await;
-    let cancelled = error(&finished);
+    let cancelled = expect_error(&finished);
     assert_eq!((cancelled.code, cancelled.kind()), (Code::HookCancelled, ErrorKind::ExecutionError));
     assert_eq!(cancelled.message, r#"The hook "stops" stopped the call: not on a Sunday"#);
     assert!(!cancelled.dispatched && !cancelled.retryable);
@@ -220,33 +243,33 @@ async fn a_hook_can_cancel_and_those_after_it_are_not_asked() {
             "third after {}: hook_cancelled"
         ]
     );
-    assert_eq!(world.recorder.only().attempts, 0);
-    assert_eq!(hooks_noted(&world), ["stops"]);
+    assert_eq!(world.recorder.single_record().attempts, 0);
+    assert_eq!(recorded_hooks(&world), ["stops"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn hooks_see_errors_and_may_replace_them() {
-    let log = Log::default();
+    let log = HookLog::default();
     let fails = tool(document("fails"), |_, _| {
-        std::future::ready(Err(ToolError::new(Code::Network, "no route").dispatched(true)))
+        std::future::ready(Err(ToolError::new(Code::Network, "no route").with_dispatched(true)))
     });
     let panics = tool(document("panics"), |_, _| async { panic!("a bug") });
-    let world = World::new(vec![fails, panics, endless(document("hangs"))]);
-    world.engine.set_hooks(vec![watching(&log, "sees")]);
+    let world = EngineHarness::new(vec![fails, panics, endless_tool(document("hangs"))]);
+    world.engine.set_hooks(vec![passive_hook(&log, "sees")]);
     for (name, code) in [("fails", "network"), ("panics", "tool_panicked"), ("hangs", "timeout")] {
         let finished = world.run(name, "{}").await;
-        assert_eq!(error(&finished).code.as_str(), code);
+        assert_eq!(expect_error(&finished).code.as_str(), code);
         assert_eq!(log.lock().pop().unwrap(), format!("sees after {{}}: {code}"));
     }
-    world.engine.set_hooks(vec![noting(
+    world.engine.set_hooks(vec![logging_hook(
         &log,
         "mends",
-        Does::Says(Before::Continue),
+        HookBehavior::Answer(BeforeCallDecision::Continue),
         replace("from the cache"),
     )]);
     let finished = world.run("fails", "{}").await;
-    assert_eq!(text(&finished), "from the cache");
-    let record = &world.recorder.of(finished.id)[0];
+    assert_eq!(success_text(&finished), "from the cache");
+    let record = &world.recorder.records_of(finished.id)[0];
     assert!(record.outcome.is_success());
     assert_eq!(record.notes.as_ref().unwrap().hooks, ["mends".into()]);
 }
@@ -254,14 +277,22 @@ async fn hooks_see_errors_and_may_replace_them() {
 #[tokio::test(start_paused = true)]
 async fn a_replaced_output_is_bounded_like_another() {
     let settings = EngineSettings { output_bytes: 10, ..EngineSettings::default() };
-    let world = World::with(settings, vec![answering("scan", &"x".repeat(100)), answering("ring", "x")]);
-    let log = Log::default();
-    world.engine.set_hooks(vec![noting(&log, "shortens", Does::Says(Before::Continue), replace("short"))]);
-    assert_eq!(text(&world.run("scan", "{}").await), "short");
-    world.engine.set_hooks(vec![noting(
+    let world = EngineHarness::with_settings(
+        settings,
+        vec![answering_tool("scan", &"x".repeat(100)), answering_tool("ring", "x")],
+    );
+    let log = HookLog::default();
+    world.engine.set_hooks(vec![logging_hook(
+        &log,
+        "shortens",
+        HookBehavior::Answer(BeforeCallDecision::Continue),
+        replace("short"),
+    )]);
+    assert_eq!(success_text(&world.run("scan", "{}").await), "short");
+    world.engine.set_hooks(vec![logging_hook(
         &log,
         "lengthens",
-        Does::Says(Before::Continue),
+        HookBehavior::Answer(BeforeCallDecision::Continue),
         replace(&"y".repeat(11)),
     )]);
     assert_code(&world.run("ring", "{}").await, Code::OutputTooLarge);
@@ -271,55 +302,66 @@ async fn a_replaced_output_is_bounded_like_another() {
 async fn an_output_of_other_parts_can_be_put_in_its_place() {
     let picture = ContentPart::Image { data: "QUJD".to_owned(), mime_type: "image/png".to_owned() };
     let output = ToolOutput { content: vec![picture], structured: Some(raw(r#"{"a":1}"#)) };
-    let log = Log::default();
-    let after = Does::Says(After::Replace(output.clone()));
-    let (_, finished) = with_hook(noting(&log, "draws", Does::Says(Before::Continue), after)).await;
+    let log = HookLog::default();
+    let after = HookBehavior::Answer(AfterCallDecision::Replace(output.clone()));
+    let (_, finished) = call_with_hook(logging_hook(
+        &log,
+        "draws",
+        HookBehavior::Answer(BeforeCallDecision::Continue),
+        after,
+    ))
+    .await;
     assert_eq!(*finished.outcome, Outcome::Success(output));
 }
 
 /// What a hook that fails says, by what fails and when, and what becomes of the call.
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_fails_lets_the_call_go_on_or_ends_it_as_the_owner_says() {
-    let log = Log::default();
+    let log = HookLog::default();
     for (fault, words, takes) in
         [(0, "it broke", 0), (1, "it crashed", 0), (2, "it did not answer within 5000 ms", 5)]
     {
-        let before = [Does::Fails("it broke"), Does::Panics, Does::Hangs][fault].clone();
-        let after = [Does::Fails("it broke"), Does::Panics, Does::Hangs][fault].clone();
+        let before = [HookBehavior::Fail("it broke"), HookBehavior::Panic, HookBehavior::Hang][fault].clone();
+        let after = [HookBehavior::Fail("it broke"), HookBehavior::Panic, HookBehavior::Hang][fault].clone();
 
-        let open =
-            HookEntry { on_fault: OnFault::Open, ..noting(&log, "weak", before.clone(), after.clone()) };
-        let (world, finished) = with_hook(open).await;
-        assert_eq!(text(&finished), r#"{"n":1}"#);
+        let open = HookEntry {
+            on_error: HookErrorAction::FailOpen,
+            ..logging_hook(&log, "weak", before.clone(), after.clone())
+        };
+        let (world, finished) = call_with_hook(open).await;
+        assert_eq!(success_text(&finished), r#"{"n":1}"#);
         assert_eq!(finished.durations.total, secs(2 * takes));
-        assert_eq!(hooks_noted(&world), Vec::<String>::new());
+        assert_eq!(recorded_hooks(&world), Vec::<String>::new());
 
-        let closed = HookEntry { after: false, ..noting(&log, "strict", before, Does::Says(After::Keep)) };
-        let (world, finished) = with_hook(closed).await;
-        let failed = error(&finished);
+        let closed = HookEntry {
+            runs_after: false,
+            ..logging_hook(&log, "strict", before, HookBehavior::Answer(AfterCallDecision::Keep))
+        };
+        let (world, finished) = call_with_hook(closed).await;
+        let failed = expect_error(&finished);
         assert_eq!((failed.code, failed.dispatched), (Code::HookCancelled, false));
         assert_eq!(failed.message, format!("The hook \"strict\" failed: {words}"));
         assert_eq!(failed.hint.as_deref(), Some("The owner has set that calls do not go on without it"));
-        assert_eq!(world.recorder.only().attempts, 0);
-        assert_eq!(hooks_noted(&world), ["strict"]);
+        assert_eq!(world.recorder.single_record().attempts, 0);
+        assert_eq!(recorded_hooks(&world), ["strict"]);
 
-        let closed = noting(&log, "strict", Does::Says(Before::Continue), after);
-        let (world, finished) = with_hook(closed).await;
-        let failed = error(&finished);
+        let closed = logging_hook(&log, "strict", HookBehavior::Answer(BeforeCallDecision::Continue), after);
+        let (world, finished) = call_with_hook(closed).await;
+        let failed = expect_error(&finished);
         assert_eq!((failed.code, failed.dispatched), (Code::HookCancelled, true), "the tool did run");
         assert_eq!(failed.message, format!("The hook \"strict\" failed: {words}"));
-        assert_eq!(world.recorder.only().attempts, 1);
+        assert_eq!(world.recorder.single_record().attempts, 1);
     }
 }
 
 /// A hook whose code fails before there is a future.
-struct FailsAtOnce;
+struct PanickingHook;
 
-impl Hook for FailsAtOnce {
-    fn before<'a, 'b, 'c>(
+impl Hook for PanickingHook {
+    fn before_call<'a, 'b, 'c>(
         &'a self,
-        _: &'b HookedCall,
-    ) -> Pin<Box<dyn Future<Output = Result<Before, HookFault>> + Send + 'c>>
+        _: &'b HookCall,
+    ) -> Pin<Box<dyn Future<Output = Result<BeforeCallDecision, HookError>> + Send + 'c>>
     where
         'a: 'c,
         'b: 'c,
@@ -331,19 +373,24 @@ impl Hook for FailsAtOnce {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_crashes_before_it_begins_is_bounded_too() {
-    let (_, finished) = with_hook(entry(FailsAtOnce, "early")).await;
-    assert_eq!(error(&finished).message, r#"The hook "early" failed: it crashed"#);
-    let open = HookEntry { on_fault: OnFault::Open, ..entry(FailsAtOnce, "early") };
-    assert_eq!(text(&with_hook(open).await.1), r#"{"n":1}"#);
+    let (_, finished) = call_with_hook(entry(PanickingHook, "early")).await;
+    assert_eq!(expect_error(&finished).message, r#"The hook "early" failed: it crashed"#);
+    let open = HookEntry { on_error: HookErrorAction::FailOpen, ..entry(PanickingHook, "early") };
+    assert_eq!(success_text(&call_with_hook(open).await.1), r#"{"n":1}"#);
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_hook_that_failed_no_more_are_asked() {
-    let log = Log::default();
-    let world = World::new(vec![echo(document("echo"))]);
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document("echo"))]);
     world.engine.set_hooks(vec![
-        noting(&log, "fails", Does::Says(Before::Continue), Does::Fails("no")),
-        watching(&log, "later"),
+        logging_hook(
+            &log,
+            "fails",
+            HookBehavior::Answer(BeforeCallDecision::Continue),
+            HookBehavior::Fail("no"),
+        ),
+        passive_hook(&log, "later"),
     ]);
     assert_code(&world.run("echo", "{}").await, Code::HookCancelled);
     assert_eq!(*log.lock(), ["fails before {}", "later before {}", "fails after {}: {}"]);
@@ -351,15 +398,16 @@ async fn after_a_hook_that_failed_no_more_are_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_sees_the_tools_it_is_for_at_the_times_it_is_for() {
-    let log = Log::default();
-    let world = World::new(vec![echo(document("echo")), answering("ring", "rang")]);
-    let only = |entry: HookEntry, tools: &str| HookEntry { tools: Globs::new([tools]).unwrap(), ..entry };
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document("echo")), answering_tool("ring", "rang")]);
+    let only =
+        |entry: HookEntry, tools: &str| HookEntry { tools: GlobPatterns::new([tools]).unwrap(), ..entry };
     world.engine.set_hooks(vec![
-        only(watching(&log, "echo"), "phone/echo"),
-        only(watching(&log, "other"), "pc/*"),
-        HookEntry { tools: Globs::none(), ..watching(&log, "none") },
-        HookEntry { before: false, ..only(watching(&log, "after"), "*/e*") },
-        HookEntry { after: false, ..only(watching(&log, "before"), "*/e*") },
+        only(passive_hook(&log, "echo"), "phone/echo"),
+        only(passive_hook(&log, "other"), "pc/*"),
+        HookEntry { tools: GlobPatterns::empty(), ..passive_hook(&log, "none") },
+        HookEntry { runs_before: false, ..only(passive_hook(&log, "after"), "*/e*") },
+        HookEntry { runs_after: false, ..only(passive_hook(&log, "before"), "*/e*") },
     ]);
     world.run("ring", "{}").await;
     assert_eq!(*log.lock(), Vec::<String>::new());
@@ -376,43 +424,48 @@ async fn a_hook_sees_the_tools_it_is_for_at_the_times_it_is_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_is_told_who_calls_what_from_where() {
-    struct Asks(Arc<Mutex<Option<HookedCall>>>);
+    struct CapturingHook(Arc<Mutex<Option<HookCall>>>);
     #[async_trait]
-    impl Hook for Asks {
-        async fn before(&self, call: &HookedCall) -> Result<Before, HookFault> {
+    impl Hook for CapturingHook {
+        async fn before_call(&self, call: &HookCall) -> Result<BeforeCallDecision, HookError> {
             *self.0.lock() = Some(call.clone());
-            Ok(Before::Continue)
+            Ok(BeforeCallDecision::Continue)
         }
     }
     let seen = Arc::default();
-    let world = World::new(vec![echo(document("echo"))]);
-    world.engine.set_hooks(vec![entry(Asks(Arc::clone(&seen)), "asks")]);
-    let finished = world.engine.call(call_of(chatting("c", "cook", "s1"), "echo")).await;
+    let world = EngineHarness::new(vec![echo(document("echo"))]);
+    world.engine.set_hooks(vec![entry(CapturingHook(Arc::clone(&seen)), "asks")]);
+    let finished = world.engine.call(call_of(chat_caller("c", "cook", "s1"), "echo")).await;
     let call = seen.lock().take().unwrap();
     assert_eq!((call.id, call.tool.to_string().as_str()), (finished.id, "phone/echo"));
-    assert_eq!((&*call.principal.0, call.role, call.door), ("c", Role::Client, Door::Rest));
+    assert_eq!((&*call.principal.0, call.role, call.via), ("c", Role::Client, EntryPoint::Rest));
     assert_eq!((call.agent.as_deref(), call.session.as_deref()), (Some("cook"), Some("s1")));
     assert_eq!(call.arguments.raw().get(), "{}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_deadline_holds_for_what_hooks_do_before() {
-    let log = Log::default();
-    let world = World::new(vec![tool(document("scan"), |_, cx| async move {
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![tool(document("scan"), |_, cx| async move {
         Ok(ToolOutput::text(cx.remaining().as_secs().to_string()))
     })]);
     let slow = |time| {
-        let entry = noting(&log, "slow", Does::SaysAfter(time, Before::Continue), Does::Says(After::Keep));
+        let entry = logging_hook(
+            &log,
+            "slow",
+            HookBehavior::AnswerAfter(time, BeforeCallDecision::Continue),
+            HookBehavior::Answer(AfterCallDecision::Keep),
+        );
         HookEntry { timeout: secs(60), ..entry }
     };
     world.engine.set_hooks(vec![slow(secs(4))]);
-    let limited = |seconds| Call { timeout: Some(secs(seconds)), ..call("scan", "{}") };
+    let limited = |seconds| CallRequest { timeout: Some(secs(seconds)), ..call("scan", "{}") };
     let finished = world.engine.call(limited(10)).await;
-    assert_eq!(text(&finished), "6", "what they took is gone");
+    assert_eq!(success_text(&finished), "6", "what they took is gone");
     assert_eq!((finished.durations.total, finished.durations.running), (secs(4), secs(0)));
 
     let finished = world.engine.call(limited(3)).await;
-    let late = error(&finished);
+    let late = expect_error(&finished);
     assert_eq!((late.code, late.dispatched), (Code::Timeout, false));
     assert_eq!(late.message, "The tool did not answer within 3 s");
     assert_eq!(finished.durations.total, secs(3));
@@ -421,12 +474,17 @@ async fn the_deadline_holds_for_what_hooks_do_before() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_can_be_cancelled_while_hooks_are_asked() {
-    let log = Log::default();
-    let world = World::new(vec![echo(document("echo"))]);
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document("echo"))]);
     let hangs = |entry: HookEntry| HookEntry { timeout: secs(1000), ..entry };
-    world.engine.set_hooks(vec![hangs(noting(&log, "hangs", Does::Hangs, Does::Says(After::Keep)))]);
+    world.engine.set_hooks(vec![hangs(logging_hook(
+        &log,
+        "hangs",
+        HookBehavior::Hang,
+        HookBehavior::Answer(AfterCallDecision::Keep),
+    ))]);
     let cancel = CancellationToken::new();
-    let running = world.start(Call { cancel: Some(cancel.clone()), ..call("echo", "{}") });
+    let running = world.start(CallRequest { cancel: Some(cancel.clone()), ..call("echo", "{}") });
     sleep(secs(2)).await;
     cancel.cancel();
     let finished = running.await.unwrap();
@@ -434,13 +492,13 @@ async fn a_call_can_be_cancelled_while_hooks_are_asked() {
     assert_eq!(finished.durations.total, secs(2));
 
     let running = world.start(call("echo", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     running.abort();
-    settle().await;
+    yield_to_tasks().await;
     assert_eq!(world.recorder.closed()[1].outcome.error().unwrap().message, "The caller went away");
 
     let running = world.start(call("echo", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     world.engine.shut_down(secs(1)).await;
     assert_code(&running.await.unwrap(), Code::ShuttingDown);
     world.recorder.assert_each_closed_once();
@@ -448,17 +506,17 @@ async fn a_call_can_be_cancelled_while_hooks_are_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_let_through_is_not_shown_to_hooks() {
-    let log = Log::default();
-    let world = World::new(vec![echo(with_parameters("echo", r#"{"required":["n"]}"#))]);
-    world.engine.set_hooks(vec![watching(&log, "first")]);
+    let log = HookLog::default();
+    let world = EngineHarness::new(vec![echo(document_with_parameters("echo", r#"{"required":["n"]}"#))]);
+    world.engine.set_hooks(vec![passive_hook(&log, "first")]);
     assert_code(&world.run("echo", "{}").await, Code::InvalidArguments);
-    world.rule(r#"{"approval":{"default":"always"}}"#);
+    world.set_policy(r#"{"approval":{"default":"always"}}"#);
     assert_code(&world.run("echo", r#"{"n":1}"#).await, Code::ApprovalUnavailable);
     assert!(log.lock().is_empty());
     let _watching = world.engine.questions().watch();
     let running = world.start(call("echo", r#"{"n":1}"#));
-    world.answer(Choice::Granted, Scope::Once).await;
-    assert_eq!(text(&running.await.unwrap()), r#"{"n":1}"#);
+    world.answer_question(ConsentDecision::Granted, ConsentScope::Once).await;
+    assert_eq!(success_text(&running.await.unwrap()), r#"{"n":1}"#);
     assert_eq!(log.lock().len(), 2);
     let notes = world.recorder.closed().pop().unwrap().notes.unwrap();
     assert_eq!(notes.approved_by.as_deref(), Some("owner"));

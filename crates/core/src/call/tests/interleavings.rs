@@ -1,4 +1,4 @@
-//! Invariant 1 under any interleaving: every record that was opened is closed exactly once, with what the caller
+//! Invariant "exactly one recorded outcome" under any interleaving: every record that was opened is closed exactly once, with what the caller
 //! got if it was still there.
 
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Code, Outcome, SpecDocument, ToolError, ToolOutput};
 
-use crate::consent::{CannotAnswer, Choice, QuestionEvent, Scope};
+use crate::consent::{AnswerError, ConsentDecision, ConsentScope, QuestionEvent};
 use crate::testkit::{
-    RunResult, World, assert_code, call, chatting, document, error, millis, needing, owner, scripted, secs,
-    settle, tool, waiting,
+    EngineHarness, ToolRunResult, assert_code, call, chat_caller, document, document_with_permissions,
+    expect_error, inline_tool, millis, owner, scripted_tool, secs, tool, yield_to_tasks,
 };
-use crate::{Arguments, Call, CallContext, EngineSettings, Finished, Progress, Tool};
+use crate::{Arguments, CallContext, CallRequest, EngineSettings, FinishedCall, ProgressReport, Tool};
 
 /// What a tool does on its way.
 #[derive(Debug, Clone)]
-enum Step {
+enum ToolStep {
     Work(u64),
     Ask(u64),
     Report,
@@ -27,7 +27,7 @@ enum Step {
 
 /// How a tool ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum ToolEnding {
     Result,
     TooLarge,
     Error,
@@ -37,46 +37,46 @@ enum End {
 
 /// What the caller does, so many milliseconds after it called.
 #[derive(Debug, Clone, Copy)]
-enum Leave {
-    Stays,
-    Cancels(u64),
-    Goes(u64),
+enum CallerDeparture {
+    Stay,
+    Cancel(u64),
+    Drop(u64),
 }
 
 /// One call.
 #[derive(Debug, Clone)]
-struct Plan {
+struct CallPlan {
     at: u64,
     tool: &'static str,
-    steps: Vec<Step>,
-    end: End,
+    steps: Vec<ToolStep>,
+    end: ToolEnding,
     timeout: Option<u64>,
-    leave: Leave,
+    departure: CallerDeparture,
     key: Option<u8>,
     /// Whether it says the same as the first call with its key.
-    same: bool,
+    repeats_first: bool,
     /// Whether the caller is there to be asked.
-    there: bool,
+    can_be_asked: bool,
 }
 
 /// What a person says to one of the open questions.
 #[derive(Debug, Clone, Copy)]
-struct Word {
+struct PlannedAnswer {
     at: u64,
     which: usize,
-    choice: Choice,
-    scope: Scope,
+    choice: ConsentDecision,
+    scope: ConsentScope,
 }
 
 #[derive(Debug, Clone)]
-struct Story {
-    plans: Vec<Plan>,
+struct CallScenario {
+    plans: Vec<CallPlan>,
     /// When the engine is shut down, and how much grace it gives.
     shutdown: Option<(u64, u64)>,
     durable: bool,
     /// Whether the owner sees all questions, from the start to the end.
     watched: bool,
-    words: Vec<Word>,
+    answers: Vec<PlannedAnswer>,
 }
 
 /// Times fall together often, so that things happen at the same moment.
@@ -84,17 +84,17 @@ fn moment() -> impl Strategy<Value = u64> {
     (0u64..30).prop_map(|half_seconds| half_seconds * 500)
 }
 
-fn plan() -> impl Strategy<Value = Plan> {
+fn plan() -> impl Strategy<Value = CallPlan> {
     let step = prop_oneof![
-        3 => moment().prop_map(Step::Work),
-        1 => moment().prop_map(Step::Ask),
-        1 => Just(Step::Report),
+        3 => moment().prop_map(ToolStep::Work),
+        1 => moment().prop_map(ToolStep::Ask),
+        1 => Just(ToolStep::Report),
     ];
     let end = prop_oneof![
-        4 => Just(End::Result), 1 => Just(End::TooLarge), 1 => Just(End::Error), 1 => Just(End::Panic), 1 => Just(End::Never)
+        4 => Just(ToolEnding::Result), 1 => Just(ToolEnding::TooLarge), 1 => Just(ToolEnding::Error), 1 => Just(ToolEnding::Panic), 1 => Just(ToolEnding::Never)
     ];
     let leave = prop_oneof![
-        3 => Just(Leave::Stays), 1 => moment().prop_map(Leave::Cancels), 1 => moment().prop_map(Leave::Goes)
+        3 => Just(CallerDeparture::Stay), 1 => moment().prop_map(CallerDeparture::Cancel), 1 => moment().prop_map(CallerDeparture::Drop)
     ];
     let tool = prop_oneof![
         2 => Just("plain"), 3 => Just("waits"), 2 => Just("serial"), 1 => Just("silent"), 1 => Just("nobody"), 4 => Just("asking")
@@ -111,26 +111,25 @@ fn plan() -> impl Strategy<Value = Plan> {
         prop::bool::weighted(0.8),
         any::<bool>(),
     )
-        .prop_map(|(at, tool, steps, end, timeout, leave, key, same, there)| Plan {
+        .prop_map(|(at, tool, steps, end, timeout, leave, key, same, there)| CallPlan {
             at,
             tool,
             steps,
             end,
             timeout,
-            leave,
+            departure: leave,
             key,
-            same,
-            there,
+            repeats_first: same,
+            can_be_asked: there,
         })
 }
 
-fn word() -> impl Strategy<Value = Word> {
-    let choice =
-        prop_oneof![5 => Just(Choice::Granted), 2 => Just(Choice::Denied), 1 => Just(Choice::DeniedAlways)];
+fn planned_answer() -> impl Strategy<Value = PlannedAnswer> {
+    let choice = prop_oneof![5 => Just(ConsentDecision::Granted), 2 => Just(ConsentDecision::Denied), 1 => Just(ConsentDecision::DeniedAlways)];
     let scope = prop_oneof![
-        6 => Just(Scope::Once), 1 => Just(Scope::Session), 1 => Just(Scope::Agent), 1 => Just(Scope::Always)
+        6 => Just(ConsentScope::Once), 1 => Just(ConsentScope::Session), 1 => Just(ConsentScope::Agent), 1 => Just(ConsentScope::Always)
     ];
-    (moment(), 0usize..4, choice, scope).prop_map(|(at, which, choice, scope)| Word {
+    (moment(), 0usize..4, choice, scope).prop_map(|(at, which, choice, scope)| PlannedAnswer {
         at,
         which,
         choice,
@@ -138,16 +137,16 @@ fn word() -> impl Strategy<Value = Word> {
     })
 }
 
-fn story() -> impl Strategy<Value = Story> {
+fn scenario() -> impl Strategy<Value = CallScenario> {
     let shutdown = prop::option::weighted(0.3, (moment(), moment()));
-    let words = prop::collection::vec(word(), 0..15);
+    let words = prop::collection::vec(planned_answer(), 0..15);
     (prop::collection::vec(plan(), 1..25), shutdown, any::<bool>(), prop::bool::weighted(0.7), words)
-        .prop_map(|(plans, shutdown, durable, watched, words)| Story {
+        .prop_map(|(plans, shutdown, durable, watched, words)| CallScenario {
             plans,
             shutdown,
             durable,
             watched,
-            words,
+            answers: words,
         })
 }
 
@@ -155,33 +154,43 @@ fn story() -> impl Strategy<Value = Story> {
 const OUTPUT: usize = 10;
 
 /// Does what the plan says that the arguments name, and counts that.
-async fn act(plans: &[Plan], runs: &[AtomicUsize], arguments: &Arguments, cx: &CallContext) -> RunResult {
+async fn run_plan(
+    plans: &[CallPlan],
+    runs: &[AtomicUsize],
+    arguments: &Arguments,
+    cx: &CallContext,
+) -> ToolRunResult {
     let at = usize::try_from(arguments.value()["plan"].as_u64().unwrap()).unwrap();
     runs[at].fetch_add(1, Ordering::SeqCst);
     for step in &plans[at].steps {
         match step {
-            Step::Work(time) => sleep(millis(*time)).await,
-            Step::Ask(time) => {
-                cx.wait_for_person();
+            ToolStep::Work(time) => sleep(millis(*time)).await,
+            ToolStep::Ask(time) => {
+                cx.pause_for_person();
                 sleep(millis(*time)).await;
                 cx.resume();
             }
-            Step::Report => {
-                cx.progress(Progress { progress: 1.0, total: None, message: None, content: Vec::new() });
+            ToolStep::Report => {
+                cx.report_progress(ProgressReport {
+                    progress: 1.0,
+                    total: None,
+                    message: None,
+                    content: Vec::new(),
+                });
             }
         }
     }
     match plans[at].end {
-        End::Result => Ok(ToolOutput::text("fine")),
-        End::TooLarge => Ok(ToolOutput::text("x".repeat(OUTPUT + 1))),
-        End::Error => Err(ToolError::new(Code::ToolFailed, "it failed")),
-        End::Panic => std::panic::panic_any(at),
-        End::Never => std::future::pending().await,
+        ToolEnding::Result => Ok(ToolOutput::text("fine")),
+        ToolEnding::TooLarge => Ok(ToolOutput::text("x".repeat(OUTPUT + 1))),
+        ToolEnding::Error => Err(ToolError::new(Code::ToolFailed, "it failed")),
+        ToolEnding::Panic => std::panic::panic_any(at),
+        ToolEnding::Never => std::future::pending().await,
     }
 }
 
 /// What became of one caller: what it got, or nothing where it went before.
-type Got = (CallId, Option<Finished>);
+type CallerResult = (CallId, Option<FinishedCall>);
 
 fn settings() -> EngineSettings {
     EngineSettings {
@@ -192,51 +201,54 @@ fn settings() -> EngineSettings {
     }
 }
 
-fn tools(plans: &Arc<Vec<Plan>>, runs: &Arc<Vec<AtomicUsize>>) -> Vec<Arc<dyn Tool>> {
+fn tools(plans: &Arc<Vec<CallPlan>>, runs: &Arc<Vec<AtomicUsize>>) -> Vec<Arc<dyn Tool>> {
     let made = |document: SpecDocument| {
         let (plans, runs) = (plans.clone(), runs.clone());
-        scripted(document, move |arguments, cx| {
+        scripted_tool(document, move |arguments, cx| {
             let (plans, runs) = (plans.clone(), runs.clone());
-            async move { act(&plans, &runs, &arguments, &cx).await }
+            async move { run_plan(&plans, &runs, &arguments, &cx).await }
         })
     };
     let tools = [
         made(document("plain")),
-        made(document("waits")).that_only_waits(),
+        made(document("waits")).run_inline(),
         made(SpecDocument { sequential: true, ..document("serial") }),
         made(SpecDocument { progress_timeout_ms: Some(3000), ..document("silent") }),
-        made(needing("asking", &["files.write"])),
+        made(document_with_permissions("asking", &["files.write"])),
     ];
     tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
 
-fn called(plans: &[Plan], at: usize) -> Call {
+fn call_of_plan(plans: &[CallPlan], at: usize) -> CallRequest {
     let plan = &plans[at];
     let first = plans.iter().position(|it| it.key == plan.key).unwrap_or(at);
-    let means = if plan.key.is_some() && plan.same { first } else { at };
-    Call {
+    let means = if plan.key.is_some() && plan.repeats_first { first } else { at };
+    CallRequest {
         timeout: plan.timeout.map(millis),
         idempotency_key: plan.key.map(|key| format!("key {key}").into()),
-        questions: plan.there.then(|| -> crate::consent::QuestionSink { Arc::new(|_| {}) }),
-        caller: chatting("c", "cook", "s1"),
+        questions: plan.can_be_asked.then(|| -> crate::consent::QuestionSink { Arc::new(|_| {}) }),
+        caller: chat_caller("c", "cook", "s1"),
         ..call(plan.tool, &format!(r#"{{"plan":{means}}}"#))
     }
 }
 
 /// What there is to see when everything is over.
-struct Seen {
-    world: World,
-    got: Vec<Got>,
+struct ScenarioResult {
+    world: EngineHarness,
+    got: Vec<CallerResult>,
     /// How often each plan ran.
     runs: Vec<usize>,
     /// Of each question that was told of, its call and how often it was asked and over.
     questions: Vec<(CallId, usize, usize)>,
     /// The answers that were taken, by call.
-    answers: Vec<(CallId, Choice)>,
+    answers: Vec<(CallId, ConsentDecision)>,
 }
 
 /// Answers open questions as planned; gives what was taken.
-async fn speak(world_engine: Arc<crate::Engine>, mut words: Vec<Word>) -> Vec<(CallId, Choice)> {
+async fn answer_questions(
+    world_engine: Arc<crate::Engine>,
+    mut words: Vec<PlannedAnswer>,
+) -> Vec<(CallId, ConsentDecision)> {
     words.sort_by_key(|word| word.at);
     let mut taken = Vec::new();
     let mut now = 0;
@@ -247,19 +259,19 @@ async fn speak(world_engine: Arc<crate::Engine>, mut words: Vec<Word>) -> Vec<(C
         let Some(question) = open.get(word.which % open.len().max(1)) else { continue };
         match world_engine.questions().answer(question.id, &owner(), word.choice, word.scope) {
             Ok(question) => taken.push((question.call, word.choice)),
-            Err(error) => assert_eq!(error, CannotAnswer::NotOpen),
+            Err(error) => assert_eq!(error, AnswerError::NotOpen),
         }
     }
     taken
 }
 
-async fn live(story: Story) -> Seen {
+async fn run_scenario(story: CallScenario) -> ScenarioResult {
     let plans = Arc::new(story.plans);
     let runs: Arc<Vec<_>> = Arc::new(plans.iter().map(|_| AtomicUsize::new(0)).collect());
-    let world = World::with(settings(), tools(&plans, &runs));
-    world.rule(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
+    let world = EngineHarness::with_settings(settings(), tools(&plans, &runs));
+    world.set_policy(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
     let mut watching = story.watched.then(|| world.engine.questions().watch());
-    let speaking = tokio::spawn(speak(world.engine.clone(), story.words));
+    let speaking = tokio::spawn(answer_questions(world.engine.clone(), story.answers));
     if story.durable {
         world.recorder.durable.store(true, Ordering::SeqCst);
         let recorder = world.recorder.clone();
@@ -274,13 +286,15 @@ async fn live(story: Story) -> Seen {
         .map(|at| {
             let (engine, plans) = (world.engine.clone(), plans.clone());
             tokio::spawn(async move {
-                let mut call = called(&plans, at);
+                let mut call = call_of_plan(&plans, at);
                 let id = call.id;
                 sleep(millis(plans[at].at)).await;
-                let got = match plans[at].leave {
-                    Leave::Stays => Some(engine.call(call).await),
-                    Leave::Goes(after) => tokio::time::timeout(millis(after), engine.call(call)).await.ok(),
-                    Leave::Cancels(after) => {
+                let got = match plans[at].departure {
+                    CallerDeparture::Stay => Some(engine.call(call).await),
+                    CallerDeparture::Drop(after) => {
+                        tokio::time::timeout(millis(after), engine.call(call)).await.ok()
+                    }
+                    CallerDeparture::Cancel(after) => {
                         let cancel = CancellationToken::new();
                         call.cancel = Some(cancel.clone());
                         tokio::spawn(async move {
@@ -304,19 +318,19 @@ async fn live(story: Story) -> Seen {
         got.push(caller.await.unwrap());
     }
     let answers = speaking.await.unwrap();
-    settle().await;
+    yield_to_tasks().await;
     let runs = runs.iter().map(|runs| runs.load(Ordering::SeqCst)).collect();
     let mut questions = BTreeMap::new();
     while let Some(Ok(event)) = watching.as_mut().map(|watching| watching.events.try_recv()) {
-        let (QuestionEvent::Asked(question) | QuestionEvent::Over(question, _)) = &event;
+        let (QuestionEvent::Asked(question) | QuestionEvent::Closed(question, _)) = &event;
         let (_, asked, over) = questions.entry(question.id).or_insert((question.call, 0, 0));
         *if matches!(event, QuestionEvent::Asked(_)) { asked } else { over } += 1;
     }
-    Seen { world, got, runs, questions: questions.into_values().collect(), answers }
+    ScenarioResult { world, got, runs, questions: questions.into_values().collect(), answers }
 }
 
-fn check(plans: &[Plan], seen: &Seen) -> Result<(), TestCaseError> {
-    let Seen { world, got, runs, questions, answers } = seen;
+fn check_result(plans: &[CallPlan], seen: &ScenarioResult) -> Result<(), TestCaseError> {
+    let ScenarioResult { world, got, runs, questions, answers } = seen;
     let mut opened: Vec<_> = world.recorder.opened().iter().map(|call| call.id).collect();
     let closed = world.recorder.closed();
     let mut closed_ids: Vec<_> = closed.iter().map(|call| call.opened.id).collect();
@@ -329,7 +343,7 @@ fn check(plans: &[Plan], seen: &Seen) -> Result<(), TestCaseError> {
     let records: BTreeMap<_, _> = closed.iter().map(|call| (call.opened.id, call)).collect();
     for ((id, finished), plan) in got.iter().zip(plans) {
         let Some(finished) = finished else {
-            prop_assert!(matches!(plan.leave, Leave::Goes(_)));
+            prop_assert!(matches!(plan.departure, CallerDeparture::Drop(_)));
             continue;
         };
         let Some(record) = records.get(&finished.id) else {
@@ -380,16 +394,16 @@ fn check(plans: &[Plan], seen: &Seen) -> Result<(), TestCaseError> {
         let code = record.outcome.error().map(|error| error.code);
         let was_ended = matches!(code, Some(Code::Cancelled | Code::ShuttingDown));
         match choice {
-            Choice::Granted => {
+            ConsentDecision::Granted => {
                 let approved = record.notes.as_ref().is_some_and(|notes| notes.approved_by.is_some());
                 prop_assert!(approved || (was_ended && record.attempts == 0));
             }
-            Choice::Denied => prop_assert!(was_ended || code == Some(Code::Denied)),
-            Choice::DeniedAlways => prop_assert!(was_ended || code == Some(Code::DeniedAlways)),
+            ConsentDecision::Denied => prop_assert!(was_ended || code == Some(Code::Denied)),
+            ConsentDecision::DeniedAlways => prop_assert!(was_ended || code == Some(Code::DeniedAlways)),
         }
     }
     prop_assert!(runs.iter().all(|runs| *runs <= 1), "nothing runs twice: {:?}", runs);
-    prop_assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
+    prop_assert_eq!((world.engine.in_flight(), world.engine.abandoned_runs()), (0, 0));
     Ok(())
 }
 
@@ -410,19 +424,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_call_ends_in_one_recorded_outcome(story in story()) {
+    fn every_call_ends_in_one_recorded_outcome(story in scenario()) {
         quiet_panics();
         let plans = story.plans.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let seen = runtime.unwrap().block_on(live(story));
-        check(&plans, &seen)?;
+        let seen = runtime.unwrap().block_on(run_scenario(story));
+        check_result(&plans, &seen)?;
     }
 }
 
 /// Numbers that look random and are the same every time.
-struct Dice(u64);
+struct PseudoRandom(u64);
 
-impl Dice {
+impl PseudoRandom {
     fn below(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
@@ -446,10 +460,10 @@ async fn on_several_threads_too() {
         async move {
             let at = usize::try_from(arguments.value()["plan"].as_u64().unwrap()).unwrap();
             counted[at].fetch_add(1, Ordering::SeqCst);
-            let mut dice = Dice(at as u64);
+            let mut dice = PseudoRandom(at as u64);
             yields(dice.below(20)).await;
             if dice.below(4) == 0 {
-                cx.wait_for_person();
+                cx.pause_for_person();
                 yields(dice.below(5)).await;
                 cx.resume();
             }
@@ -461,27 +475,28 @@ async fn on_several_threads_too() {
             }
         }
     };
-    let world = World::with(
+    let world = EngineHarness::with_settings(
         settings(),
         vec![
             tool(document("plain"), act.clone()),
-            waiting(document("waits"), act.clone()),
+            inline_tool(document("waits"), act.clone()),
             tool(SpecDocument { sequential: true, ..document("serial") }, act.clone()),
-            tool(needing("asking", &["files.write"]), act),
+            tool(document_with_permissions("asking", &["files.write"]), act),
         ],
     );
-    world.rule(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
+    world.set_policy(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
     let _watching = world.engine.questions().watch();
     let answering = (0..2).map(|person: u64| {
         let engine = world.engine.clone();
         tokio::spawn(async move {
-            let mut dice = Dice(person);
+            let mut dice = PseudoRandom(person);
             loop {
                 tokio::task::yield_now().await;
                 let Some(question) = engine.questions().visible_to(&owner()).pop() else { continue };
-                let choice = [Choice::Granted, Choice::Granted, Choice::Denied][dice.below(3) as usize];
+                let choice = [ConsentDecision::Granted, ConsentDecision::Granted, ConsentDecision::Denied]
+                    [dice.below(3) as usize];
                 // The other one may have been quicker.
-                let _ = engine.questions().answer(question.id, &owner(), choice, Scope::Once);
+                let _ = engine.questions().answer(question.id, &owner(), choice, ConsentScope::Once);
             }
         })
     });
@@ -490,7 +505,7 @@ async fn on_several_threads_too() {
         .map(|at| {
             let engine = world.engine.clone();
             tokio::spawn(async move {
-                let mut dice = Dice(at ^ 0xABCD);
+                let mut dice = PseudoRandom(at ^ 0xABCD);
                 let tool = ["serial", "asking", "asking", "waits", "waits", "waits"]
                     .get(dice.below(10) as usize)
                     .unwrap_or(&"plain");
@@ -501,14 +516,14 @@ async fn on_several_threads_too() {
                     call.idempotency_key = Some(format!("{tool} {means}").into());
                 }
                 let id = call.id;
-                let patience = dice.below(40);
+                let timeout = dice.below(40);
                 let got = match dice.below(3) {
                     0 => Some(engine.call(call).await),
                     1 => {
                         let cancel = CancellationToken::new();
                         call.cancel = Some(cancel.clone());
                         tokio::join!(engine.call(call), async {
-                            yields(patience).await;
+                            yields(timeout).await;
                             cancel.cancel();
                         })
                         .0
@@ -516,7 +531,7 @@ async fn on_several_threads_too() {
                     }
                     _ => tokio::select! {
                         finished = engine.call(call) => Some(finished),
-                        () = yields(patience) => None,
+                        () = yields(timeout) => None,
                     },
                 };
                 (id, got)
@@ -526,7 +541,7 @@ async fn on_several_threads_too() {
     for caller in callers {
         let (_, got) = caller.await.unwrap();
         let Some(finished) = got else { continue };
-        let records = world.recorder.of(finished.id);
+        let records = world.recorder.records_of(finished.id);
         assert_eq!(records.len(), 1);
         assert_eq!(records[0].outcome, finished.outcome);
     }
@@ -542,13 +557,14 @@ async fn on_several_threads_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn r3_seventy_calls_and_a_disconnect_all_end() {
+async fn seventy_parallel_calls_all_end_after_a_disconnect_r3() {
     let (gone, going) = tokio::sync::watch::channel(false);
-    let world = World::new(vec![tool(document("scan"), move |_, cx| {
+    let world = EngineHarness::new(vec![tool(document("scan"), move |_, cx| {
         let mut going = going.clone();
         async move {
             let _ = going.wait_for(|gone| *gone).await;
-            Err(ToolError::new(Code::DeviceDisconnected, "phone went away").dispatched(cx.is_dispatched()))
+            Err(ToolError::new(Code::DeviceDisconnected, "phone went away")
+                .with_dispatched(cx.is_dispatched()))
         }
     })]);
     let running: Vec<_> = (0..70).map(|_| world.start(call("scan", "{}"))).collect();
@@ -558,7 +574,7 @@ async fn r3_seventy_calls_and_a_disconnect_all_end() {
     for running in running {
         let finished = running.await.unwrap();
         assert_code(&finished, Code::DeviceDisconnected);
-        assert!(error(&finished).dispatched);
+        assert!(expect_error(&finished).dispatched);
         assert_eq!(finished.durations.total, secs(1));
     }
     assert_eq!(world.recorder.closed().len(), 70);

@@ -3,22 +3,24 @@
 use toolway_types::{Code, ErrorKind, Role};
 
 use crate::policy::definition::{
-    ApprovalSettings, Effect, PermissionSettings, PolicySettings, RuleDefinition, When,
+    ApprovalSettings, Effect, PermissionSettings, PolicySettings, RuleCondition, RuleDefinition,
 };
-use crate::testkit::{World, answering, assert_code, call, caller, error, slug, text};
-use crate::{Call, Caller, Keep, OwnTools, Policy, RawArguments};
+use crate::testkit::{
+    EngineHarness, answering_tool, assert_code, call, caller, expect_error, slug, success_text,
+};
+use crate::{CallRequest, Caller, CallerRegistration, Policy, RawArguments, SourceRetention};
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_name_is_refused_in_the_seeds_words() {
-    let world = World::new(vec![answering("scan", "x")]);
+async fn an_unknown_name_is_refused_as_not_available() {
+    let world = EngineHarness::new(vec![answering_tool("scan", "x")]);
     let finished = world.run("nope", r#"{"password":"hunter2"}"#).await;
-    let refusal = error(&finished);
+    let refusal = expect_error(&finished);
     assert_eq!(refusal.message, "Tool nope is not available");
     assert_eq!((refusal.code, refusal.kind()), (Code::ToolNotAvailable, ErrorKind::ExecutionError));
     assert_eq!((refusal.dispatched, refusal.retryable, &refusal.hint), (false, false, &None));
     assert_eq!(finished.tool, None);
 
-    let record = world.recorder.only();
+    let record = world.recorder.single_record();
     assert_eq!(record.opened.id, finished.id);
     assert_eq!(&*record.opened.name, "nope");
     assert_eq!((&record.opened.tool, &record.opened.arguments), (&None, &None));
@@ -28,17 +30,20 @@ async fn an_unknown_name_is_refused_in_the_seeds_words() {
 
 #[tokio::test(start_paused = true)]
 async fn the_name_stands_in_the_refusal_as_it_was_given() {
-    let world = World::new(Vec::new());
+    let world = EngineHarness::new(Vec::new());
     for name in ["", "phone__gone", "a b", "größe"] {
-        assert_eq!(error(&world.run(name, "{}").await).message, format!("Tool {name} is not available"));
+        assert_eq!(
+            expect_error(&world.run(name, "{}").await).message,
+            format!("Tool {name} is not available")
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_may_not_be_used_looks_like_what_is_not_there() {
-    let world = World::new(vec![answering("scan", "x"), answering("ring", "rang")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "x"), answering_tool("ring", "rang")]);
     let deny = RuleDefinition {
-        when: When { tools: vec!["*/scan".to_owned()], ..When::default() },
+        when: RuleCondition { tools: vec!["*/scan".to_owned()], ..RuleCondition::default() },
         effect: Effect::Deny,
         ..RuleDefinition::default()
     };
@@ -49,25 +54,29 @@ async fn what_may_not_be_used_looks_like_what_is_not_there() {
     for name in ["scan", "phone__scan"] {
         let refused = engine.call(call(name, "{}")).await;
         let unknown = engine.call(call("unknown", "{}")).await;
-        let expected = error(&unknown).message.replace("unknown", name);
-        assert_eq!(error(&refused).message, expected);
+        let expected = expect_error(&unknown).message.replace("unknown", name);
+        assert_eq!(expect_error(&refused).message, expected);
         assert_eq!(
-            (error(&refused).code, &error(&refused).hint),
-            (error(&unknown).code, &error(&unknown).hint)
+            (expect_error(&refused).code, &expect_error(&refused).hint),
+            (expect_error(&unknown).code, &expect_error(&unknown).hint)
         );
         assert_eq!(refused.tool, None);
-        assert_eq!(world.recorder.of(refused.id)[0].opened.tool, None, "the record does not tell either");
+        assert_eq!(
+            world.recorder.records_of(refused.id)[0].opened.tool,
+            None,
+            "the record does not tell either"
+        );
     }
-    assert_eq!(text(&engine.call(call("ring", "{}")).await), "rang");
+    assert_eq!(success_text(&engine.call(call("ring", "{}")).await), "rang");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_role_decides_whether_there_are_tools_at_all() {
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     for (role, may) in
         [(Role::Owner, true), (Role::Client, true), (Role::Companion, true), (Role::Device, false)]
     {
-        let call = Call::new("phone__scan", RawArguments::None, caller("somebody", role));
+        let call = CallRequest::new("phone__scan", RawArguments::None, caller("somebody", role));
         let finished = world.engine.call(call).await;
         assert_eq!(finished.outcome.is_success(), may, "{role}");
     }
@@ -75,55 +84,55 @@ async fn the_role_decides_whether_there_are_tools_at_all() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bare_name_that_several_have_is_refused_with_the_full_ones() {
-    let world = World::new(vec![answering("battery", "phone's")]);
-    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
-    tablet.replace(vec![answering("battery", "tablet's")]);
+    let world = EngineHarness::new(vec![answering_tool("battery", "phone's")]);
+    let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
+    tablet.replace(vec![answering_tool("battery", "tablet's")]);
     let expected =
         "Several sources have a tool of this name; say which: phone__battery, tablet__battery".to_owned();
     let finished = world.run("battery", "{}").await;
     assert_code(&finished, Code::ToolNotAvailable);
-    assert_eq!(error(&finished).message, "Tool battery is not available");
-    assert_eq!(error(&finished).hint, Some(expected.clone()));
-    assert_eq!(text(&world.run("tablet__battery", "{}").await), "tablet's");
+    assert_eq!(expect_error(&finished).message, "Tool battery is not available");
+    assert_eq!(expect_error(&finished).hint, Some(expected.clone()));
+    assert_eq!(success_text(&world.run("tablet__battery", "{}").await), "tablet's");
 
     drop(tablet);
     let finished = world.run("battery", "{}").await;
-    assert_eq!(error(&finished).hint, Some(expected), "one that is away still counts");
+    assert_eq!(expect_error(&finished).hint, Some(expected), "one that is away still counts");
     world.registry.forget(&slug("tablet"));
-    assert_eq!(text(&world.run("battery", "{}").await), "phone's");
+    assert_eq!(success_text(&world.run("battery", "{}").await), "phone's");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_refusal_says_when_a_tools_source_is_away() {
-    let world = World::new(Vec::new());
-    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
-    tablet.replace(vec![answering("battery", "x")]);
+    let world = EngineHarness::new(Vec::new());
+    let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
+    tablet.replace(vec![answering_tool("battery", "x")]);
     drop(tablet);
     for name in ["battery", "tablet__battery"] {
         let finished = world.run(name, "{}").await;
-        assert_eq!(error(&finished).message, format!("Tool {name} is not available"));
-        let hint = error(&finished).hint.as_deref();
+        assert_eq!(expect_error(&finished).message, format!("Tool {name} is not available"));
+        let hint = expect_error(&finished).hint.as_deref();
         assert_eq!(hint, Some("tablet has a tool of this name, but is not connected"));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_bare_name_like_a_full_one_is_refused_with_the_full_one() {
-    let world = World::new(vec![answering("tv__volume", "x")]);
+    let world = EngineHarness::new(vec![answering_tool("tv__volume", "x")]);
     let finished = world.run("tv__volume", "{}").await;
     assert_code(&finished, Code::ToolNotAvailable);
-    assert_eq!(error(&finished).hint.as_deref(), Some("Give the full name: phone__tv__volume"));
-    assert_eq!(text(&world.run("phone__tv__volume", "{}").await), "x");
+    assert_eq!(expect_error(&finished).hint.as_deref(), Some("Give the full name: phone__tv__volume"));
+    assert_eq!(success_text(&world.run("phone__tv__volume", "{}").await), "x");
 }
 
 #[tokio::test(start_paused = true)]
 async fn on_its_own_connection_a_bare_name_is_the_callers_own() {
-    let world = World::new(vec![answering("battery", "phone's")]);
-    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
-    tablet.replace(vec![answering("battery", "tablet's")]);
-    let own = Some(OwnTools { source: slug("tablet"), lease: tablet.id() });
-    let caller = Caller { own, ..caller("somebody", Role::Companion) };
-    let finished = world.engine.call(Call::new("battery", RawArguments::None, caller)).await;
-    assert_eq!(text(&finished), "tablet's");
+    let world = EngineHarness::new(vec![answering_tool("battery", "phone's")]);
+    let tablet = world.registry.lease(slug("tablet"), SourceRetention::Names);
+    tablet.replace(vec![answering_tool("battery", "tablet's")]);
+    let own = Some(CallerRegistration { source: slug("tablet"), lease: tablet.id() });
+    let caller = Caller { registration: own, ..caller("somebody", Role::Companion) };
+    let finished = world.engine.call(CallRequest::new("battery", RawArguments::None, caller)).await;
+    assert_eq!(success_text(&finished), "tablet's");
     assert_eq!(finished.tool.unwrap().to_string(), "tablet/battery");
 }

@@ -6,41 +6,42 @@ use std::sync::atomic::Ordering;
 use toolway_types::{Code, Principal, Role, ToolOutput};
 
 use crate::testkit::{
-    START_MS, World, answering, assert_code, call, document, endless, error, lasting, millis, secs, settle,
-    text, tool, with_parameters,
+    EngineHarness, START_MS, answering_tool, assert_code, call, document, document_with_parameters,
+    endless_tool, expect_error, millis, secs, slow_tool, success_text, tool, yield_to_tasks,
 };
-use crate::{Caller, Door, Durations, EngineSettings};
+use crate::{CallDurations, Caller, EngineSettings, EntryPoint};
 
 /// What is recorded of these arguments.
 async fn recorded(parameters: &str, arguments: &str) -> String {
-    let world = World::new(vec![tool(with_parameters("login", parameters), |arguments, _| {
-        std::future::ready(Ok(ToolOutput::text(arguments.raw().get())))
-    })]);
-    assert_eq!(text(&world.run("login", arguments).await), arguments, "the tool gets everything");
-    world.recorder.only().opened.arguments.as_ref().unwrap().get().to_owned()
+    let world =
+        EngineHarness::new(vec![tool(document_with_parameters("login", parameters), |arguments, _| {
+            std::future::ready(Ok(ToolOutput::text(arguments.raw().get())))
+        })]);
+    assert_eq!(success_text(&world.run("login", arguments).await), arguments, "the tool gets everything");
+    world.recorder.single_record().opened.arguments.as_ref().unwrap().get().to_owned()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_record_tells_who_called_what_from_where_and_how_it_ended() {
-    let world = World::new(vec![lasting(document("scan"), secs(3))]);
+    let world = EngineHarness::new(vec![slow_tool(document("scan"), secs(3))]);
     let principal =
         Principal { id: "token-7".into(), role: Role::Client, agent: Some(Arc::from("housekeeper")) };
-    let caller = Caller::new(Arc::new(principal), Door::Mcp);
-    let finished = world.engine.call(crate::Call { caller, ..call("scan", r#"{ "a":1 }"#) }).await;
+    let caller = Caller::new(Arc::new(principal), EntryPoint::Mcp);
+    let finished = world.engine.call(crate::CallRequest { caller, ..call("scan", r#"{ "a":1 }"#) }).await;
 
-    let record = world.recorder.only();
+    let record = world.recorder.single_record();
     assert_eq!(record.opened.id, finished.id);
     assert_eq!(&*record.opened.name, "scan");
     assert_eq!(record.opened.tool.as_ref().unwrap().to_string(), "phone/scan");
     assert_eq!(&*record.opened.principal.0, "token-7");
-    assert_eq!((record.opened.role, record.opened.door), (Role::Client, Door::Mcp));
+    assert_eq!((record.opened.role, record.opened.via), (Role::Client, EntryPoint::Mcp));
     assert_eq!(record.opened.agent.as_deref(), Some("housekeeper"));
     assert_eq!(record.opened.arguments.as_ref().unwrap().get(), r#"{ "a":1 }"#);
     assert_eq!(record.opened.started_ms, START_MS);
     assert_eq!(record.opened.key, None);
     assert_eq!(record.outcome, finished.outcome);
     assert_eq!(record.attempts, 1);
-    let expected = Durations { total: secs(3), running: secs(3), ..Durations::default() };
+    let expected = CallDurations { total: secs(3), running: secs(3), ..CallDurations::default() };
     assert_eq!((record.durations, finished.durations), (expected, expected));
 }
 
@@ -50,19 +51,19 @@ async fn durations_tell_waiting_from_queueing_from_running() {
         toolway_types::SpecDocument { sequential: true, timeout_ms: Some(100_000), ..document("unlock") },
         |_, cx| async move {
             tokio::time::sleep(secs(3)).await;
-            cx.wait_for_person();
+            cx.pause_for_person();
             tokio::time::sleep(secs(20)).await;
             cx.resume();
             tokio::time::sleep(secs(4)).await;
             Ok(ToolOutput::text("done"))
         },
     );
-    let world = World::new(vec![asking]);
+    let world = EngineHarness::new(vec![asking]);
     let [first, second] = [(); 2].map(|()| world.start(call("unlock", "{}")));
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
-    let expected = Durations { total: secs(27), waiting: secs(20), queued: secs(0), running: secs(7) };
+    let expected = CallDurations { total: secs(27), waiting: secs(20), queued: secs(0), running: secs(7) };
     assert_eq!(first.durations, expected);
-    let expected = Durations { total: secs(54), waiting: secs(20), queued: secs(27), running: secs(7) };
+    let expected = CallDurations { total: secs(54), waiting: secs(20), queued: secs(27), running: secs(7) };
     assert_eq!(second.durations, expected);
 }
 
@@ -85,9 +86,9 @@ async fn listed_names_are_left_out() {
 #[tokio::test(start_paused = true)]
 async fn the_owner_says_which_names() {
     let settings = EngineSettings { redact: vec!["iban".to_owned()], ..EngineSettings::default() };
-    let world = World::with(settings, vec![answering("pay", "x")]);
+    let world = EngineHarness::with_settings(settings, vec![answering_tool("pay", "x")]);
     world.run("pay", r#"{"IBAN":"DE00","password":"x"}"#).await;
-    let record = world.recorder.only();
+    let record = world.recorder.single_record();
     assert_eq!(record.opened.arguments.as_ref().unwrap().get(), r#"{"IBAN":"[redacted]","password":"x"}"#);
 }
 
@@ -111,103 +112,103 @@ async fn what_the_schema_marks_is_left_out() {
 async fn what_a_typed_tool_marks_is_left_out() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     #[schemars(extend("writeOnly" = true))]
-    struct Pin(String);
+    struct PinArgument(String);
     #[derive(serde::Deserialize, schemars::JsonSchema)]
-    struct Unlock {
-        pin: Pin,
+    struct UnlockArguments {
+        pin: PinArgument,
         #[schemars(extend("writeOnly" = true))]
         hint: Option<String>,
         door: String,
     }
-    let unlock = crate::function(document("unlock"), |unlock: Unlock, _| async move {
+    let unlock = crate::tool_from_fn(document("unlock"), |unlock: UnlockArguments, _| async move {
         Ok(ToolOutput::text(unlock.pin.0 + &unlock.hint.unwrap_or_default() + &unlock.door))
     });
-    let world = World::new(vec![unlock.unwrap()]);
+    let world = EngineHarness::new(vec![unlock.unwrap()]);
     let finished = world.run("unlock", r#"{"door":"front","hint":"b","pin":"a"}"#).await;
-    assert_eq!(text(&finished), "abfront");
+    assert_eq!(success_text(&finished), "abfront");
     assert_eq!(
-        world.recorder.only().opened.arguments.as_ref().unwrap().get(),
+        world.recorder.single_record().opened.arguments.as_ref().unwrap().get(),
         r#"{"door":"front","hint":"[redacted]","pin":"[redacted]"}"#
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_it_is_asked_for_a_call_waits_for_its_record() {
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     assert_eq!((world.recorder.opened().len(), world.recorder.closed().len()), (1, 0), "it does not run yet");
     world.recorder.commit();
-    settle().await;
+    yield_to_tasks().await;
     assert_eq!(world.recorder.closed().len(), 1);
     assert!(!running.is_finished(), "it does not answer yet");
     world.recorder.commit();
-    assert_eq!(text(&running.await.unwrap()), "found");
+    assert_eq!(success_text(&running.await.unwrap()), "found");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_recorder_that_gives_up_does_not_stop_a_call() {
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     world.recorder.give_up();
-    settle().await;
+    yield_to_tasks().await;
     world.recorder.give_up();
-    assert_eq!(text(&running.await.unwrap()), "found");
+    assert_eq!(success_text(&running.await.unwrap()), "found");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_deadline_holds_while_a_record_is_waited_for() {
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
-    let running = world.start(crate::Call { timeout: Some(secs(5)), ..call("scan", "{}") });
+    let running = world.start(crate::CallRequest { timeout: Some(secs(5)), ..call("scan", "{}") });
     tokio::time::sleep(secs(5) + millis(1)).await;
     world.recorder.commit();
     let finished = running.await.unwrap();
     assert_code(&finished, Code::Timeout);
-    assert!(!error(&finished).dispatched);
+    assert!(!expect_error(&finished).dispatched);
     assert_eq!((finished.durations.total, finished.durations.running), (secs(5), secs(0)));
-    assert_eq!(world.recorder.only().attempts, 0, "it never ran");
+    assert_eq!(world.recorder.single_record().attempts, 0, "it never ran");
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_can_be_cancelled_while_a_record_is_waited_for() {
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let cancel = tokio_util::sync::CancellationToken::new();
-    let running = world.start(crate::Call { cancel: Some(cancel.clone()), ..call("scan", "{}") });
-    settle().await;
+    let running = world.start(crate::CallRequest { cancel: Some(cancel.clone()), ..call("scan", "{}") });
+    yield_to_tasks().await;
     cancel.cancel();
-    settle().await;
+    yield_to_tasks().await;
     world.recorder.commit();
     let finished = running.await.unwrap();
     assert_code(&finished, Code::Cancelled);
-    assert!(!error(&finished).dispatched);
-    assert_eq!(world.recorder.only().attempts, 0);
+    assert!(!expect_error(&finished).dispatched);
+    assert_eq!(world.recorder.single_record().attempts, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
     // Before it runs.
-    let world = World::new(vec![endless(document("scan"))]);
+    let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     running.abort();
-    settle().await;
-    let record = world.recorder.only();
+    yield_to_tasks().await;
+    let record = world.recorder.single_record();
     assert_eq!(record.outcome.error().unwrap().code, Code::Cancelled);
     assert!(!record.outcome.error().unwrap().dispatched);
 
     // While it runs.
-    let world = World::new(vec![endless(document("scan"))]);
+    let world = EngineHarness::new(vec![endless_tool(document("scan"))]);
     let running = world.start(call("scan", "{}"));
     tokio::time::sleep(secs(2)).await;
     running.abort();
-    settle().await;
-    let record = world.recorder.only();
+    yield_to_tasks().await;
+    let record = world.recorder.single_record();
     let refusal = record.outcome.error().unwrap();
     assert_eq!((refusal.code, refusal.message.as_str()), (Code::Cancelled, "The caller went away"));
     assert!(refusal.dispatched);
@@ -215,24 +216,24 @@ async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
     assert_eq!(record.attempts, 1);
 
     // After its end, while its record is waited for.
-    let world = World::new(vec![answering("scan", "found")]);
+    let world = EngineHarness::new(vec![answering_tool("scan", "found")]);
     world.recorder.durable.store(true, Ordering::SeqCst);
     let running = world.start(call("scan", "{}"));
-    settle().await;
+    yield_to_tasks().await;
     world.recorder.commit();
-    settle().await;
+    yield_to_tasks().await;
     running.abort();
-    settle().await;
-    assert!(world.recorder.only().outcome.is_success(), "it had ended");
+    yield_to_tasks().await;
+    assert!(world.recorder.single_record().outcome.is_success(), "it had ended");
 
     assert_eq!(world.engine.in_flight(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_name_longer_than_any_tools_is_recorded_in_part() {
-    let world = World::new(Vec::new());
+    let world = EngineHarness::new(Vec::new());
     let name = format!("x{}", "é".repeat(5000));
     let finished = world.run(&name, "{}").await;
-    assert_eq!(error(&finished).message, format!("Tool {name} is not available"));
-    assert_eq!(*world.recorder.only().opened.name, format!("x{}…", "é".repeat(511)));
+    assert_eq!(expect_error(&finished).message, format!("Tool {name} is not available"));
+    assert_eq!(*world.recorder.single_record().opened.name, format!("x{}…", "é".repeat(511)));
 }

@@ -9,26 +9,28 @@ use tokio::time::sleep;
 use toolway_types::{Code, ErrorKind, SpecDocument, ToolError, ToolOutput};
 
 use crate::testkit::{
-    RunResult, World, answering, assert_code, call, document, endless, error, scripted, secs, text, tool,
-    waiting,
+    EngineHarness, ToolRunResult, answering_tool, assert_code, call, document, endless_tool, expect_error,
+    inline_tool, scripted_tool, secs, success_text, tool,
 };
-use crate::{Arguments, Call, CallContext, CancelReason, EngineSettings, Tool, ToolSpec};
+use crate::{Arguments, CallContext, CallRequest, CancelReason, EngineSettings, Tool, ToolSpec};
 
 #[tokio::test(start_paused = true)]
 async fn an_error_is_passed_on_as_the_tool_gave_it() {
-    let given =
-        ToolError::new(Code::FileNotFound, "File not found: /x").with_hint("Look elsewhere").dispatched(true);
+    let given = ToolError::new(Code::FileNotFound, "File not found: /x")
+        .with_hint("Look elsewhere")
+        .with_dispatched(true);
     let expected = given.clone();
-    let world = World::new(vec![tool(document("scan"), move |_, _| std::future::ready(Err(given.clone())))]);
+    let world =
+        EngineHarness::new(vec![tool(document("scan"), move |_, _| std::future::ready(Err(given.clone())))]);
     let finished = world.run("scan", "{}").await;
-    assert_eq!(*error(&finished), expected);
-    assert_eq!(world.recorder.only().outcome, finished.outcome);
+    assert_eq!(*expect_error(&finished), expected);
+    assert_eq!(world.recorder.single_record().outcome, finished.outcome);
 }
 
 /// A tool whose code fails before there is a future.
-struct FailsAtOnce(Arc<ToolSpec>, bool);
+struct PanickingTool(Arc<ToolSpec>, bool);
 
-impl Tool for FailsAtOnce {
+impl Tool for PanickingTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.0
     }
@@ -37,7 +39,7 @@ impl Tool for FailsAtOnce {
         &'a self,
         _: Arguments,
         _: &'b CallContext,
-    ) -> Pin<Box<dyn Future<Output = RunResult> + Send + 'c>>
+    ) -> Pin<Box<dyn Future<Output = ToolRunResult> + Send + 'c>>
     where
         'a: 'c,
         'b: 'c,
@@ -45,44 +47,44 @@ impl Tool for FailsAtOnce {
         panic!("not even started")
     }
 
-    fn only_waits(&self) -> bool {
+    fn can_run_inline(&self) -> bool {
         self.1
     }
 }
 
-fn made<F, R>(only_waits: bool, document: SpecDocument, run: F) -> Arc<dyn Tool>
+fn make_tool<F, R>(only_waits: bool, document: SpecDocument, run: F) -> Arc<dyn Tool>
 where
     F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = RunResult> + Send + 'static,
+    R: Future<Output = ToolRunResult> + Send + 'static,
 {
-    if only_waits { waiting(document, run) } else { tool(document, run) }
+    if only_waits { inline_tool(document, run) } else { tool(document, run) }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_an_outcome() {
-    struct FailsWhenDropped;
-    impl Drop for FailsWhenDropped {
+    struct PanicOnDrop;
+    impl Drop for PanicOnDrop {
         fn drop(&mut self) {
             panic!("while cleaning up")
         }
     }
     // In a task of its own and within its caller's.
     for only_waits in [false, true] {
-        let at_once = FailsAtOnce(Arc::new(ToolSpec::compile(document("at_once")).unwrap()), only_waits);
-        let world = World::new(vec![
-            made(only_waits, document("text"), |_, _| async { panic!("out of paper") }),
-            made(only_waits, document("formatted"), |_, _| async { panic!("{} sheets left", 0) }),
-            made(only_waits, document("other"), |_, _| async { std::panic::panic_any(7) }),
-            made(only_waits, document("later"), |_, _| async {
+        let at_once = PanickingTool(Arc::new(ToolSpec::compile(document("at_once")).unwrap()), only_waits);
+        let world = EngineHarness::new(vec![
+            make_tool(only_waits, document("text"), |_, _| async { panic!("out of paper") }),
+            make_tool(only_waits, document("formatted"), |_, _| async { panic!("{} sheets left", 0) }),
+            make_tool(only_waits, document("other"), |_, _| async { std::panic::panic_any(7) }),
+            make_tool(only_waits, document("later"), |_, _| async {
                 sleep(secs(2)).await;
                 panic!("later")
             }),
-            made(only_waits, document("cleaning"), |_, _| async {
-                let _guard = FailsWhenDropped;
+            make_tool(only_waits, document("cleaning"), |_, _| async {
+                let _guard = PanicOnDrop;
                 Ok(ToolOutput::text("never seen"))
             }),
             Arc::new(at_once),
-            answering("fine", "fine"),
+            answering_tool("fine", "fine"),
         ]);
         for (name, reason) in [
             ("text", "out of paper"),
@@ -93,7 +95,7 @@ async fn a_panic_is_an_outcome() {
             ("at_once", "not even started"),
         ] {
             let finished = world.run(name, "{}").await;
-            let crashed = error(&finished);
+            let crashed = expect_error(&finished);
             assert_eq!(
                 (crashed.code, crashed.kind()),
                 (Code::ToolPanicked, ErrorKind::ExecutionError),
@@ -101,26 +103,26 @@ async fn a_panic_is_an_outcome() {
             );
             assert_eq!(crashed.message, format!("The tool crashed: {reason}"));
             assert!(crashed.dispatched && !crashed.retryable);
-            assert_eq!(world.recorder.of(finished.id).len(), 1);
+            assert_eq!(world.recorder.records_of(finished.id).len(), 1);
         }
-        assert_eq!(text(&world.run("fine", "{}").await), "fine", "nothing else is disturbed");
-        assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
+        assert_eq!(success_text(&world.run("fine", "{}").await), "fine", "nothing else is disturbed");
+        assert_eq!((world.engine.in_flight(), world.engine.abandoned_runs()), (0, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn output_is_limited() {
     let settings = EngineSettings { output_bytes: 100, ..EngineSettings::default() };
-    let world = World::with(
+    let world = EngineHarness::with_settings(
         settings,
         vec![tool(document("write"), |arguments, _| async move {
             let bytes = arguments.value()["bytes"].as_u64().unwrap();
             Ok(ToolOutput::text("x".repeat(usize::try_from(bytes).unwrap())))
         })],
     );
-    assert_eq!(text(&world.run("write", r#"{"bytes":100}"#).await).len(), 100);
+    assert_eq!(success_text(&world.run("write", r#"{"bytes":100}"#).await).len(), 100);
     let finished = world.run("write", r#"{"bytes":101}"#).await;
-    let too_large = error(&finished);
+    let too_large = expect_error(&finished);
     assert_eq!((too_large.code, too_large.kind()), (Code::OutputTooLarge, ErrorKind::ExecutionError));
     assert_eq!(too_large.message, "The tool gave 101 bytes, more than the 100 allowed");
     assert!(too_large.hint.as_deref().unwrap().contains("limits.output_bytes"));
@@ -129,9 +131,9 @@ async fn output_is_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_may_say_itself_when_the_request_has_left() {
-    let mut queued = scripted(document("queued"), |_, _| std::future::pending());
+    let mut queued = scripted_tool(document("queued"), |_, _| std::future::pending());
     queued.marks_dispatch = true;
-    let mut sent_twice = scripted(document("sent_twice"), |_, cx| async move {
+    let mut sent_twice = scripted_tool(document("sent_twice"), |_, cx| async move {
         sleep(secs(1)).await;
         cx.mark_dispatched();
         sleep(secs(1)).await;
@@ -139,37 +141,38 @@ async fn a_tool_may_say_itself_when_the_request_has_left() {
         std::future::pending().await
     });
     sent_twice.marks_dispatch = true;
-    let world = World::new(vec![Arc::new(queued), Arc::new(sent_twice), endless(document("plain"))]);
+    let world =
+        EngineHarness::new(vec![Arc::new(queued), Arc::new(sent_twice), endless_tool(document("plain"))]);
     for (name, dispatched, attempts) in [("queued", false, 0), ("sent_twice", true, 2), ("plain", true, 1)] {
         let finished = world.run(name, "{}").await;
         assert_code(&finished, Code::Timeout);
-        assert_eq!(error(&finished).dispatched, dispatched, "{name}");
-        assert_eq!(world.recorder.of(finished.id)[0].attempts, attempts, "{name}");
+        assert_eq!(expect_error(&finished).dispatched, dispatched, "{name}");
+        assert_eq!(world.recorder.records_of(finished.id)[0].attempts, attempts, "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_only_waits_is_dropped_at_its_deadline_and_when_its_caller_goes() {
-    struct Gone(Arc<Mutex<Vec<Option<CancelReason>>>>, CallContext);
-    impl Drop for Gone {
+    struct DropReasonRecorder(Arc<Mutex<Vec<Option<CancelReason>>>>, CallContext);
+    impl Drop for DropReasonRecorder {
         fn drop(&mut self) {
             self.0.lock().push(self.1.cancel_reason());
         }
     }
     let seen: Arc<Mutex<Vec<_>>> = Arc::default();
     let told = seen.clone();
-    let world = World::new(vec![waiting(document("waits"), move |_, cx| {
-        let gone = Gone(told.clone(), cx);
+    let world = EngineHarness::new(vec![inline_tool(document("waits"), move |_, cx| {
+        let gone = DropReasonRecorder(told.clone(), cx);
         async move {
             let _gone = gone;
             std::future::pending().await
         }
     })]);
-    let late = world.engine.call(Call { timeout: Some(secs(2)), ..call("waits", "{}") }).await;
+    let late = world.engine.call(CallRequest { timeout: Some(secs(2)), ..call("waits", "{}") }).await;
     assert_code(&late, Code::Timeout);
     let gave_up = tokio::time::timeout(secs(1), world.engine.call(call("waits", "{}"))).await;
     assert!(gave_up.is_err());
     assert_eq!(*seen.lock(), [Some(CancelReason::Deadline), Some(CancelReason::Caller)]);
-    assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
+    assert_eq!((world.engine.in_flight(), world.engine.abandoned_runs()), (0, 0));
     world.recorder.assert_each_closed_once();
 }

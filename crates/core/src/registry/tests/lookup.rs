@@ -1,37 +1,37 @@
-//! What names mean (rule 3 of the protocol).
+//! Resolution of tool names (docs/protocol.md, "Names").
 
 use toolway_types::{ExposedName, Role};
 
 use super::*;
-use crate::caller::{Caller, OwnTools};
+use crate::caller::{Caller, CallerRegistration};
 use crate::testkit::caller;
 
 /// What a name led to, in short: an id, `away ID`, `which ID ID` or `unknown`.
-pub(super) fn short(lookup: &Lookup) -> String {
+pub(super) fn describe_lookup(lookup: &ToolLookup) -> String {
     match lookup {
-        Lookup::Found(id, ..) => id.to_string(),
-        Lookup::Away(id) => format!("away {id}"),
-        Lookup::Unknown => "unknown".to_owned(),
-        Lookup::Ambiguous(ids) => ids.iter().fold("which".to_owned(), |text, id| format!("{text} {id}")),
+        ToolLookup::Found(id, ..) => id.to_string(),
+        ToolLookup::Offline(id) => format!("away {id}"),
+        ToolLookup::Unknown => "unknown".to_owned(),
+        ToolLookup::Ambiguous(ids) => ids.iter().fold("which".to_owned(), |text, id| format!("{text} {id}")),
     }
 }
 
-fn seen_by(registry: &Registry, caller: &Caller, name: &str) -> String {
-    short(&registry.snapshot().lookup(name, caller, |_, _| true))
+fn lookup_as(registry: &Registry, caller: &Caller, name: &str) -> String {
+    describe_lookup(&registry.snapshot().lookup(name, caller, |_, _| true))
 }
 
-fn from_outside(registry: &Registry, name: &str) -> String {
-    seen_by(registry, &caller("somebody", Role::Client), name)
+fn lookup_from_outside(registry: &Registry, name: &str) -> String {
+    lookup_as(registry, &caller("somebody", Role::Client), name)
 }
 
 /// A caller on the connection that holds this lease.
-fn on_connection(lease: &Lease) -> Caller {
-    let own = Some(OwnTools { source: lease.slug().clone(), lease: lease.id() });
-    Caller { own, ..caller("somebody", Role::Companion) }
+fn registered_caller(lease: &Lease) -> Caller {
+    let own = Some(CallerRegistration { source: lease.slug().clone(), lease: lease.id() });
+    Caller { registration: own, ..caller("somebody", Role::Companion) }
 }
 
 fn source(registry: &Arc<Registry>, source: &str, names: &[&str]) -> Lease {
-    let lease = registry.lease(slug(source), Keep::Known);
+    let lease = registry.lease(slug(source), SourceRetention::Names);
     lease.replace(tools(names));
     lease
 }
@@ -59,7 +59,7 @@ fn full_names_and_unique_bare_names_lead_to_the_tool() {
         ("pc__scan", "unknown"),
         ("nobody__scan", "unknown"),
     ] {
-        assert_eq!(from_outside(&registry, name), expected, "{name}");
+        assert_eq!(lookup_from_outside(&registry, name), expected, "{name}");
     }
 }
 
@@ -69,15 +69,15 @@ fn sources_that_are_away_keep_names_ambiguous() {
     let phone = source(&registry, "phone", &["scan"]);
     let pc = source(&registry, "pc", &["scan", "ring"]);
     drop(pc);
-    assert_eq!(from_outside(&registry, "scan"), "which pc/scan phone/scan");
-    assert_eq!(from_outside(&registry, "ring"), "away pc/ring");
-    assert_eq!(from_outside(&registry, "pc__ring"), "away pc/ring");
+    assert_eq!(lookup_from_outside(&registry, "scan"), "which pc/scan phone/scan");
+    assert_eq!(lookup_from_outside(&registry, "ring"), "away pc/ring");
+    assert_eq!(lookup_from_outside(&registry, "pc__ring"), "away pc/ring");
     registry.declare(&slug("tv"), vec![name("volume")]);
-    assert_eq!(from_outside(&registry, "volume"), "away tv/volume");
+    assert_eq!(lookup_from_outside(&registry, "volume"), "away tv/volume");
     registry.forget(&slug("pc"));
-    assert_eq!(from_outside(&registry, "scan"), "phone/scan");
+    assert_eq!(lookup_from_outside(&registry, "scan"), "phone/scan");
     drop(phone);
-    assert_eq!(from_outside(&registry, "scan"), "away phone/scan");
+    assert_eq!(lookup_from_outside(&registry, "scan"), "away phone/scan");
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn what_a_caller_may_not_use_does_not_exist_for_it() {
     let pc = source(&registry, "pc", &["scan", "ring"]);
     let somebody = caller("somebody", Role::Client);
     let only_phone = |name: &str, caller: &Caller| {
-        short(&registry.snapshot().lookup(name, caller, |id, _| id.source == slug("phone")))
+        describe_lookup(&registry.snapshot().lookup(name, caller, |id, _| id.source == slug("phone")))
     };
     assert_eq!(only_phone("scan", &somebody), "phone/scan", "the other one does not make it ambiguous");
     for name in ["pc__scan", "ring", "pc__ring"] {
         assert_eq!(only_phone(name, &somebody), "unknown");
     }
-    assert_eq!(only_phone("ring", &on_connection(&pc)), "unknown", "on its own connection neither");
+    assert_eq!(only_phone("ring", &registered_caller(&pc)), "unknown", "on its own connection neither");
     drop(pc);
     for name in ["pc__scan", "ring", "pc__ring"] {
         assert_eq!(only_phone(name, &somebody), "unknown", "away or not");
@@ -102,22 +102,22 @@ fn what_a_caller_may_not_use_does_not_exist_for_it() {
 }
 
 #[test]
-fn r5_built_ins_and_owner_made_tools_cannot_be_shadowed() {
+fn built_in_and_owner_tools_cannot_be_shadowed_r5() {
     let registry = Registry::new();
     let _builtin = source(&registry, "builtin", &["shell"]);
     let _own = source(&registry, "own", &["lights"]);
     let evil = source(&registry, "evil", &["shell", "lights", "torch", "builtin__shell", "own__lights"]);
-    let there = on_connection(&evil);
-    assert_eq!(seen_by(&registry, &there, "shell"), "builtin/shell");
-    assert_eq!(seen_by(&registry, &there, "lights"), "which evil/lights own/lights");
-    assert_eq!(seen_by(&registry, &there, "own__lights"), "own/lights");
-    assert_eq!(seen_by(&registry, &there, "torch"), "evil/torch");
-    assert_eq!(seen_by(&registry, &there, "evil__shell"), "evil/shell");
+    let there = registered_caller(&evil);
+    assert_eq!(lookup_as(&registry, &there, "shell"), "builtin/shell");
+    assert_eq!(lookup_as(&registry, &there, "lights"), "which evil/lights own/lights");
+    assert_eq!(lookup_as(&registry, &there, "own__lights"), "own/lights");
+    assert_eq!(lookup_as(&registry, &there, "torch"), "evil/torch");
+    assert_eq!(lookup_as(&registry, &there, "evil__shell"), "evil/shell");
 
-    assert_eq!(from_outside(&registry, "shell"), "builtin/shell");
-    assert_eq!(from_outside(&registry, "lights"), "which evil/lights own/lights");
-    assert_eq!(from_outside(&registry, "own__lights"), "own/lights");
-    assert_eq!(from_outside(&registry, "builtin__shell"), "which evil/builtin__shell");
+    assert_eq!(lookup_from_outside(&registry, "shell"), "builtin/shell");
+    assert_eq!(lookup_from_outside(&registry, "lights"), "which evil/lights own/lights");
+    assert_eq!(lookup_from_outside(&registry, "own__lights"), "own/lights");
+    assert_eq!(lookup_from_outside(&registry, "builtin__shell"), "which evil/builtin__shell");
 }
 
 #[test]
@@ -125,20 +125,24 @@ fn a_tool_named_after_anothers_full_name_is_never_taken_for_it() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["torch"]);
     let evil = source(&registry, "evil", &["phone__torch", "tv__volume"]);
-    let there = on_connection(&evil);
-    assert_eq!(from_outside(&registry, "phone__torch"), "phone/torch");
-    assert_eq!(seen_by(&registry, &there, "phone__torch"), "phone/torch");
-    assert_eq!(from_outside(&registry, "evil__phone__torch"), "evil/phone__torch");
+    let there = registered_caller(&evil);
+    assert_eq!(lookup_from_outside(&registry, "phone__torch"), "phone/torch");
+    assert_eq!(lookup_as(&registry, &there, "phone__torch"), "phone/torch");
+    assert_eq!(lookup_from_outside(&registry, "evil__phone__torch"), "evil/phone__torch");
 
     drop(phone);
-    assert_eq!(from_outside(&registry, "phone__torch"), "away phone/torch");
-    assert_eq!(seen_by(&registry, &there, "phone__torch"), "away phone/torch");
+    assert_eq!(lookup_from_outside(&registry, "phone__torch"), "away phone/torch");
+    assert_eq!(lookup_as(&registry, &there, "phone__torch"), "away phone/torch");
 
     registry.forget(&slug("phone"));
-    assert_eq!(from_outside(&registry, "phone__torch"), "which evil/phone__torch");
-    assert_eq!(from_outside(&registry, "tv__volume"), "which evil/tv__volume", "nobody was called that yet");
+    assert_eq!(lookup_from_outside(&registry, "phone__torch"), "which evil/phone__torch");
     assert_eq!(
-        seen_by(&registry, &there, "tv__volume"),
+        lookup_from_outside(&registry, "tv__volume"),
+        "which evil/tv__volume",
+        "nobody was called that yet"
+    );
+    assert_eq!(
+        lookup_as(&registry, &there, "tv__volume"),
         "evil/tv__volume",
         "its own name, where it is its own"
     );
@@ -149,31 +153,31 @@ fn bare_names_on_ones_own_connection_are_ones_own() {
     let registry = Registry::new();
     let phone = source(&registry, "phone", &["battery"]);
     let pc = source(&registry, "pc", &["battery", "ring"]);
-    assert_eq!(seen_by(&registry, &on_connection(&phone), "battery"), "phone/battery");
-    assert_eq!(seen_by(&registry, &on_connection(&pc), "battery"), "pc/battery");
-    assert_eq!(seen_by(&registry, &on_connection(&phone), "ring"), "pc/ring", "else as from outside");
-    assert_eq!(seen_by(&registry, &on_connection(&phone), "pc__battery"), "pc/battery");
-    assert_eq!(from_outside(&registry, "battery"), "which pc/battery phone/battery");
+    assert_eq!(lookup_as(&registry, &registered_caller(&phone), "battery"), "phone/battery");
+    assert_eq!(lookup_as(&registry, &registered_caller(&pc), "battery"), "pc/battery");
+    assert_eq!(lookup_as(&registry, &registered_caller(&phone), "ring"), "pc/ring", "else as from outside");
+    assert_eq!(lookup_as(&registry, &registered_caller(&phone), "pc__battery"), "pc/battery");
+    assert_eq!(lookup_from_outside(&registry, "battery"), "which pc/battery phone/battery");
 }
 
 #[test]
 fn on_each_connection_of_a_source_its_own_registration_answers() {
     let registry = Registry::new();
-    let [first, second] = [(); 2].map(|()| registry.lease(slug("phone"), Keep::Known));
-    let [firsts, seconds] = ["first", "second"].map(|says| answering("scan", says));
-    first.replace(vec![firsts.clone(), answering("only_first", "x")]);
+    let [first, second] = [(); 2].map(|()| registry.lease(slug("phone"), SourceRetention::Names));
+    let [firsts, seconds] = ["first", "second"].map(|says| answering_tool("scan", says));
+    first.replace(vec![firsts.clone(), answering_tool("only_first", "x")]);
     second.replace(vec![seconds.clone()]);
     let answers = |caller: &Caller, name: &str| match registry.snapshot().lookup(name, caller, |_, _| true) {
-        Lookup::Found(_, tool, _) => tool,
+        ToolLookup::Found(_, tool, _) => tool,
         other => panic!("{other:?}"),
     };
     for name in ["scan", "phone__scan"] {
-        assert!(Arc::ptr_eq(&answers(&on_connection(&first), name), &firsts), "{name}");
-        assert!(Arc::ptr_eq(&answers(&on_connection(&second), name), &seconds), "{name}");
+        assert!(Arc::ptr_eq(&answers(&registered_caller(&first), name), &firsts), "{name}");
+        assert!(Arc::ptr_eq(&answers(&registered_caller(&second), name), &seconds), "{name}");
         assert!(Arc::ptr_eq(&answers(&caller("x", Role::Client), name), &seconds), "{name}");
     }
-    assert_eq!(seen_by(&registry, &on_connection(&second), "phone__only_first"), "phone/only_first");
-    assert_eq!(seen_by(&registry, &on_connection(&second), "only_first"), "phone/only_first");
+    assert_eq!(lookup_as(&registry, &registered_caller(&second), "phone__only_first"), "phone/only_first");
+    assert_eq!(lookup_as(&registry, &registered_caller(&second), "only_first"), "phone/only_first");
 }
 
 #[test]
@@ -195,16 +199,24 @@ fn names_that_had_to_be_changed_are_found_by_what_callers_see() {
     for (source, names) in [("phone", odd.as_slice()), ("builtin", &builtin_odd)] {
         for bare in names {
             let exposed = ExposedName::of(&slug(source), bare);
-            assert_eq!(from_outside(&registry, exposed.as_str()), format!("{source}/{bare}"), "{exposed}");
+            assert_eq!(
+                lookup_from_outside(&registry, exposed.as_str()),
+                format!("{source}/{bare}"),
+                "{exposed}"
+            );
         }
     }
     for unchanged in ["phone__take photo", "phone__größe", "phone__plain_x0123456789ab"] {
-        assert_eq!(from_outside(&registry, unchanged), "unknown", "callers never saw that name");
+        assert_eq!(lookup_from_outside(&registry, unchanged), "unknown", "callers never saw that name");
     }
     drop(phone);
     for bare in odd {
         let exposed = ExposedName::of(&slug("phone"), bare);
-        assert_eq!(from_outside(&registry, exposed.as_str()), format!("away phone/{bare}"), "{exposed}");
+        assert_eq!(
+            lookup_from_outside(&registry, exposed.as_str()),
+            format!("away phone/{bare}"),
+            "{exposed}"
+        );
     }
 }
 
@@ -213,7 +225,7 @@ fn a_refusal_lists_a_bounded_number() {
     let registry = Registry::new();
     let _leases: Vec<_> = (0..100).map(|n| source(&registry, &format!("d{n:03}"), &["scan"])).collect();
     let found = registry.snapshot().lookup("scan", &caller("x", Role::Client), |_, _| true);
-    let Lookup::Ambiguous(ids) = found else { panic!("{found:?}") };
+    let ToolLookup::Ambiguous(ids) = found else { panic!("{found:?}") };
     assert_eq!(ids.len(), 16);
     assert_eq!(ids[15].to_string(), "d015/scan");
 }
@@ -223,14 +235,14 @@ fn sources_with_sequential_tools_have_one_barrier() {
     let registry = Registry::new();
     let sequential = |name: &str| {
         let document = toolway_types::SpecDocument { sequential: true, ..document(name) };
-        crate::testkit::endless(document)
+        crate::testkit::endless_tool(document)
     };
     let barrier = |name: &str| match registry.snapshot().lookup(name, &caller("x", Role::Client), |_, _| true)
     {
-        Lookup::Found(_, _, barrier) => barrier,
+        ToolLookup::Found(_, _, barrier) => barrier,
         other => panic!("{other:?}"),
     };
-    let phone = registry.lease(slug("phone"), Keep::Known);
+    let phone = registry.lease(slug("phone"), SourceRetention::Names);
     phone.replace(tools(&["scan"]));
     assert!(barrier("scan").is_none());
     phone.add(vec![sequential("print")]);
@@ -238,7 +250,7 @@ fn sources_with_sequential_tools_have_one_barrier() {
     assert!(Arc::ptr_eq(&first, &barrier("print").unwrap()));
     phone.add(tools(&["ring"]));
     assert!(Arc::ptr_eq(&first, &barrier("ring").unwrap()), "it stays while the list changes");
-    let pc = registry.lease(slug("pc"), Keep::Known);
+    let pc = registry.lease(slug("pc"), SourceRetention::Names);
     pc.replace(vec![sequential("plot")]);
     assert!(!Arc::ptr_eq(&first, &barrier("plot").unwrap()), "each source has its own");
     phone.remove(&["print".to_owned()]);

@@ -4,8 +4,8 @@ use crate::testkit::json;
 /// The names found, `*` for everything.
 #[track_caller]
 fn names(schema: &str) -> Vec<String> {
-    let Some(secrets) = Secrets::of(&json(schema)) else { return vec!["nothing marked".to_owned()] };
-    let all = secrets.all().then(|| "*".to_owned());
+    let Some(secrets) = SecretProperties::of(&json(schema)) else { return vec!["nothing marked".to_owned()] };
+    let all = secrets.is_all_secret().then(|| "*".to_owned());
     all.into_iter().chain(secrets.names.iter().map(ToString::to_string)).collect()
 }
 

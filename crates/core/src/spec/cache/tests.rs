@@ -1,33 +1,33 @@
 use std::sync::Barrier;
 
 use super::*;
-use crate::testkit::{document, raw, with_parameters};
+use crate::testkit::{document, document_with_parameters, raw};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
 
-fn live<V>(interned: &Mutex<Interned<V>>) -> usize {
+fn live<V>(interned: &Mutex<InternPool<V>>) -> usize {
     interned.lock().values.values().filter(|value| value.strong_count() > 0).count()
 }
 
 #[test]
 fn equal_specs_are_one() {
     let cache = SpecCache::default();
-    let one = cache.compile(with_parameters("x", SCHEMA)).unwrap();
-    let two = cache.compile(with_parameters("x", SCHEMA)).unwrap();
+    let one = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
+    let two = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     assert!(Arc::ptr_eq(&one, &two));
 }
 
 #[test]
 fn specs_that_differ_in_anything_are_two() {
     let cache = SpecCache::default();
-    let one = cache.compile(with_parameters("x", SCHEMA)).unwrap();
+    let one = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     for other in [
-        with_parameters("y", SCHEMA),
-        with_parameters("x", r#"{"type":"object","properties":{"n":{"type":"number"}}}"#),
-        with_parameters("x", &SCHEMA.replace(':', ": ")),
-        SpecDocument { timeout_ms: Some(1), ..with_parameters("x", SCHEMA) },
-        SpecDocument { sequential: true, ..with_parameters("x", SCHEMA) },
-        SpecDocument { description: None, ..with_parameters("x", SCHEMA) },
+        document_with_parameters("y", SCHEMA),
+        document_with_parameters("x", r#"{"type":"object","properties":{"n":{"type":"number"}}}"#),
+        document_with_parameters("x", &SCHEMA.replace(':', ": ")),
+        SpecDocument { timeout_ms: Some(1), ..document_with_parameters("x", SCHEMA) },
+        SpecDocument { sequential: true, ..document_with_parameters("x", SCHEMA) },
+        SpecDocument { description: None, ..document_with_parameters("x", SCHEMA) },
     ] {
         let spec = cache.compile(other.clone()).unwrap();
         assert!(!Arc::ptr_eq(&one, &spec), "{other:?}");
@@ -39,7 +39,7 @@ fn specs_that_differ_in_anything_are_two() {
 #[test]
 fn a_thousand_equal_schemas_are_one_validator() {
     let cache = SpecCache::default();
-    let compile = |n: usize| cache.compile(with_parameters(&format!("tool_{n}"), SCHEMA)).unwrap();
+    let compile = |n: usize| cache.compile(document_with_parameters(&format!("tool_{n}"), SCHEMA)).unwrap();
     let specs: Vec<_> = (0..1000).map(compile).collect();
     assert!(specs.iter().all(|spec| std::ptr::eq(spec.parameters(), specs[0].parameters())));
     assert_eq!((live(&cache.specs), live(&cache.parameters)), (1000, 1));
@@ -49,7 +49,7 @@ fn a_thousand_equal_schemas_are_one_validator() {
 fn all_that_take_no_parameters_share_a_validator() {
     let cache = SpecCache::default();
     let absent = cache.compile(document("a")).unwrap();
-    for other in [document("b"), with_parameters("c", "null"), with_parameters("d", "[]")] {
+    for other in [document("b"), document_with_parameters("c", "null"), document_with_parameters("d", "[]")] {
         let other = cache.compile(other).unwrap();
         assert!(std::ptr::eq(absent.parameters(), other.parameters()), "{other:?}");
     }
@@ -59,24 +59,24 @@ fn all_that_take_no_parameters_share_a_validator() {
 fn arguments_and_results_do_not_share() {
     let cache = SpecCache::default();
     let schema = r#"{"type":"object"}"#;
-    let both = SpecDocument { output_schema: Some(raw(schema)), ..with_parameters("x", schema) };
+    let both = SpecDocument { output_schema: Some(raw(schema)), ..document_with_parameters("x", schema) };
     let spec = cache.compile(both).unwrap();
     assert!(!std::ptr::eq(spec.parameters(), spec.output().unwrap()));
     // What may not be a schema of arguments may be one of results.
     let list = SpecDocument { output_schema: Some(raw(r#"{"type":"array"}"#)), ..document("x") };
     assert!(cache.compile(list).is_ok());
-    assert!(cache.compile(with_parameters("x", r#"{"type":"array"}"#)).is_err());
+    assert!(cache.compile(document_with_parameters("x", r#"{"type":"array"}"#)).is_err());
 }
 
 #[test]
 fn what_nobody_uses_is_let_go_at_once() {
     let cache = SpecCache::default();
-    let spec = cache.compile(with_parameters("x", SCHEMA)).unwrap();
+    let spec = cache.compile(document_with_parameters("x", SCHEMA)).unwrap();
     let text = Arc::downgrade(spec.document());
     drop(spec);
     assert!(text.upgrade().is_none(), "the cache holds on to the source's text");
     assert_eq!((live(&cache.specs), live(&cache.parameters)), (0, 0));
-    assert!(cache.compile(with_parameters("x", SCHEMA)).is_ok());
+    assert!(cache.compile(document_with_parameters("x", SCHEMA)).is_ok());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn two_that_compile_at_once_get_one() {
         let specs: Vec<_> = std::thread::scope(|scope| {
             let compile = || {
                 together.wait();
-                cache.compile(with_parameters(&format!("tool_{round}"), SCHEMA)).unwrap()
+                cache.compile(document_with_parameters(&format!("tool_{round}"), SCHEMA)).unwrap()
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(compile)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -117,11 +117,11 @@ fn two_that_compile_at_once_get_one() {
 
 #[test]
 fn of_two_with_one_hash_neither_is_taken_for_the_other() {
-    let mut interned = Interned::default();
+    let mut interned = InternPool::default();
     let equal = |one: &&str, other: &&str| one == other;
-    let one = interned.keep(7, "one", equal);
-    let two = interned.keep(7, "two", equal);
+    let one = interned.intern(7, "one", equal);
+    let two = interned.intern(7, "two", equal);
     assert_eq!((*one, *two), ("one", "two"));
     assert!(interned.get(7, |it| *it == "one").is_none());
-    assert!(Arc::ptr_eq(&two, &interned.keep(7, "two", equal)));
+    assert!(Arc::ptr_eq(&two, &interned.intern(7, "two", equal)));
 }

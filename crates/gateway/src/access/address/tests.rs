@@ -13,7 +13,7 @@ fn hosts_are_read_as_browsers_mean_them() {
         ("[2001:DB8::1]", "[2001:db8::1]"),
         ("my_host", "my_host"),
     ] {
-        assert_eq!(Authority::parse(text).unwrap_or_else(|| panic!("{text}")).to_string(), shown);
+        assert_eq!(UriAuthority::parse(text).unwrap_or_else(|| panic!("{text}")).to_string(), shown);
     }
 }
 
@@ -48,7 +48,7 @@ fn what_could_be_read_two_ways_is_not_read() {
         "*.example.org",
         "%6cocalhost",
     ] {
-        assert_eq!(Authority::parse(text), None, "{text:?}");
+        assert_eq!(UriAuthority::parse(text), None, "{text:?}");
     }
 }
 
@@ -56,17 +56,17 @@ fn what_could_be_read_two_ways_is_not_read() {
 fn only_the_plain_form_of_an_address_is_one() {
     // Resolvers read these as 127.0.0.1; here they are names, and names are allowed one by one.
     for text in ["127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1.evil.example"] {
-        let host = Host::parse(text).unwrap();
-        assert!(matches!(host, Host::Name(_)), "{text}");
+        let host = UriHost::parse(text).unwrap();
+        assert!(matches!(host, UriHost::Name(_)), "{text}");
         assert!(!host.is_loopback(), "{text}");
     }
-    assert!(!Host::parse("0.0.0.0").unwrap().is_loopback());
-    assert!(Host::parse("127.9.9.9").unwrap().is_loopback());
-    assert!(Host::parse("[::1]").unwrap().is_loopback());
-    assert!(Host::parse("[::ffff:127.0.0.1]").unwrap().is_loopback());
-    assert!(Host::parse("toolway.localhost").unwrap().is_loopback());
-    assert!(!Host::parse("localhost.example").unwrap().is_loopback());
-    assert!(!Host::parse("notlocalhost").unwrap().is_loopback());
+    assert!(!UriHost::parse("0.0.0.0").unwrap().is_loopback());
+    assert!(UriHost::parse("127.9.9.9").unwrap().is_loopback());
+    assert!(UriHost::parse("[::1]").unwrap().is_loopback());
+    assert!(UriHost::parse("[::ffff:127.0.0.1]").unwrap().is_loopback());
+    assert!(UriHost::parse("toolway.localhost").unwrap().is_loopback());
+    assert!(!UriHost::parse("localhost.example").unwrap().is_loopback());
+    assert!(!UriHost::parse("notlocalhost").unwrap().is_loopback());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::*;
 
-fn seen(trusted: &[&str], peer: &str, headers: &[(&'static str, &str)]) -> Client {
+fn seen(trusted: &[&str], peer: &str, headers: &[(&'static str, &str)]) -> EffectiveClient {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.append(*name, value.parse().unwrap());

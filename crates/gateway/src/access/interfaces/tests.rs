@@ -10,20 +10,20 @@ fn ip(text: &str) -> IpAddr {
 async fn made_up_addresses_do_not_make_it_list_again_and_again() {
     let listed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&listed);
-    let interfaces = Interfaces::new(move || {
+    let interfaces = InterfaceAddresses::new(move || {
         // The second address is plugged in later.
         match count.fetch_add(1, Ordering::SeqCst) {
             0 => BTreeSet::from([ip("10.0.0.1")]),
             _ => BTreeSet::from([ip("10.0.0.1"), ip("10.0.0.2")]),
         }
     });
-    assert!(interfaces.have(ip("10.0.0.1")).await);
+    assert!(interfaces.contains(ip("10.0.0.1")).await);
     for _ in 0..100 {
-        assert!(!interfaces.have(ip("10.0.0.2")).await);
+        assert!(!interfaces.contains(ip("10.0.0.2")).await);
     }
     assert_eq!(listed.load(Ordering::SeqCst), 1);
-    tokio::time::advance(KEEP_MISS).await;
-    assert!(interfaces.have(ip("10.0.0.2")).await, "found once it may look again");
+    tokio::time::advance(MISS_TTL).await;
+    assert!(interfaces.contains(ip("10.0.0.2")).await, "found once it may look again");
     assert_eq!(listed.load(Ordering::SeqCst), 2);
 }
 

@@ -12,14 +12,14 @@ const MAX_LABEL: usize = 80;
 
 /// How a token may be signed: with public keys alone. `none`, and secrets that both ends know, are not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub(super) enum JwsAlgorithm {
     Rs256,
     Es256,
     EdDsa,
 }
 
-impl Algorithm {
-    pub(super) fn named(name: &str) -> Option<Self> {
+impl JwsAlgorithm {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "RS256" => Some(Self::Rs256),
             "ES256" => Some(Self::Es256),
@@ -32,8 +32,8 @@ impl Algorithm {
 
 /// A token taken apart, of which nothing has been checked.
 #[derive(Debug)]
-pub(super) struct Parsed<'t> {
-    pub(super) algorithm: Algorithm,
+pub(super) struct UnverifiedJwt<'t> {
+    pub(super) algorithm: JwsAlgorithm,
     pub(super) key_id: Option<String>,
     /// What is signed.
     pub(super) signed: &'t [u8],
@@ -42,7 +42,7 @@ pub(super) struct Parsed<'t> {
 }
 
 #[derive(Deserialize)]
-struct Header {
+struct JwtHeader {
     alg: String,
     #[serde(default)]
     kid: Option<String>,
@@ -53,13 +53,14 @@ struct Header {
 }
 
 /// Takes a token apart.
-pub(super) fn parse(text: &str) -> Result<Parsed<'_>, &'static str> {
-    const FORM: &str = "it is no signed token";
-    let (signed, signature) = text.rsplit_once('.').ok_or(FORM)?;
-    let (header, payload) = signed.split_once('.').ok_or(FORM)?;
-    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| FORM);
-    let header: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| FORM)?;
-    let algorithm = Algorithm::named(&header.alg).ok_or("it is signed in a way that is not taken (alg)")?;
+pub(super) fn parse(text: &str) -> Result<UnverifiedJwt<'_>, &'static str> {
+    const MALFORMED: &str = "it is no signed token";
+    let (signed, signature) = text.rsplit_once('.').ok_or(MALFORMED)?;
+    let (header, payload) = signed.split_once('.').ok_or(MALFORMED)?;
+    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| MALFORMED);
+    let header: JwtHeader = serde_json::from_slice(&decoded(header)?).map_err(|_| MALFORMED)?;
+    let algorithm =
+        JwsAlgorithm::from_name(&header.alg).ok_or("it is signed in a way that is not taken (alg)")?;
     if header.crit.is_some() {
         return Err("it must be understood in ways that are not known here (crit)");
     }
@@ -68,7 +69,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed<'_>, &'static str> {
     if kind.is_some_and(|kind| !matches!(kind.as_str(), "jwt" | "at+jwt" | "application/at+jwt")) {
         return Err("it is no access token (typ)");
     }
-    Ok(Parsed {
+    Ok(UnverifiedJwt {
         algorithm,
         key_id: header.kid,
         signed: signed.as_bytes(),
@@ -80,13 +81,13 @@ pub(super) fn parse(text: &str) -> Result<Parsed<'_>, &'static str> {
 /// One or several, as `aud` may be.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Texts {
+enum OneOrManyStrings {
     One(String),
     Several(Vec<String>),
 }
 
-impl Texts {
-    fn list(self) -> Vec<String> {
+impl OneOrManyStrings {
+    fn into_vec(self) -> Vec<String> {
         match self {
             Self::One(text) => vec![text],
             Self::Several(mut texts) => {
@@ -98,10 +99,10 @@ impl Texts {
 }
 
 #[derive(Deserialize)]
-struct Payload {
+struct JwtPayload {
     iss: String,
     sub: String,
-    aud: Texts,
+    aud: OneOrManyStrings,
     exp: f64,
     #[serde(default)]
     nbf: Option<f64>,
@@ -109,7 +110,7 @@ struct Payload {
     scope: Option<String>,
     /// What Entra and Okta write in the place of `scope`.
     #[serde(default)]
-    scp: Option<Texts>,
+    scp: Option<OneOrManyStrings>,
     #[serde(default)]
     cnf: Option<Value>,
     #[serde(default)]
@@ -120,7 +121,7 @@ struct Payload {
 
 /// What a token says.
 #[derive(Debug)]
-pub(super) struct Claims {
+pub(super) struct JwtClaims {
     pub(super) issuer: String,
     pub(super) subject: String,
     pub(super) audiences: Vec<String>,
@@ -133,22 +134,22 @@ pub(super) struct Claims {
     name: Option<String>,
 }
 
-impl Claims {
+impl JwtClaims {
     pub(super) fn read(payload: Vec<u8>) -> Result<Self, &'static str> {
-        let it: Payload =
+        let it: JwtPayload =
             serde_json::from_slice(&payload).map_err(|_| "it lacks one of iss, sub, aud and exp")?;
         if it.sub.is_empty() {
             return Err("it names nobody (sub)");
         }
-        let spaced = it.scope.into_iter().chain(it.scp.into_iter().flat_map(Texts::list));
+        let spaced = it.scope.into_iter().chain(it.scp.into_iter().flat_map(OneOrManyStrings::into_vec));
         let scopes = spaced.flat_map(|it| it.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let named = it.preferred_username.or(it.email);
         Ok(Self {
             issuer: it.iss,
             subject: it.sub,
-            audiences: it.aud.list(),
-            expires_ms: ms(it.exp),
-            not_before_ms: it.nbf.map(ms),
+            audiences: it.aud.into_vec(),
+            expires_ms: to_millis(it.exp),
+            not_before_ms: it.nbf.map(to_millis),
             scopes: scopes.collect(),
             is_bound: it.cnf.is_some(),
             name: named.and_then(|it| it.as_str().map(str::to_owned)),
@@ -164,6 +165,6 @@ impl Claims {
 
 /// Seconds since the epoch, with or without a fraction (RFC 7519, section 2), in milliseconds.
 #[allow(clippy::cast_possible_truncation, reason = "a float that is cast stops at the ends of the range")]
-fn ms(seconds: f64) -> i64 {
+fn to_millis(seconds: f64) -> i64 {
     (seconds * 1000.0) as i64
 }

@@ -10,15 +10,15 @@ use ring::signature::{
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::claims::{Algorithm, Parsed};
+use super::claims::{JwsAlgorithm, UnverifiedJwt};
 
 /// No more keys of one issuer are looked at.
 const MAX_KEYS: usize = 64;
 /// A token that names no key is held against no more than this many.
-const MAX_TRIED: usize = 4;
+const MAX_KEYS_TRIED: usize = 4;
 
 #[derive(Debug)]
-enum Material {
+enum PublicKeyMaterial {
     Rsa {
         n: Vec<u8>,
         e: Vec<u8>,
@@ -29,16 +29,16 @@ enum Material {
 }
 
 #[derive(Debug)]
-struct Key {
+struct VerificationKey {
     id: Option<String>,
-    algorithm: Algorithm,
-    material: Material,
+    algorithm: JwsAlgorithm,
+    material: PublicKeyMaterial,
 }
 
 /// The keys as they were fetched once.
 #[derive(Debug, Default)]
-pub(super) struct KeySet {
-    keys: Vec<Key>,
+pub(super) struct JwkSet {
+    keys: Vec<VerificationKey>,
     /// Counts the sets that were not as the one before.
     pub(super) edition: u64,
     /// The document, hashed.
@@ -46,7 +46,7 @@ pub(super) struct KeySet {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct JwkSetDocument {
     keys: Vec<serde_json::Value>,
 }
 
@@ -73,7 +73,7 @@ struct Jwk {
     y: Option<String>,
 }
 
-impl KeySet {
+impl JwkSet {
     /// Reads a document. Keys that can't be used here are left out. One that is as the one before is that one.
     ///
     /// # Errors
@@ -83,9 +83,10 @@ impl KeySet {
         if let Some(same) = before.filter(|it| it.hash == hash) {
             return Ok(Arc::clone(same));
         }
-        let document: Document = serde_json::from_slice(document).map_err(|_| "it is no set of keys")?;
+        let document: JwkSetDocument =
+            serde_json::from_slice(document).map_err(|_| "it is no set of keys")?;
         let jwks = document.keys.into_iter().take(MAX_KEYS).filter_map(|it| serde_json::from_value(it).ok());
-        let keys: Vec<Key> = jwks.filter_map(Key::of).collect();
+        let keys: Vec<VerificationKey> = jwks.filter_map(VerificationKey::of).collect();
         if keys.is_empty() {
             return Err("none of its keys can be used: RS256, ES256 and EdDSA (Ed25519) are taken");
         }
@@ -93,38 +94,45 @@ impl KeySet {
     }
 
     /// Whether a key has this id.
-    pub(super) fn has(&self, id: &str) -> bool {
+    pub(super) fn contains(&self, id: &str) -> bool {
         self.keys.iter().any(|key| key.id.as_deref() == Some(id))
     }
 
     /// Whether the key that the token names signed it; any of the right kind where it names none.
-    pub(super) fn verify(&self, token: &Parsed<'_>) -> bool {
-        let fits = |key: &&Key| {
+    pub(super) fn verify(&self, token: &UnverifiedJwt<'_>) -> bool {
+        let fits = |key: &&VerificationKey| {
             key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)
         };
-        self.keys.iter().filter(fits).take(MAX_TRIED).any(|key| key.verify(token.signed, &token.signature))
+        self.keys
+            .iter()
+            .filter(fits)
+            .take(MAX_KEYS_TRIED)
+            .any(|key| key.verify(token.signed, &token.signature))
     }
 }
 
-impl Key {
+impl VerificationKey {
     fn of(jwk: Jwk) -> Option<Self> {
         let bytes = |text: Option<String>| URL_SAFE_NO_PAD.decode(text?.trim_end_matches('=')).ok();
         let (algorithm, material) = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
             ("RSA", _) => {
                 let whole = |bytes: Vec<u8>| bytes.into_iter().skip_while(|byte| *byte == 0).collect();
-                (Algorithm::Rs256, Material::Rsa { n: whole(bytes(jwk.n)?), e: whole(bytes(jwk.e)?) })
+                (
+                    JwsAlgorithm::Rs256,
+                    PublicKeyMaterial::Rsa { n: whole(bytes(jwk.n)?), e: whole(bytes(jwk.e)?) },
+                )
             }
             ("EC", Some("P-256")) => {
                 let (x, y) = (bytes(jwk.x)?, bytes(jwk.y)?);
                 if x.len() != 32 || y.len() != 32 {
                     return None;
                 }
-                (Algorithm::Es256, Material::P256([&[4], x.as_slice(), &y].concat()))
+                (JwsAlgorithm::Es256, PublicKeyMaterial::P256([&[4], x.as_slice(), &y].concat()))
             }
-            ("OKP", Some("Ed25519")) => (Algorithm::EdDsa, Material::Ed25519(bytes(jwk.x)?)),
+            ("OKP", Some("Ed25519")) => (JwsAlgorithm::EdDsa, PublicKeyMaterial::Ed25519(bytes(jwk.x)?)),
             _ => return None,
         };
-        let for_this = jwk.alg.as_deref().is_none_or(|it| Algorithm::named(it) == Some(algorithm))
+        let for_this = jwk.alg.as_deref().is_none_or(|it| JwsAlgorithm::from_name(it) == Some(algorithm))
             && jwk.purpose.as_deref().is_none_or(|it| it == "sig")
             && jwk.key_ops.is_none_or(|ops| ops.iter().any(|it| it == "verify"));
         for_this.then_some(Self { id: jwk.kid, algorithm, material })
@@ -132,13 +140,15 @@ impl Key {
 
     fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.material {
-            Material::Rsa { n, e } => {
+            PublicKeyMaterial::Rsa { n, e } => {
                 RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature)
             }
-            Material::P256(point) => {
+            PublicKeyMaterial::P256(point) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature)
             }
-            Material::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(signed, signature),
+            PublicKeyMaterial::Ed25519(point) => {
+                UnparsedPublicKey::new(&ED25519, point).verify(signed, signature)
+            }
         };
         verified.is_ok()
     }

@@ -17,13 +17,13 @@ use ring::signature::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::HandClock;
+use crate::testing::ManualClock;
 
 const NOW_S: i64 = 1_800_000_000;
 const AUDIENCE: &str = "https://tools.example.org/mcp";
 
 /// A key of a kind, which signs.
-enum Signer {
+enum JwtSigner {
     Rsa(Box<rsa::KeyPair>),
     Ec(EcdsaKeyPair),
     Ed(Ed25519KeyPair),
@@ -33,7 +33,7 @@ fn url64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-impl Signer {
+impl JwtSigner {
     /// The one key that is no secret: made for these tests, since `ring` makes none of this kind.
     fn rsa() -> Self {
         let text: String = include_str!("tests/rsa.base64").split_whitespace().collect();
@@ -159,7 +159,7 @@ impl FakeIssuer {
         claims
     }
 
-    fn issuer(&self, change: impl FnOnce(&mut IssuerSettings)) -> (Issuer, HandClock) {
+    fn issuer(&self, change: impl FnOnce(&mut IssuerSettings)) -> (TokenIssuer, ManualClock) {
         let mut settings = IssuerSettings {
             url: self.url.clone(),
             subjects: vec!["ada".to_owned()],
@@ -167,9 +167,9 @@ impl FakeIssuer {
             ..IssuerSettings::default()
         };
         change(&mut settings);
-        let clock = HandClock::at(NOW_S * 1000);
-        let http = OauthHttp::new(|| Err("nobody is trusted".to_owned()));
-        (Issuer::new(settings, Some(AUDIENCE), http, Arc::new(clock.clone())), clock)
+        let clock = ManualClock::new(NOW_S * 1000);
+        let http = OauthHttpClient::new(|| Err("nobody is trusted".to_owned()));
+        (TokenIssuer::new(settings, Some(AUDIENCE), http, Arc::new(clock.clone())), clock)
     }
 }
 
@@ -180,20 +180,20 @@ async fn skip(time: Duration) {
     tokio::time::resume();
 }
 
-fn why(refusal: Refusal) -> &'static str {
+fn why(refusal: AuthRejection) -> &'static str {
     match refusal {
-        Refusal::NotFromIssuer { why } => why,
+        AuthRejection::NotFromIssuer { why } => why,
         other => panic!("{other}"),
     }
 }
 
 #[tokio::test]
 async fn a_token_of_each_kind_of_key_lets_its_subject_in_as_a_client() {
-    for signer in [Signer::rsa(), Signer::ec(), Signer::ed()] {
+    for signer in [JwtSigner::rsa(), JwtSigner::ec(), JwtSigner::ed()] {
         let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
         let (issuer, _) = fake.issuer(|it| it.agent = Some("helper".to_owned()));
         let text = signer.token("one", &fake.claims());
-        assert!(Issuer::looks_like_one(&text));
+        assert!(TokenIssuer::looks_like_jwt(&text));
         let state = issuer.check(&text).await.unwrap();
         assert_eq!(state.role(), Role::Client, "{}", signer.algorithm());
         assert_eq!(state.label, "ada");
@@ -214,19 +214,19 @@ async fn a_token_of_each_kind_of_key_lets_its_subject_in_as_a_client() {
 async fn a_principal_is_the_same_for_all_tokens_of_a_subject_and_another_with_another_issuer() {
     let settings = |url: &str| IssuerSettings { url: url.to_owned(), ..IssuerSettings::default() };
     let issuer = |url: &str| {
-        let http = OauthHttp::new(|| Err(String::new()));
-        Issuer::new(settings(url), None, http, Arc::new(HandClock::at(0)))
+        let http = OauthHttpClient::new(|| Err(String::new()));
+        TokenIssuer::new(settings(url), None, http, Arc::new(ManualClock::new(0)))
     };
     let it = issuer("https://login.example.org");
-    assert_eq!(it.principal_of("ada"), "sub-9bfd1f8d8b218ac863b6aa3a18aec5ea");
-    assert_ne!(it.principal_of("ada"), it.principal_of("bob"));
-    assert_ne!(issuer("https://login.example.orga").principal_of("da"), it.principal_of("ada"));
+    assert_eq!(it.principal_id("ada"), "sub-9bfd1f8d8b218ac863b6aa3a18aec5ea");
+    assert_ne!(it.principal_id("ada"), it.principal_id("bob"));
+    assert_ne!(issuer("https://login.example.orga").principal_id("da"), it.principal_id("ada"));
 }
 
 /// (what is put over the claims, what the refusal says)
 #[tokio::test]
 async fn a_token_for_others_or_of_others_is_refused() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     for (over, part) in [
@@ -258,23 +258,23 @@ async fn a_token_for_others_or_of_others_is_refused() {
 
 #[tokio::test]
 async fn a_token_ends_half_a_minute_after_it_says() {
-    let signer = Signer::ed();
+    let signer = JwtSigner::ed();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, clock) = fake.issuer(|_| {});
     let expired = |exp: i64| signer.token("one", &fake.claims_with(json!({ "exp": exp })));
-    assert_eq!(issuer.check(&expired(NOW_S - 30)).await.unwrap_err(), Refusal::Expired);
+    assert_eq!(issuer.check(&expired(NOW_S - 30)).await.unwrap_err(), AuthRejection::Expired);
     let text = expired(NOW_S - 29);
     let state = issuer.check(&text).await.unwrap();
     clock.set(NOW_S * 1000 + 999);
     assert!(issuer.check(&text).await.is_ok());
     clock.set(NOW_S * 1000 + 1000);
-    assert_eq!(issuer.check(&text).await.unwrap_err(), Refusal::Expired);
-    assert!(state.has_ended().is_some());
+    assert_eq!(issuer.check(&text).await.unwrap_err(), AuthRejection::Expired);
+    assert!(state.end_reason().is_some());
 }
 
 #[tokio::test]
 async fn scopes_are_read_from_either_claim_and_all_that_are_set_are_needed() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|it| it.scopes = vec!["a".to_owned(), "b".to_owned()]);
     for (over, enough) in [
@@ -294,7 +294,7 @@ async fn scopes_are_read_from_either_claim_and_all_that_are_set_are_needed() {
 
 #[tokio::test]
 async fn everybody_may_come_in_where_the_settings_say_so() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|it| {
         it.subjects = vec!["*".to_owned()];
@@ -312,7 +312,7 @@ async fn everybody_may_come_in_where_the_settings_say_so() {
 
 #[tokio::test]
 async fn algorithms_without_public_keys_are_refused_whoever_signed() {
-    let signer = Signer::rsa();
+    let signer = JwtSigner::rsa();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     let claims = fake.claims();
@@ -332,12 +332,12 @@ async fn algorithms_without_public_keys_are_refused_whoever_signed() {
     // An empty signature is no signature.
     let unsigned = signer.token("one", &claims);
     let unsigned = format!("{}.", unsigned.rsplit_once('.').unwrap().0);
-    assert!(!Issuer::looks_like_one(&unsigned));
+    assert!(!TokenIssuer::looks_like_jwt(&unsigned));
     assert!(why(issuer.check(&unsigned).await.unwrap_err()).contains("signature"));
     assert_eq!(fake.fetched.load(Ordering::SeqCst), 1, "what can't be good costs no fetch");
 }
 
-fn hmac_with_public_key(header: &Value, claims: &Value, signer: &Signer) -> String {
+fn hmac_with_public_key(header: &Value, claims: &Value, signer: &JwtSigner) -> String {
     let signed = format!("{}.{}", url64(header.to_string()), url64(claims.to_string()));
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, signer.jwk("one").to_string().as_bytes());
     format!("{signed}.{}", url64(ring::hmac::sign(&key, signed.as_bytes())))
@@ -345,7 +345,7 @@ fn hmac_with_public_key(header: &Value, claims: &Value, signer: &Signer) -> Stri
 
 #[tokio::test]
 async fn a_key_signs_with_its_own_algorithm_alone() {
-    let (ec, ed) = (Signer::ec(), Signer::ed());
+    let (ec, ed) = (JwtSigner::ec(), JwtSigner::ed());
     let fake = FakeIssuer::start(json!([ec.jwk("one"), ed.jwk("two")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     for (signer, header) in [
@@ -364,7 +364,7 @@ async fn a_key_signs_with_its_own_algorithm_alone() {
 
 #[tokio::test]
 async fn anything_changed_makes_the_signature_wrong() {
-    for signer in [Signer::rsa(), Signer::ec(), Signer::ed()] {
+    for signer in [JwtSigner::rsa(), JwtSigner::ec(), JwtSigner::ed()] {
         let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
         let (issuer, _) = fake.issuer(|_| {});
         let good = signer.token("one", &fake.claims());
@@ -387,7 +387,7 @@ async fn anything_changed_makes_the_signature_wrong() {
 
 #[tokio::test]
 async fn tokens_of_other_kinds_and_forms_are_refused() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     for header in [
@@ -414,13 +414,13 @@ async fn tokens_of_other_kinds_and_forms_are_refused() {
     for (text, looks) in
         [("a.b.c", true), ("a-_.b.c", true), ("twy_c_abc", false), ("a..c", false), ("a.b.c=", false)]
     {
-        assert_eq!(Issuer::looks_like_one(text), looks, "{text}");
+        assert_eq!(TokenIssuer::looks_like_jwt(text), looks, "{text}");
     }
 }
 
 #[tokio::test]
 async fn a_new_key_is_fetched_when_a_token_names_it_but_not_for_every_token() {
-    let (old, new) = (Signer::ec(), Signer::ed());
+    let (old, new) = (JwtSigner::ec(), JwtSigner::ed());
     let fake = FakeIssuer::start(json!([old.jwk("old")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     let fetched = || fake.fetched.load(Ordering::SeqCst);
@@ -437,7 +437,7 @@ async fn a_new_key_is_fetched_when_a_token_names_it_but_not_for_every_token() {
     assert!(issuer.check(&second).await.is_ok());
     assert_eq!(fetched(), 2);
     // What the old key signed no longer counts, though it was found good before, and whoever came in by it has to go.
-    assert_eq!(before.has_ended(), Some(Ended::Revoked));
+    assert_eq!(before.end_reason(), Some(TokenEndReason::Revoked));
     skip(BETWEEN_FETCHES).await;
     assert!(why(issuer.check(&first).await.unwrap_err()).contains("signature"));
 }
@@ -447,7 +447,7 @@ const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn keys_are_fetched_hourly_and_kept_for_six_hours_where_the_issuer_is_away() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let (issuer, _) = fake.issuer(|_| {});
     let fetched = || fake.fetched.load(Ordering::SeqCst);
@@ -467,7 +467,7 @@ async fn keys_are_fetched_hourly_and_kept_for_six_hours_where_the_issuer_is_away
     skip(Duration::from_secs(6 * 3600 - 60)).await;
     assert!(issuer.check(&token()).await.is_ok(), "the issuer is away, and the keys are not too old");
     skip(Duration::from_secs(60)).await;
-    assert_eq!(issuer.check(&token()).await.unwrap_err(), Refusal::IssuerUnreachable);
+    assert_eq!(issuer.check(&token()).await.unwrap_err(), AuthRejection::IssuerUnreachable);
     fake.keys.lock().0 = StatusCode::OK;
     skip(BETWEEN_FETCHES).await;
     assert!(issuer.check(&token()).await.is_ok());
@@ -475,18 +475,18 @@ async fn keys_are_fetched_hourly_and_kept_for_six_hours_where_the_issuer_is_away
 
 #[tokio::test]
 async fn an_issuer_that_never_had_keys_lets_nobody_in() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     for keys in [json!([]), json!([{ "kty": "oct", "k": "c2VjcmV0", "kid": "one" }]), json!("none")] {
         let fake = FakeIssuer::start(keys.clone()).await;
         let (issuer, _) = fake.issuer(|_| {});
         let refused = issuer.check(&signer.token("one", &fake.claims())).await.unwrap_err();
-        assert_eq!(refused, Refusal::IssuerUnreachable, "{keys}");
+        assert_eq!(refused, AuthRejection::IssuerUnreachable, "{keys}");
     }
 }
 
 #[tokio::test]
 async fn the_place_of_the_keys_can_be_set_and_metadata_of_another_is_not_believed() {
-    let signer = Signer::ec();
+    let signer = JwtSigner::ec();
     let fake = FakeIssuer::start(json!([signer.jwk("one")])).await;
     let elsewhere = "https://login.example.org".to_owned();
     let (issuer, _) = fake.issuer(|it| {
@@ -499,7 +499,7 @@ async fn the_place_of_the_keys_can_be_set_and_metadata_of_another_is_not_believe
     let other = fake.url.replace("127.0.0.1", "localhost");
     let (issuer, _) = fake.issuer(|it| it.url = other.clone());
     let text = signer.token("one", &fake.claims_with(json!({ "iss": other })));
-    assert_eq!(issuer.check(&text).await.unwrap_err(), Refusal::IssuerUnreachable);
+    assert_eq!(issuer.check(&text).await.unwrap_err(), AuthRejection::IssuerUnreachable);
 }
 
 /// RFC 7515, appendix A.2 and A.3, and RFC 8037, appendix A.4: others' keys and signatures.
@@ -510,7 +510,7 @@ fn the_examples_of_the_specifications_are_verified() {
         { "kty": "EC", "crv": "P-256", "kid": "ec", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0" },
         { "kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" },
     ] });
-    let keys = KeySet::read(keys.to_string().as_bytes(), None).unwrap();
+    let keys = JwkSet::read(keys.to_string().as_bytes(), None).unwrap();
     const PAYLOAD: &str =
         "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
     for text in [
@@ -526,13 +526,13 @@ fn the_examples_of_the_specifications_are_verified() {
 
 #[test]
 fn keys_that_are_for_something_else_or_too_weak_are_left_out() {
-    let (ec, rsa) = (Signer::ec(), Signer::rsa());
+    let (ec, rsa) = (JwtSigner::ec(), JwtSigner::rsa());
     let with = |key: Value, field: &str, value: Value| {
         let mut key = key;
         key[field] = value;
         key
     };
-    let is_read = |key: &Value| KeySet::read(json!({ "keys": [key] }).to_string().as_bytes(), None).is_ok();
+    let is_read = |key: &Value| JwkSet::read(json!({ "keys": [key] }).to_string().as_bytes(), None).is_ok();
     assert!(is_read(&with(ec.jwk("k"), "alg", "ES256".into())));
     assert!(is_read(&with(ec.jwk("k"), "key_ops", json!(["verify"]))));
     for key in [
@@ -552,7 +552,7 @@ fn keys_that_are_for_something_else_or_too_weak_are_left_out() {
     }
     // RSA keys below 2048 bits verify nothing (RFC 7518, section 3.3).
     let weak = with(rsa.jwk("k"), "n", url64([0xc1; 128]).into());
-    let keys = KeySet::read(json!({ "keys": [weak] }).to_string().as_bytes(), None).unwrap();
+    let keys = JwkSet::read(json!({ "keys": [weak] }).to_string().as_bytes(), None).unwrap();
     let text = rsa.token("k", &json!({}));
     assert!(!keys.verify(&claims::parse(&text).unwrap()));
 }

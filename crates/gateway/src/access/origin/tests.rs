@@ -10,10 +10,10 @@ fn rules() -> OriginRules {
         ..Settings::default()
     };
     let own = || BTreeSet::from(["192.168.1.5".parse().unwrap(), "2001:db8::5".parse().unwrap()]);
-    OriginRules::new(&settings, Interfaces::new(own))
+    OriginRules::new(&settings, InterfaceAddresses::new(own))
 }
 
-struct Sent<'a> {
+struct OriginTestRequest<'a> {
     hosts: &'a [&'a str],
     origins: &'a [&'a str],
     target: Option<&'a str>,
@@ -21,10 +21,15 @@ struct Sent<'a> {
     forwarded_host: Option<&'a str>,
 }
 
-const PLAIN: Sent<'_> =
-    Sent { hosts: &["localhost:7717"], origins: &[], target: None, https: false, forwarded_host: None };
+const PLAIN: OriginTestRequest<'_> = OriginTestRequest {
+    hosts: &["localhost:7717"],
+    origins: &[],
+    target: None,
+    https: false,
+    forwarded_host: None,
+};
 
-async fn check(sent: Sent<'_>) -> Result<Option<String>, &'static str> {
+async fn check(sent: OriginTestRequest<'_>) -> Result<Option<String>, &'static str> {
     let mut headers = HeaderMap::new();
     for host in sent.hosts {
         headers.append(HOST, http::HeaderValue::from_bytes(host.as_bytes()).unwrap());
@@ -32,7 +37,7 @@ async fn check(sent: Sent<'_>) -> Result<Option<String>, &'static str> {
     for origin in sent.origins {
         headers.append(ORIGIN, http::HeaderValue::from_bytes(origin.as_bytes()).unwrap());
     }
-    let client = Client {
+    let client = EffectiveClient {
         ip: "127.0.0.1".parse().unwrap(),
         https: sent.https,
         forwarded_host: sent.forwarded_host.map(str::to_owned),
@@ -70,7 +75,7 @@ async fn hosts_that_are_ours() {
         "pinned.lan:7717",
         "[fd00::5]:7717",
     ] {
-        assert_eq!(check(Sent { hosts: &[host], ..PLAIN }).await, Ok(None), "{host}");
+        assert_eq!(check(OriginTestRequest { hosts: &[host], ..PLAIN }).await, Ok(None), "{host}");
     }
 }
 
@@ -101,26 +106,30 @@ async fn hosts_that_are_not() {
         "",
         "l\u{f6}calhost",
     ] {
-        let code = check(Sent { hosts: &[host], ..PLAIN }).await.expect_err(host);
+        let code = check(OriginTestRequest { hosts: &[host], ..PLAIN }).await.expect_err(host);
         assert!(code == "host_not_allowed" || code == "host_missing", "{host}: {code}");
     }
-    assert_eq!(check(Sent { hosts: &[], ..PLAIN }).await, Err("host_missing"));
-    assert_eq!(check(Sent { hosts: &["localhost", "localhost"], ..PLAIN }).await, Err("host_missing"));
+    assert_eq!(check(OriginTestRequest { hosts: &[], ..PLAIN }).await, Err("host_missing"));
+    assert_eq!(
+        check(OriginTestRequest { hosts: &["localhost", "localhost"], ..PLAIN }).await,
+        Err("host_missing")
+    );
 }
 
 #[tokio::test]
 async fn a_host_in_the_request_line_must_be_ours_as_well() {
-    let with = |target| check(Sent { target: Some(target), ..PLAIN });
+    let with = |target| check(OriginTestRequest { target: Some(target), ..PLAIN });
     assert_eq!(with("127.0.0.1:7717").await, Ok(None));
     assert_eq!(with("evil.example").await, Err("host_not_allowed"));
     assert_eq!(with("u@localhost").await, Err("host_not_allowed"));
-    let evil_header = Sent { hosts: &["evil.example"], target: Some("localhost"), ..PLAIN };
+    let evil_header = OriginTestRequest { hosts: &["evil.example"], target: Some("localhost"), ..PLAIN };
     assert_eq!(check(evil_header).await, Err("host_not_allowed"));
 }
 
 #[tokio::test]
 async fn a_trusted_proxys_host_takes_the_place_of_its_own() {
-    let behind = |host| check(Sent { hosts: &["upstream"], forwarded_host: Some(host), ..PLAIN });
+    let behind =
+        |host| check(OriginTestRequest { hosts: &["upstream"], forwarded_host: Some(host), ..PLAIN });
     assert_eq!(behind("tools.example.org").await, Ok(None));
     assert_eq!(behind("evil.example").await, Err("host_not_allowed"));
 }
@@ -136,10 +145,14 @@ async fn pages_that_may() {
         // Behind a proxy that says nothing: by public_url.
         (&["tools.example.org"], "https://tools.example.org", false),
     ] {
-        assert_eq!(check(Sent { hosts, origins: &[origin], https, ..PLAIN }).await, Ok(None), "{origin}");
+        assert_eq!(
+            check(OriginTestRequest { hosts, origins: &[origin], https, ..PLAIN }).await,
+            Ok(None),
+            "{origin}"
+        );
     }
     for origin in ["https://app.example", "chrome-extension://abc"] {
-        let listed = check(Sent { origins: &[origin], ..PLAIN }).await;
+        let listed = check(OriginTestRequest { origins: &[origin], ..PLAIN }).await;
         assert_eq!(listed, Ok(Some(origin.to_owned())));
     }
 }
@@ -164,9 +177,9 @@ async fn pages_that_may_not() {
         "file://",
         "",
     ] {
-        let refused = check(Sent { origins: &[origin], ..PLAIN }).await;
+        let refused = check(OriginTestRequest { origins: &[origin], ..PLAIN }).await;
         assert_eq!(refused, Err("origin_not_allowed"), "{origin}");
     }
-    let twice = Sent { origins: &["http://localhost:7717", "https://evil.example"], ..PLAIN };
+    let twice = OriginTestRequest { origins: &["http://localhost:7717", "https://evil.example"], ..PLAIN };
     assert_eq!(check(twice).await, Err("origin_not_allowed"));
 }

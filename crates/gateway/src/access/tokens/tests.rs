@@ -5,21 +5,21 @@ use toolway_store::StoreOptions;
 
 use super::*;
 use crate::access::OWNER_TOKEN_FILE;
-use crate::testing::HandClock;
+use crate::testing::ManualClock;
 
-struct Bench {
-    tokens: Tokens,
-    clock: HandClock,
+struct TokensHarness {
+    tokens: AccessTokens,
+    clock: ManualClock,
     store: Store,
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl TokensHarness {
     async fn new() -> Self {
-        Self::in_folder(tempfile::tempdir().unwrap(), HandClock::at(1_000_000)).await
+        Self::in_folder(tempfile::tempdir().unwrap(), ManualClock::new(1_000_000)).await
     }
 
-    async fn in_folder(dir: tempfile::TempDir, clock: HandClock) -> Self {
+    async fn in_folder(dir: tempfile::TempDir, clock: ManualClock) -> Self {
         let store = Store::open(dir.path(), Arc::new(clock.clone()), StoreOptions::default()).await.unwrap();
         let tokens = open(dir.path(), &store, &clock).await.unwrap();
         Self { tokens, clock, store, dir }
@@ -32,7 +32,7 @@ impl Bench {
         Self::in_folder(dir, clock).await
     }
 
-    async fn client(&self, expires_ms: Option<i64>) -> (SecretString, Arc<TokenState>) {
+    async fn create_client(&self, expires_ms: Option<i64>) -> (SecretString, Arc<TokenState>) {
         self.tokens.create(client(expires_ms)).await.unwrap()
     }
 
@@ -41,13 +41,14 @@ impl Bench {
     }
 
     #[track_caller]
-    fn refused(&self, text: &SecretString) -> Refusal {
+    fn refused(&self, text: &SecretString) -> AuthRejection {
         self.tokens.find(text.expose_secret()).expect_err("refused")
     }
 }
 
-async fn open(dir: &Path, store: &Store, clock: &HandClock) -> Result<Tokens, AccessError> {
-    let tokens = Tokens::load(store.clone(), Arc::new(clock.clone()), OwnerFile::in_folder(dir)).await?;
+async fn open(dir: &Path, store: &Store, clock: &ManualClock) -> Result<AccessTokens, AccessError> {
+    let tokens =
+        AccessTokens::load(store.clone(), Arc::new(clock.clone()), OwnerTokenFile::in_folder(dir)).await?;
     tokens.ensure_owner().await?;
     Ok(tokens)
 }
@@ -65,8 +66,8 @@ fn client(expires_ms: Option<i64>) -> NewToken {
 
 #[tokio::test]
 async fn a_token_stands_for_its_principal_also_after_a_restart() {
-    let bench = Bench::new().await;
-    let (text, made) = bench.client(None).await;
+    let bench = TokensHarness::new().await;
+    let (text, made) = bench.create_client(None).await;
     assert!(text.expose_secret().starts_with("twy_c_"));
     assert_eq!(text.expose_secret().len(), "twy_c_".len() + 43);
     let bench = bench.restarted().await;
@@ -80,63 +81,63 @@ async fn a_token_stands_for_its_principal_also_after_a_restart() {
 
 #[tokio::test]
 async fn unknown_revoked_and_expired_are_told_apart_also_after_a_restart() {
-    let bench = Bench::new().await;
-    let (revoked, _) = bench.client(None).await;
-    let (expiring, state) = bench.client(Some(2_000_000)).await;
+    let bench = TokensHarness::new().await;
+    let (revoked, _) = bench.create_client(None).await;
+    let (expiring, state) = bench.create_client(Some(2_000_000)).await;
     bench.tokens.revoke(bench.tokens.find(revoked.expose_secret()).unwrap().id()).await.unwrap();
     bench.clock.set(1_999_999);
     assert_eq!(bench.tokens.find(expiring.expose_secret()).unwrap().id(), state.id());
     bench.clock.set(2_000_000);
-    assert_eq!(bench.refused(&revoked), Refusal::Revoked);
-    assert_eq!(bench.refused(&expiring), Refusal::Expired);
-    assert_eq!(bench.refused(&"twy_c_x".into()), Refusal::Unknown);
-    assert_eq!(bench.refused(&"".into()), Refusal::Unknown);
+    assert_eq!(bench.refused(&revoked), AuthRejection::Revoked);
+    assert_eq!(bench.refused(&expiring), AuthRejection::Expired);
+    assert_eq!(bench.refused(&"twy_c_x".into()), AuthRejection::Unknown);
+    assert_eq!(bench.refused(&"".into()), AuthRejection::Unknown);
     let bench = bench.restarted().await;
-    assert_eq!(bench.refused(&revoked), Refusal::Revoked);
-    assert_eq!(bench.refused(&expiring), Refusal::Expired);
+    assert_eq!(bench.refused(&revoked), AuthRejection::Revoked);
+    assert_eq!(bench.refused(&expiring), AuthRejection::Expired);
 }
 
 #[tokio::test]
 async fn a_clock_that_goes_back_revives_nothing() {
-    let bench = Bench::new().await;
-    let (text, _) = bench.client(Some(2_000_000)).await;
+    let bench = TokensHarness::new().await;
+    let (text, _) = bench.create_client(Some(2_000_000)).await;
     bench.clock.set(2_000_000);
-    assert_eq!(bench.refused(&text), Refusal::Expired);
+    assert_eq!(bench.refused(&text), AuthRejection::Expired);
     bench.clock.set(1_000_000);
-    assert_eq!(bench.refused(&text), Refusal::Expired);
+    assert_eq!(bench.refused(&text), AuthRejection::Expired);
 }
 
 #[tokio::test]
 async fn whoever_uses_a_token_learns_of_its_end() {
-    let bench = Bench::new().await;
-    let (_, state) = bench.client(None).await;
+    let bench = TokensHarness::new().await;
+    let (_, state) = bench.create_client(None).await;
     let user = tokio::spawn({
         let state = state.clone();
-        async move { state.ended().await }
+        async move { state.wait_until_ended().await }
     });
     tokio::task::yield_now().await;
     assert!(!user.is_finished());
     bench.tokens.revoke(state.id()).await.unwrap();
-    assert_eq!(user.await.unwrap(), Ended::Revoked);
-    assert_eq!(state.ended().await, Ended::Revoked);
+    assert_eq!(user.await.unwrap(), TokenEndReason::Revoked);
+    assert_eq!(state.wait_until_ended().await, TokenEndReason::Revoked);
 }
 
 #[tokio::test]
 async fn whoever_uses_a_token_learns_that_it_has_expired() {
-    let bench = Bench::new().await;
-    let (_, state) = bench.client(Some(1_000_050)).await;
+    let bench = TokensHarness::new().await;
+    let (_, state) = bench.create_client(Some(1_000_050)).await;
     let clock = bench.clock.clone();
     // The wall clock stands still: waiting that long is not enough.
-    let early = tokio::time::timeout(Duration::from_millis(120), state.ended()).await;
+    let early = tokio::time::timeout(Duration::from_millis(120), state.wait_until_ended()).await;
     assert!(early.is_err());
     clock.set(1_000_050);
-    assert_eq!(state.ended().await, Ended::Expired);
+    assert_eq!(state.wait_until_ended().await, TokenEndReason::Expired);
 }
 
 #[tokio::test]
 async fn revoking_is_final_and_can_be_said_twice() {
-    let bench = Bench::new().await;
-    let (_, state) = bench.client(None).await;
+    let bench = TokensHarness::new().await;
+    let (_, state) = bench.create_client(None).await;
     let first = bench.tokens.revoke(state.id()).await.unwrap();
     assert_eq!(first.revoked_ms, Some(1_000_000));
     bench.clock.set(1_500_000);
@@ -149,7 +150,7 @@ async fn revoking_is_final_and_can_be_said_twice() {
 
 #[tokio::test]
 async fn the_gateways_own_tokens_are_not_revoked() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     for id in [OWNER_ID, LOCAL_DEVICE_ID] {
         let error = bench.tokens.revoke(id).await.unwrap_err();
         assert!(matches!(error, AccessError::Protected { .. }), "{id}");
@@ -158,7 +159,7 @@ async fn the_gateways_own_tokens_are_not_revoked() {
 
 #[tokio::test]
 async fn the_owner_is_whoever_has_the_file() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     let text = bench.owner_file();
     let owner = bench.tokens.find(&text).unwrap();
     assert_eq!((owner.id(), owner.role()), (OWNER_ID, Role::Owner));
@@ -171,18 +172,18 @@ async fn the_owner_is_whoever_has_the_file() {
     std::fs::write(bench.dir.path().join(OWNER_TOKEN_FILE), other.expose_secret()).unwrap();
     let bench = bench.restarted().await;
     assert_eq!(bench.tokens.find(other.expose_secret()).unwrap().id(), OWNER_ID);
-    assert_eq!(bench.refused(&text.into()), Refusal::Revoked);
+    assert_eq!(bench.refused(&text.into()), AuthRejection::Revoked);
 
     // A lost one is made anew.
     std::fs::remove_file(bench.dir.path().join(OWNER_TOKEN_FILE)).unwrap();
     let bench = bench.restarted().await;
     bench.tokens.find(&bench.owner_file()).unwrap();
-    assert_eq!(bench.refused(&other), Refusal::Revoked);
+    assert_eq!(bench.refused(&other), AuthRejection::Revoked);
 }
 
 #[tokio::test]
 async fn a_file_with_something_else_in_it_is_not_overwritten() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     let path = bench.dir.path().join(OWNER_TOKEN_FILE);
     std::fs::write(&path, "my own password\n").unwrap();
     let error = open(bench.dir.path(), &bench.store, &bench.clock).await.unwrap_err();
@@ -196,7 +197,7 @@ async fn a_file_with_something_else_in_it_is_not_overwritten() {
 #[tokio::test]
 async fn the_owners_file_is_the_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     bench.tokens.rotate_owner().await.unwrap();
     let mode = std::fs::metadata(bench.dir.path().join(OWNER_TOKEN_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -204,13 +205,13 @@ async fn the_owners_file_is_the_owners_alone() {
 
 #[tokio::test]
 async fn rotating_the_owners_token_ends_the_old_one() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     let old: SecretString = bench.owner_file().into();
     let state = bench.tokens.find(old.expose_secret()).unwrap();
     let new = bench.tokens.rotate_owner().await.unwrap();
     assert_eq!(bench.owner_file(), new.expose_secret());
-    assert_eq!(state.has_ended(), Some(Ended::Revoked));
-    assert_eq!(bench.refused(&old), Refusal::Revoked);
+    assert_eq!(state.end_reason(), Some(TokenEndReason::Revoked));
+    assert_eq!(bench.refused(&old), AuthRejection::Revoked);
     assert_eq!(bench.tokens.find(new.expose_secret()).unwrap().id(), OWNER_ID);
     let bench = bench.restarted().await;
     bench.tokens.find(new.expose_secret()).unwrap();
@@ -218,7 +219,7 @@ async fn rotating_the_owners_token_ends_the_old_one() {
 
 #[tokio::test]
 async fn where_nothing_can_be_kept_the_old_token_stands() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     let old = bench.owner_file();
     bench.store.close().await;
     bench.tokens.rotate_owner().await.unwrap_err();
@@ -229,13 +230,13 @@ async fn where_nothing_can_be_kept_the_old_token_stands() {
 
 #[tokio::test]
 async fn the_local_device_has_a_new_secret_and_the_same_id_each_time() {
-    let bench = Bench::new().await;
+    let bench = TokensHarness::new().await;
     let first = bench.tokens.issue_local_device().await.unwrap();
     let state = bench.tokens.find(first.expose_secret()).unwrap();
     assert_eq!((state.id(), state.role()), (LOCAL_DEVICE_ID, Role::Device));
     let bench = bench.restarted().await;
     let second = bench.tokens.issue_local_device().await.unwrap();
-    assert_eq!(bench.refused(&first), Refusal::Revoked);
+    assert_eq!(bench.refused(&first), AuthRejection::Revoked);
     assert_eq!(bench.tokens.find(second.expose_secret()).unwrap().id(), LOCAL_DEVICE_ID);
     let listed = bench.tokens.list().await.unwrap();
     assert_eq!(listed.iter().filter(|record| record.id == LOCAL_DEVICE_ID).count(), 1);
@@ -243,9 +244,9 @@ async fn the_local_device_has_a_new_secret_and_the_same_id_each_time() {
 
 #[tokio::test]
 async fn the_last_use_is_listed_and_outlives_a_restart() {
-    let bench = Bench::new().await;
-    let (text, state) = bench.client(None).await;
-    let used = async |bench: &Bench| {
+    let bench = TokensHarness::new().await;
+    let (text, state) = bench.create_client(None).await;
+    let used = async |bench: &TokensHarness| {
         let listed = bench.tokens.list().await.unwrap();
         listed.into_iter().find(|record| record.id == state.id()).unwrap().last_used_ms
     };
@@ -259,8 +260,8 @@ async fn the_last_use_is_listed_and_outlives_a_restart() {
 
 #[tokio::test]
 async fn no_secret_is_shown_by_accident() {
-    let bench = Bench::new().await;
-    let (text, state) = bench.client(None).await;
+    let bench = TokensHarness::new().await;
+    let (text, state) = bench.create_client(None).await;
     let shown = format!("{text:?} {state:?} {:?}", bench.tokens.find(text.expose_secret()).unwrap());
     assert!(!shown.contains(text.expose_secret()), "{shown}");
     let database = std::fs::read(bench.store.path()).unwrap();

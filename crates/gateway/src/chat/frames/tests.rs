@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolway_agent::event::NoticeCode;
-use toolway_core::Progress;
+use toolway_core::ProgressReport;
 use toolway_models::{ModelError, ModelErrorKind};
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
@@ -17,7 +17,7 @@ fn id() -> CallId {
 
 #[track_caller]
 fn shown(event: TurnEvent, version: u32) -> Option<Value> {
-    let frame = frame(event, version)?;
+    let frame = event_frame(event, version)?;
     let value: Value = serde_json::from_str(&frame.text).unwrap();
     assert_eq!(value["type"], frame.kind);
     Some(value)
@@ -27,7 +27,7 @@ fn end(status: TurnStatus) -> TurnEvent {
     TurnEvent::Ended(TurnEnd {
         status,
         full_response: "Hello.".to_owned(),
-        usage: toolway_models::Usage { input: Some(12), output: Some(3), ..Default::default() },
+        usage: toolway_models::ModelUsage { input: Some(12), output: Some(3), ..Default::default() },
         cost: Some(0.25),
         currency: Some("USD".to_owned()),
         rounds: 2,
@@ -52,7 +52,7 @@ fn result(outcome: Outcome) -> TurnEvent {
 
 /// Every event, for what must hold of all.
 fn every_event() -> Vec<TurnEvent> {
-    let progress = Progress { progress: 0.5, total: None, message: None, content: Vec::new() };
+    let progress = ProgressReport { progress: 0.5, total: None, message: None, content: Vec::new() };
     vec![
         TurnEvent::Chunk("a".to_owned()),
         TurnEvent::Thinking("b".to_owned()),
@@ -71,7 +71,7 @@ fn every_event() -> Vec<TurnEvent> {
         end(TurnStatus::Done),
         end(TurnStatus::Aborted),
         failed(TurnFailureCode::Provider),
-        TurnEvent::Titled("Greetings".to_owned()),
+        TurnEvent::TitleGenerated("Greetings".to_owned()),
     ]
 }
 
@@ -168,6 +168,6 @@ fn a_failure_has_the_code_that_version_1_knows_and_its_fine_reason() {
 
 #[test]
 fn a_word_that_a_provider_made_up_is_passed_on() {
-    assert_eq!(finish(&FinishReason::Other("safety".to_owned())), "safety");
-    assert_eq!(finish(&FinishReason::ToolCalls), "tool_calls");
+    assert_eq!(finish_reason_name(&FinishReason::Other("safety".to_owned())), "safety");
+    assert_eq!(finish_reason_name(&FinishReason::ToolCalls), "tool_calls");
 }

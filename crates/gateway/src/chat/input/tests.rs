@@ -2,13 +2,13 @@ use serde_json::json;
 
 use super::*;
 
-fn read(content: &str, attachments: serde_json::Value) -> Result<Vec<Part>, String> {
+fn read(content: &str, attachments: serde_json::Value) -> Result<Vec<MessagePart>, String> {
     let attachments: Vec<ContentPart> = serde_json::from_value(attachments).unwrap();
-    parts(content.to_owned(), &attachments).map_err(|bad| bad.to_string())
+    message_parts(content.to_owned(), &attachments).map_err(|bad| bad.to_string())
 }
 
-fn image(mime_type: &str) -> Part {
-    Part::Image { data: "iVBORw0=".to_owned(), mime_type: mime_type.to_owned() }
+fn image(mime_type: &str) -> MessagePart {
+    MessagePart::Image { data: "iVBORw0=".to_owned(), mime_type: mime_type.to_owned() }
 }
 
 #[test]
@@ -21,11 +21,11 @@ fn text_comes_first_and_attachments_in_their_order() {
         {"type": "resource", "resource": {"uri": "file:///a.png", "mimeType": "image/webp", "blob": "iVBORw0="}},
     ]);
     let expected = vec![
-        Part::text("what is this?"),
+        MessagePart::text("what is this?"),
         image("image/png"),
-        Part::text("a note"),
+        MessagePart::text("a note"),
         image("image/jpeg"),
-        Part::text("file:///a.txt:\nof a file"),
+        MessagePart::text("file:///a.txt:\nof a file"),
         image("image/webp"),
     ];
     assert_eq!(read("what is this?", attachments), Ok(expected));
@@ -36,7 +36,11 @@ fn a_picture_needs_no_words_and_words_are_more_than_spaces() {
     let picture = json!([{"type": "image", "data": "iVBORw0=", "mimeType": "image/gif"}]);
     assert_eq!(read(" \n", picture), Ok(vec![image("image/gif")]));
     assert_eq!(read(" \n\t", json!([])), Err("the message is empty".to_owned()));
-    assert_eq!(read(" a ", json!([])), Ok(vec![Part::text(" a ")]), "what was said is kept as it was said");
+    assert_eq!(
+        read(" a ", json!([])),
+        Ok(vec![MessagePart::text(" a ")]),
+        "what was said is kept as it was said"
+    );
 }
 
 #[test]

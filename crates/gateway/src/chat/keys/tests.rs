@@ -3,16 +3,16 @@ use secrecy::ExposeSecret as _;
 use super::*;
 
 /// Gives back where it was asked to read.
-struct Echo;
+struct EchoSecretReader;
 
-impl SecretReader for Echo {
-    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+impl SecretReader for EchoSecretReader {
+    fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
         match source {
-            SecretSource::Env(name) if name == "UNSET" => {
+            SecretLocation::Env(name) if name == "UNSET" => {
                 Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() })
             }
-            SecretSource::Env(name) => Ok(format!("env {name}").into()),
-            SecretSource::File(path) => Ok(format!("file {}", path.display()).into()),
+            SecretLocation::Env(name) => Ok(format!("env {name}").into()),
+            SecretLocation::File(path) => Ok(format!("file {}", path.display()).into()),
         }
     }
 
@@ -22,7 +22,7 @@ impl SecretReader for Echo {
 }
 
 #[track_caller]
-fn read(keys: &ProviderKeys, place: KeyPlace) -> String {
+fn read(keys: &ProviderKeys, place: KeyLocation) -> String {
     match keys.read(&place) {
         Ok(key) => key.expose_secret().to_owned(),
         Err(error) => error.to_string(),
@@ -34,27 +34,27 @@ fn a_key_is_read_from_where_it_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("secrets")).unwrap();
     std::fs::write(dir.path().join("secrets/openai"), "x").unwrap();
-    let named = BTreeMap::from([("set".to_owned(), SecretSource::Env("SET".to_owned()))]);
-    let keys = ProviderKeys::new(&named, dir.path(), Arc::new(Echo));
-    assert_eq!(read(&keys, KeyPlace::Env("KEY".to_owned())), "env KEY");
-    assert_eq!(read(&keys, KeyPlace::File("/k".into())), "file /k");
-    assert_eq!(read(&keys, KeyPlace::Keyring("toolway".to_owned())), "keyring toolway");
+    let named = BTreeMap::from([("set".to_owned(), SecretLocation::Env("SET".to_owned()))]);
+    let keys = ProviderKeys::new(&named, dir.path(), Arc::new(EchoSecretReader));
+    assert_eq!(read(&keys, KeyLocation::Env("KEY".to_owned())), "env KEY");
+    assert_eq!(read(&keys, KeyLocation::File("/k".into())), "file /k");
+    assert_eq!(read(&keys, KeyLocation::Keyring("toolway".to_owned())), "keyring toolway");
     // A secret by its name: where the settings say, else in the data folder.
-    assert_eq!(read(&keys, KeyPlace::Secret("set".to_owned())), "env SET");
+    assert_eq!(read(&keys, KeyLocation::Secret("set".to_owned())), "env SET");
     let file = dir.path().join("secrets/openai");
-    assert_eq!(read(&keys, KeyPlace::Secret("openai".to_owned())), format!("file {}", file.display()));
+    assert_eq!(read(&keys, KeyLocation::Secret("openai".to_owned())), format!("file {}", file.display()));
 }
 
 #[test]
 fn what_is_wrong_is_said_of_the_place() {
     let dir = tempfile::tempdir().unwrap();
-    let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(Echo));
+    let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(EchoSecretReader));
     assert_eq!(
-        read(&keys, KeyPlace::Env("UNSET".to_owned())),
+        read(&keys, KeyLocation::Env("UNSET".to_owned())),
         "no key in the environment variable UNSET: it is not set"
     );
     assert_eq!(
-        read(&keys, KeyPlace::Secret("../owner.token".to_owned())),
+        read(&keys, KeyLocation::Secret("../owner.token".to_owned())),
         "no key in the secret ../owner.token: there is no secret named \"../owner.token\""
     );
 }
@@ -62,8 +62,8 @@ fn what_is_wrong_is_said_of_the_place() {
 #[test]
 fn other_settings_count_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(Echo));
-    let named = BTreeMap::from([("set".to_owned(), SecretSource::Env("SET".to_owned()))]);
+    let keys = ProviderKeys::new(&BTreeMap::new(), dir.path(), Arc::new(EchoSecretReader));
+    let named = BTreeMap::from([("set".to_owned(), SecretLocation::Env("SET".to_owned()))]);
     keys.set(&named);
-    assert_eq!(read(&keys, KeyPlace::Secret("set".to_owned())), "env SET");
+    assert_eq!(read(&keys, KeyLocation::Secret("set".to_owned())), "env SET");
 }

@@ -3,7 +3,7 @@
 use csv::{Terminator, WriterBuilder};
 use toolway_types::RawJson;
 
-use super::view::WholeCall;
+use super::view::CallDetail;
 
 const HEAD: [&str; 27] = [
     "call_id",
@@ -37,15 +37,15 @@ const HEAD: [&str; 27] = [
 
 /// The line with the columns' names.
 pub(super) fn head() -> Result<Vec<u8>, csv::Error> {
-    written(|to| to.write_record(HEAD))
+    write_records(|to| to.write_record(HEAD))
 }
 
 /// A line for each call.
-pub(super) fn lines(calls: &[WholeCall]) -> Result<Vec<u8>, csv::Error> {
-    written(|to| calls.iter().try_for_each(|call| to.write_record(cells(call))))
+pub(super) fn lines(calls: &[CallDetail]) -> Result<Vec<u8>, csv::Error> {
+    write_records(|to| calls.iter().try_for_each(|call| to.write_record(cells(call))))
 }
 
-fn written(
+fn write_records(
     write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> Result<(), csv::Error>,
 ) -> Result<Vec<u8>, csv::Error> {
     let mut to = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
@@ -53,7 +53,7 @@ fn written(
     to.into_inner().map_err(|error| csv::Error::from(error.into_error()))
 }
 
-fn cells(whole: &WholeCall) -> [String; HEAD.len()] {
+fn cells(whole: &CallDetail) -> [String; HEAD.len()] {
     let call = &whole.call;
     let maybe = |text: &Option<String>| text.as_deref().map(cell).unwrap_or_default();
     let json = |json: &Option<RawJson>| json.as_ref().map(|json| cell(json.get())).unwrap_or_default();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn lines_end_and_are_quoted_as_the_standard_says() {
-        let row = |text: &str| written(|to| to.write_record([text, "b"])).unwrap();
+        let row = |text: &str| write_records(|to| to.write_record([text, "b"])).unwrap();
         assert_eq!(row("a"), b"a,b\r\n");
         assert_eq!(row("a,\"b\"\nc"), b"\"a,\"\"b\"\"\nc\",b\r\n");
         assert!(head().unwrap().ends_with(b",outcome\r\n"));

@@ -16,21 +16,21 @@ use utoipa::ToSchema;
 
 use super::csv;
 use super::query::asks_for_calls;
-use super::view::WholeCall;
-use crate::access::{Caller, TokenState};
-use crate::http::error::ErrorBody;
-use crate::http::resources::{Resources, resources};
-use crate::http::{ApiError, QueryOf};
-use crate::state::App;
+use super::view::CallDetail;
+use crate::access::{AuthenticatedCaller, TokenState};
+use crate::http::error::ErrorResponse;
+use crate::http::resources::{ApiRoutes, resources};
+use crate::http::{ApiError, QueryParams};
+use crate::state::AppState;
 
-pub(super) fn routes() -> Resources {
+pub(super) fn routes() -> ApiRoutes {
     resources!(export)
 }
 
 /// In which form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Format {
+pub(super) enum CallExportFormat {
     /// A JSON object on each line.
     #[default]
     Jsonl,
@@ -41,7 +41,7 @@ pub(super) enum Format {
 /// In which order, by the time they started.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Order {
+pub(super) enum CallExportOrder {
     /// The oldest first.
     #[default]
     Oldest,
@@ -49,7 +49,7 @@ pub(super) enum Order {
     Newest,
 }
 
-impl Format {
+impl CallExportFormat {
     fn content_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Jsonl => "application/x-ndjson",
@@ -65,14 +65,14 @@ impl Format {
     }
 
     /// What comes before the first call.
-    fn head(self) -> Result<Vec<u8>, Broken> {
+    fn head(self) -> Result<Vec<u8>, CallExportError> {
         match self {
             Self::Jsonl => Ok(Vec::new()),
             Self::Csv => Ok(csv::head()?),
         }
     }
 
-    fn lines(self, calls: &[WholeCall]) -> Result<Vec<u8>, Broken> {
+    fn lines(self, calls: &[CallDetail]) -> Result<Vec<u8>, CallExportError> {
         if self == Self::Csv {
             return Ok(csv::lines(calls)?);
         }
@@ -87,21 +87,21 @@ impl Format {
 
 asks_for_calls! {
     /// Which calls, and how.
-    pub(super) struct ExportQuery {
+    pub(super) struct ExportCallsQuery {
         /// In which form.
         #[serde(default)]
         #[param(inline)]
-        format: Format,
+        format: CallExportFormat,
         /// In which order, by the time they started.
         #[serde(default)]
         #[param(inline)]
-        order: Order,
+        order: CallExportOrder,
     }
 }
 
 /// Why an export broke off.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+enum CallExportError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -114,15 +114,15 @@ enum Broken {
     Closing,
 }
 
-type Pages = Pin<Box<dyn Stream<Item = Result<Vec<CallRow>, StoreError>> + Send>>;
+type CallPageStream = Pin<Box<dyn Stream<Item = Result<Vec<CallRow>, StoreError>> + Send>>;
 
 /// An export under way.
-struct Export {
-    pages: Pages,
-    format: Format,
+struct CallExport {
+    pages: CallPageStream,
+    format: CallExportFormat,
     token: Arc<TokenState>,
-    app: Arc<App>,
-    _room: OwnedSemaphorePermit,
+    app: Arc<AppState>,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Export calls
@@ -133,34 +133,34 @@ struct Export {
     get,
     path = "/api/calls/export",
     tag = "calls",
-    params(ExportQuery),
+    params(ExportCallsQuery),
     responses(
         (
             status = 200,
             description = "The calls. Texts that a spreadsheet would take for formulas start with `'` in CSV.",
             content((String = "application/x-ndjson"), (String = "text/csv"))
         ),
-        (status = 429, description = "Too many exports and event streams are open.", body = ErrorBody),
-        (status = 503, description = "They could not be read.", body = ErrorBody),
+        (status = 429, description = "Too many exports and event streams are open.", body = ErrorResponse),
+        (status = 503, description = "They could not be read.", body = ErrorResponse),
     )
 )]
 pub(super) async fn export(
-    Caller(token): Caller,
-    State(app): State<Arc<App>>,
-    QueryOf(mut query): QueryOf<ExportQuery>,
+    AuthenticatedCaller(token): AuthenticatedCaller,
+    State(app): State<Arc<AppState>>,
+    QueryParams(mut query): QueryParams<ExportCallsQuery>,
 ) -> Result<Response, ApiError> {
     let filter = query.which().filter(&token)?;
     let order = match query.order {
-        Order::Oldest => CallOrder::OldestFirst,
-        Order::Newest => CallOrder::NewestFirst,
+        CallExportOrder::Oldest => CallOrder::OldestFirst,
+        CallExportOrder::Newest => CallOrder::NewestFirst,
     };
-    let room = app.event_stream()?;
+    let room = app.reserve_event_stream()?;
     let format = query.format;
-    let mut pages: Pages = Box::pin(app.store.calls().export(filter, order));
+    let mut pages: CallPageStream = Box::pin(app.store.calls().export(filter, order));
     // What fails at once is refused in words, which a broken answer has none of.
     let first = pages.try_next().await?.unwrap_or_default();
     tracing::info!(by = token.id(), ?format, "calls exported");
-    let export = Export { pages, format, token, app, _room: room };
+    let export = CallExport { pages, format, token, app, _permit: room };
     let first = export.format.head().and_then(|head| Ok([head, export.lines(first)?].concat()));
     let rest = stream::try_unfold(export, async |mut export| {
         let next = export.next().await;
@@ -172,20 +172,20 @@ pub(super) async fn export(
     Ok((headers, body).into_response())
 }
 
-impl Export {
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, Broken> {
-        if self.token.has_ended().is_some() {
-            return Err(Broken::Token);
+impl CallExport {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, CallExportError> {
+        if self.token.end_reason().is_some() {
+            return Err(CallExportError::Token);
         }
         let page = tokio::select! {
             page = self.pages.try_next() => page?,
-            () = self.app.closing.cancelled() => return Err(Broken::Closing),
+            () = self.app.closing.cancelled() => return Err(CallExportError::Closing),
         };
         page.map(|page| self.lines(page)).transpose()
     }
 
-    fn lines(&self, page: Vec<CallRow>) -> Result<Vec<u8>, Broken> {
-        let calls: Vec<WholeCall> = page.into_iter().map(|row| WholeCall::of(row, &self.token)).collect();
+    fn lines(&self, page: Vec<CallRow>) -> Result<Vec<u8>, CallExportError> {
+        let calls: Vec<CallDetail> = page.into_iter().map(|row| CallDetail::of(row, &self.token)).collect();
         self.format.lines(&calls)
     }
 }

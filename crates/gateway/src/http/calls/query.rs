@@ -11,7 +11,7 @@ const MAX_SEARCH: usize = 256;
 
 /// The conditions that a request may give; see [`asks_for_calls`].
 #[derive(Debug, Default)]
-pub(super) struct Which {
+pub(super) struct CallConditions {
     pub(super) tool: Option<String>,
     pub(super) source: Option<String>,
     pub(super) caller: Option<String>,
@@ -24,14 +24,14 @@ pub(super) struct Which {
     pub(super) until_ms: Option<i64>,
 }
 
-impl Which {
+impl CallConditions {
     /// What the store is asked for with this token.
     pub(super) fn filter(self, token: &TokenState) -> Result<CallFilter, ApiError> {
         let status = self.status.as_deref().map(str::parse::<StatusFilter>).transpose();
         Ok(CallFilter {
             tool: self.tool.as_deref().map(ToolFilter::from),
             source: self.source,
-            principal: whose(token, self.caller)?,
+            principal: visible_principal(token, self.caller)?,
             status: status.map_err(|unknown| ApiError::malformed(unknown.to_string()))?,
             since_ms: self.since_ms,
             until_ms: self.until_ms,
@@ -44,7 +44,7 @@ impl Which {
 }
 
 /// Whose calls this token may ask for: the owner anybody's, others their own.
-fn whose(token: &TokenState, asked: Option<String>) -> Result<Option<String>, ApiError> {
+fn visible_principal(token: &TokenState, asked: Option<String>) -> Result<Option<String>, ApiError> {
     if token.role().is_owner() {
         return Ok(asked);
     }
@@ -85,7 +85,7 @@ macro_rules! asks_for_calls {
             #[param(nullable = false)]
             caller: Option<String>,
             /// `open`, `success`, `error`, one of the four kinds of error, or an error's code.
-            #[param(inline, nullable = false, value_type = Option<crate::http::call_status::StatusWord>)]
+            #[param(inline, nullable = false, value_type = Option<crate::http::call_status::CallStatusWordSchema>)]
             status: Option<String>,
             /// Of this conversation.
             #[param(nullable = false)]
@@ -113,8 +113,8 @@ macro_rules! asks_for_calls {
 
         impl $name {
             /// Takes the conditions out.
-            fn which(&mut self) -> crate::http::calls::query::Which {
-                crate::http::calls::query::Which {
+            fn which(&mut self) -> crate::http::calls::query::CallConditions {
+                crate::http::calls::query::CallConditions {
                     tool: self.tool.take(),
                     source: self.source.take(),
                     caller: self.caller.take(),

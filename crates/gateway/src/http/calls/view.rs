@@ -10,7 +10,7 @@ use crate::access::TokenState;
 
 /// A call.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct CallView {
+pub(super) struct CallSummary {
     /// Its id.
     pub(super) call_id: String,
     /// The name as the caller gave it.
@@ -82,9 +82,9 @@ pub(super) struct CallView {
 
 /// A call with what went in and what came out.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct WholeCall {
+pub(super) struct CallDetail {
     #[serde(flatten)]
-    pub(super) call: CallView,
+    pub(super) call: CallSummary,
     /// The arguments, secrets replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, nullable = false)]
@@ -99,15 +99,15 @@ pub(super) struct WholeCall {
     pub(super) outcome: Option<RawJson>,
 }
 
-impl CallView {
+impl CallSummary {
     /// What this token is shown of a recorded call.
     pub(super) fn of(row: &CallRow, token: &TokenState) -> Self {
         #[derive(Deserialize)]
-        struct Message {
+        struct OutcomeMessage {
             message: Option<String>,
         }
         let failed = row.outcome.as_ref().filter(|_| row.status == CallStatus::Error);
-        let message = failed.and_then(|outcome| outcome.to::<Message>().ok()?.message);
+        let message = failed.and_then(|outcome| outcome.to::<OutcomeMessage>().ok()?.message);
         let whole = Self {
             call_id: row.call_id.to_string(),
             name: row.name.clone(),
@@ -137,7 +137,7 @@ impl CallView {
             running_ms: millis(row.running_us),
             attempts: row.attempts,
         };
-        whole.shown_to(token)
+        whole.visible_to(token)
     }
 
     /// What this token is shown of a call that has just ended.
@@ -153,7 +153,7 @@ impl CallView {
             source: opened.tool.as_ref().map(|tool| tool.source.to_string()),
             caller: opened.principal.to_string(),
             role: opened.role.to_string(),
-            door: opened.door.as_str().to_owned(),
+            door: opened.via.as_str().to_owned(),
             agent: opened.agent.as_ref().map(text),
             session: opened.session.as_ref().map(text),
             turn: opened.turn.as_ref().map(text),
@@ -171,11 +171,11 @@ impl CallView {
             running_ms: millis(call.durations.running),
             attempts: call.attempts,
         };
-        whole.shown_to(token)
+        whole.visible_to(token)
     }
 
     /// What the owner set up is the owner's to see: a rule's name would tell that what it refuses is there.
-    fn shown_to(mut self, token: &TokenState) -> Self {
+    fn visible_to(mut self, token: &TokenState) -> Self {
         if !token.role().is_owner() {
             self.hooks.clear();
             self.rule = None;
@@ -184,11 +184,11 @@ impl CallView {
     }
 }
 
-impl WholeCall {
+impl CallDetail {
     /// What this token is shown of a recorded call.
     pub(super) fn of(row: CallRow, token: &TokenState) -> Self {
         Self {
-            call: CallView::of(&row, token),
+            call: CallSummary::of(&row, token),
             arguments: row.arguments,
             ran_with: row.ran_with.filter(|_| token.role().is_owner()),
             outcome: row.outcome,

@@ -1,12 +1,12 @@
 //! What a device says of the apps whose tools it bridges, as REST shows it.
 
 use serde::Serialize;
-use toolway_wire::from_client::app_providers::{
+use toolway_wire::client_message::app_providers::{
     AppProvider, AppProviderInfo, AppProviderNote, AppProviderScope,
 };
 use utoipa::ToSchema;
 
-use crate::sources::source::AppProviderReport;
+use crate::sources::device_source::AppProviderReport;
 
 /// What a device last said of its apps.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,10 +8,10 @@ use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use toolway_agent::agents::NoSuchAgent;
-use toolway_agent::conversations::TurnRefused;
+use toolway_agent::conversations::StartTurnError;
 use toolway_agent::event::{TurnFailure, TurnFailureCode};
 
-use crate::access::Ended;
+use crate::access::TokenEndReason;
 use crate::http::ApiError;
 
 /// Tells OpenAI's libraries whether to ask again.
@@ -19,7 +19,7 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DoorError {
+pub(super) struct OpenAiApiError {
     pub(super) status: StatusCode,
     /// The kind of refusal, in OpenAI's words.
     pub(super) kind: &'static str,
@@ -36,12 +36,12 @@ pub(super) struct DoorError {
 
 /// A refusal as it is written, also in the middle of a stream.
 #[derive(Debug, Serialize)]
-pub(super) struct Written<'e> {
-    error: Words<'e>,
+pub(super) struct OpenAiErrorResponse<'e> {
+    error: OpenAiErrorDetail<'e>,
 }
 
 #[derive(Debug, Serialize)]
-struct Words<'e> {
+struct OpenAiErrorDetail<'e> {
     message: &'e str,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -52,7 +52,7 @@ struct Words<'e> {
 const INVALID: &str = "invalid_request_error";
 const SERVER: &str = "server_error";
 
-impl DoorError {
+impl OpenAiApiError {
     fn new(status: StatusCode, kind: &'static str, code: &str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -100,18 +100,18 @@ impl DoorError {
     }
 
     /// The turn is gone without a word.
-    pub(super) fn lost() -> Self {
+    pub(super) fn turn_lost() -> Self {
         let words = "the turn was lost; the gateway's log says why";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", words)
     }
 
     /// The token ended in the middle.
-    pub(super) fn token_ended(why: Ended) -> Self {
+    pub(super) fn token_ended(why: TokenEndReason) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", why.reason())
     }
 
     /// A turn failed.
-    pub(super) fn failed(why: &TurnFailure) -> Self {
+    pub(super) fn from_turn_failure(why: &TurnFailure) -> Self {
         use TurnFailureCode as Code;
         let (status, kind, code, is_retryable) = match why.code {
             Code::NoModel => (StatusCode::SERVICE_UNAVAILABLE, SERVER, "no_model", false),
@@ -131,9 +131,9 @@ impl DoorError {
     }
 
     /// As it is written.
-    pub(super) fn written(&self) -> Written<'_> {
+    pub(super) fn to_response(&self) -> OpenAiErrorResponse<'_> {
         let Self { message, kind, param, code, .. } = self;
-        Written { error: Words { message, kind, param: param.as_deref(), code } }
+        OpenAiErrorResponse { error: OpenAiErrorDetail { message, kind, param: param.as_deref(), code } }
     }
 }
 
@@ -141,7 +141,7 @@ fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message} ({hint})"))
 }
 
-impl From<ApiError> for DoorError {
+impl From<ApiError> for OpenAiApiError {
     fn from(error: ApiError) -> Self {
         let message = with_hint(&error.message, error.hint.as_deref());
         let (kind, code) = match error.status {
@@ -160,19 +160,21 @@ impl From<ApiError> for DoorError {
     }
 }
 
-impl From<TurnRefused> for DoorError {
-    fn from(refused: TurnRefused) -> Self {
+impl From<StartTurnError> for OpenAiApiError {
+    fn from(refused: StartTurnError) -> Self {
         match refused {
-            TurnRefused::UnknownAgent(unknown) => Self::no_such_model(&unknown),
-            TurnRefused::NoUserMessage | TurnRefused::Empty => Self::invalid("messages", refused.to_string()),
+            StartTurnError::UnknownAgent(unknown) => Self::no_such_model(&unknown),
+            StartTurnError::NoUserMessage | StartTurnError::EmptyContent => {
+                Self::invalid("messages", refused.to_string())
+            }
             refused => ApiError::from(refused).into(),
         }
     }
 }
 
-impl IntoResponse for DoorError {
+impl IntoResponse for OpenAiApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.written())).into_response();
+        let mut response = (self.status, Json(self.to_response())).into_response();
         let headers = response.headers_mut();
         headers
             .insert(SHOULD_RETRY, HeaderValue::from_static(if self.is_retryable { "true" } else { "false" }));

@@ -2,12 +2,12 @@
 //! other people; fields that would change the answer and can't are refused.
 
 use serde::Deserialize;
-use toolway_models::{Message, ModelOptions, OutputSchema, ReasoningEffort, ToolChoice, ToolDefinition};
+use toolway_models::{ModelMessage, ModelOptions, OutputSchema, ReasoningEffort, ToolChoice, ToolDefinition};
 use toolway_types::RawJson;
 
-use super::error::DoorError;
-use super::history::{self, Said};
-use crate::http::extract::parse_json;
+use super::error::OpenAiApiError;
+use super::history::{self, ChatCompletionMessageParam};
+use crate::http::extractors::parse_json;
 
 /// Most tools of the caller's.
 const MAX_TOOLS: usize = 128;
@@ -16,7 +16,7 @@ const MAX_STOPS: usize = 4;
 
 /// What is asked for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ParsedCompletionRequest {
     /// The agent, as it was written.
     pub(super) model: String,
     /// Whether the answer is a stream.
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     /// Whether the stream ends with what was used.
     pub(super) include_usage: bool,
     pub(super) system: Vec<String>,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<ModelMessage>,
     pub(super) client_tools: Vec<ToolDefinition>,
     pub(super) tool_choice: ToolChoice,
     pub(super) output: Option<OutputSchema>,
@@ -32,11 +32,11 @@ pub(super) struct Asked {
 }
 
 #[derive(Debug, Deserialize)]
-struct Body {
+struct ChatCompletionRequest {
     model: String,
-    messages: Vec<Said>,
+    messages: Vec<ChatCompletionMessageParam>,
     stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
+    stream_options: Option<StreamOptionsParam>,
     n: Option<f64>,
     temperature: Option<f64>,
     top_p: Option<f64>,
@@ -45,43 +45,43 @@ struct Body {
     stop: Option<RawJson>,
     seed: Option<i64>,
     reasoning_effort: Option<String>,
-    tools: Option<Vec<Tool>>,
+    tools: Option<Vec<ChatCompletionTool>>,
     tool_choice: Option<RawJson>,
     parallel_tool_calls: Option<bool>,
-    response_format: Option<Format>,
+    response_format: Option<ResponseFormatParam>,
     functions: Option<RawJson>,
     function_call: Option<RawJson>,
     audio: Option<RawJson>,
 }
 
 #[derive(Debug, Deserialize)]
-struct StreamOptions {
+struct StreamOptionsParam {
     include_usage: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Tool {
+struct ChatCompletionTool {
     #[serde(rename = "type")]
     kind: String,
-    function: Option<Function>,
+    function: Option<FunctionDefinitionParam>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Function {
+struct FunctionDefinitionParam {
     name: String,
     description: Option<String>,
     parameters: Option<RawJson>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Format {
+struct ResponseFormatParam {
     #[serde(rename = "type")]
     kind: String,
-    json_schema: Option<JsonSchema>,
+    json_schema: Option<JsonSchemaParam>,
 }
 
 #[derive(Debug, Deserialize)]
-struct JsonSchema {
+struct JsonSchemaParam {
     name: String,
     schema: Option<RawJson>,
 }
@@ -90,28 +90,32 @@ struct JsonSchema {
 ///
 /// # Errors
 /// What in it can't be used.
-pub(super) fn read(bytes: &[u8]) -> Result<Asked, DoorError> {
-    let body: Body = parse_json(bytes)?;
+pub(super) fn read(bytes: &[u8]) -> Result<ParsedCompletionRequest, OpenAiApiError> {
+    let body: ChatCompletionRequest = parse_json(bytes)?;
     if body.n.is_some_and(|n| (n - 1.0).abs() > f64::EPSILON) {
-        return Err(DoorError::unsupported("n", "an agent gives one answer; leave n out, or let it be 1"));
+        return Err(OpenAiApiError::unsupported(
+            "n",
+            "an agent gives one answer; leave n out, or let it be 1",
+        ));
     }
     for (name, given) in [("functions", &body.functions), ("function_call", &body.function_call)] {
         if given.is_some() {
-            return Err(DoorError::unsupported(name, format!("{name} is not had here; use tools")));
+            return Err(OpenAiApiError::unsupported(name, format!("{name} is not had here; use tools")));
         }
     }
     if body.audio.is_some() {
-        return Err(DoorError::unsupported("audio", "agents answer in text"));
+        return Err(OpenAiApiError::unsupported("audio", "agents answer in text"));
     }
     for (name, given, most) in [("temperature", body.temperature, 2.0), ("top_p", body.top_p, 1.0)] {
         if given.is_some_and(|number| !(0.0..=most).contains(&number)) {
-            return Err(DoorError::invalid(name, format!("{name} is from 0 to {most}")));
+            return Err(OpenAiApiError::invalid(name, format!("{name} is from 0 to {most}")));
         }
     }
-    let client_tools = tools(body.tools.unwrap_or_default())?;
-    let tool_choice = body.tool_choice.as_ref().map(|choice| choose(choice, &client_tools)).transpose()?;
-    let (system, messages) = history::read(body.messages)?;
-    Ok(Asked {
+    let client_tools = parse_tools(body.tools.unwrap_or_default())?;
+    let tool_choice =
+        body.tool_choice.as_ref().map(|choice| parse_tool_choice(choice, &client_tools)).transpose()?;
+    let (system, messages) = history::read_messages(body.messages)?;
+    Ok(ParsedCompletionRequest {
         model: body.model,
         stream: body.stream.unwrap_or_default(),
         include_usage: body.stream_options.and_then(|it| it.include_usage).unwrap_or_default(),
@@ -119,67 +123,67 @@ pub(super) fn read(bytes: &[u8]) -> Result<Asked, DoorError> {
         messages,
         client_tools,
         tool_choice: tool_choice.unwrap_or_default(),
-        output: body.response_format.map(output).transpose()?.flatten(),
+        output: body.response_format.map(parse_response_format).transpose()?.flatten(),
         options: ModelOptions {
             max_output_tokens: body.max_completion_tokens.or(body.max_tokens),
             temperature: body.temperature,
             top_p: body.top_p,
-            stop: body.stop.as_ref().map(stops).transpose()?.unwrap_or_default(),
+            stop: body.stop.as_ref().map(parse_stop).transpose()?.unwrap_or_default(),
             seed: body.seed,
-            reasoning: body.reasoning_effort.as_deref().map(effort).transpose()?,
+            reasoning: body.reasoning_effort.as_deref().map(parse_effort).transpose()?,
             parallel_tool_calls: body.parallel_tool_calls,
             ..ModelOptions::default()
         },
     })
 }
 
-fn tools(given: Vec<Tool>) -> Result<Vec<ToolDefinition>, DoorError> {
+fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, OpenAiApiError> {
     if given.len() > MAX_TOOLS {
         let words = format!("there are {} tools; at most {MAX_TOOLS} are taken", given.len());
-        return Err(DoorError::invalid("tools", words));
+        return Err(OpenAiApiError::invalid("tools", words));
     }
     let mut tools: Vec<ToolDefinition> = Vec::with_capacity(given.len());
-    for (at, Tool { kind, function }) in given.into_iter().enumerate() {
+    for (at, ChatCompletionTool { kind, function }) in given.into_iter().enumerate() {
         let place = format!("tools[{at}]");
         let function = match (kind.as_str(), function) {
             ("function", Some(function)) => function,
-            ("function", None) => return Err(DoorError::invalid(place, "function is missing")),
+            ("function", None) => return Err(OpenAiApiError::invalid(place, "function is missing")),
             _ => {
                 let words =
                     format!("tools of the type {kind:?} are not had here; only those of the type function");
-                return Err(DoorError::unsupported(format!("{place}.type"), words));
+                return Err(OpenAiApiError::unsupported(format!("{place}.type"), words));
             }
         };
-        let Function { name, description, parameters } = function;
-        if !is_name(&name) {
+        let FunctionDefinitionParam { name, description, parameters } = function;
+        if !is_function_name(&name) {
             let words = format!("{name:?} can't be a tool's name: 1 to 64 of a-z, A-Z, 0-9, _ and -");
-            return Err(DoorError::invalid(format!("{place}.function.name"), words));
+            return Err(OpenAiApiError::invalid(format!("{place}.function.name"), words));
         }
         if tools.iter().any(|known| known.name == name) {
             let words = format!("there are two tools named {name:?}");
-            return Err(DoorError::invalid(format!("{place}.function.name"), words));
+            return Err(OpenAiApiError::invalid(format!("{place}.function.name"), words));
         }
         if parameters.as_ref().is_some_and(|schema| !schema.get().starts_with('{')) {
             let words = "parameters must be a JSON Schema: an object";
-            return Err(DoorError::invalid(format!("{place}.function.parameters"), words));
+            return Err(OpenAiApiError::invalid(format!("{place}.function.parameters"), words));
         }
         tools.push(ToolDefinition::new(name, description.unwrap_or_default(), parameters));
     }
     Ok(tools)
 }
 
-fn is_name(name: &str) -> bool {
+fn is_function_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-fn choose(choice: &RawJson, tools: &[ToolDefinition]) -> Result<ToolChoice, DoorError> {
+fn parse_tool_choice(choice: &RawJson, tools: &[ToolDefinition]) -> Result<ToolChoice, OpenAiApiError> {
     #[derive(Deserialize)]
-    struct Named {
-        function: Option<Name>,
+    struct NamedToolChoice {
+        function: Option<NamedFunction>,
     }
     #[derive(Deserialize)]
-    struct Name {
+    struct NamedFunction {
         name: String,
     }
     let place = "tool_choice";
@@ -188,24 +192,26 @@ fn choose(choice: &RawJson, tools: &[ToolDefinition]) -> Result<ToolChoice, Door
             "auto" => Ok(ToolChoice::Auto),
             "none" => Ok(ToolChoice::None),
             "required" => Ok(ToolChoice::Required),
-            _ => Err(DoorError::invalid(place, format!("{word:?} is none of auto, none and required"))),
+            _ => Err(OpenAiApiError::invalid(place, format!("{word:?} is none of auto, none and required"))),
         };
     }
-    match choice.to::<Named>() {
-        Ok(Named { function: Some(Name { name }) }) if tools.iter().any(|tool| tool.name == name) => {
+    match choice.to::<NamedToolChoice>() {
+        Ok(NamedToolChoice { function: Some(NamedFunction { name }) })
+            if tools.iter().any(|tool| tool.name == name) =>
+        {
             Ok(ToolChoice::Tool(name))
         }
-        Ok(Named { function: Some(Name { name }) }) => {
-            Err(DoorError::invalid(place, format!("{name:?} is none of the request's tools")))
+        Ok(NamedToolChoice { function: Some(NamedFunction { name }) }) => {
+            Err(OpenAiApiError::invalid(place, format!("{name:?} is none of the request's tools")))
         }
         _ => {
             let words = "only auto, none, required and {\"type\":\"function\",\"function\":{\"name\":…}} are had here";
-            Err(DoorError::unsupported(place, words))
+            Err(OpenAiApiError::unsupported(place, words))
         }
     }
 }
 
-fn output(format: Format) -> Result<Option<OutputSchema>, DoorError> {
+fn parse_response_format(format: ResponseFormatParam) -> Result<Option<OutputSchema>, OpenAiApiError> {
     let place = "response_format";
     match (format.kind.as_str(), format.json_schema) {
         ("text", _) => Ok(None),
@@ -213,36 +219,38 @@ fn output(format: Format) -> Result<Option<OutputSchema>, DoorError> {
             let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap_or_default();
             Ok(Some(OutputSchema { name: "object".to_owned(), schema }))
         }
-        ("json_schema", Some(JsonSchema { name, schema })) => match schema {
+        ("json_schema", Some(JsonSchemaParam { name, schema })) => match schema {
             Some(schema) if schema.get().starts_with('{') => Ok(Some(OutputSchema { name, schema })),
-            _ => Err(DoorError::invalid(
+            _ => Err(OpenAiApiError::invalid(
                 format!("{place}.json_schema.schema"),
                 "a JSON Schema must stand here",
             )),
         },
-        ("json_schema", None) => Err(DoorError::invalid(format!("{place}.json_schema"), "it is missing")),
+        ("json_schema", None) => {
+            Err(OpenAiApiError::invalid(format!("{place}.json_schema"), "it is missing"))
+        }
         (other, _) => {
             let words = format!("{other:?} is none of text, json_object and json_schema");
-            Err(DoorError::unsupported(format!("{place}.type"), words))
+            Err(OpenAiApiError::unsupported(format!("{place}.type"), words))
         }
     }
 }
 
-fn stops(stop: &RawJson) -> Result<Vec<String>, DoorError> {
+fn parse_stop(stop: &RawJson) -> Result<Vec<String>, OpenAiApiError> {
     let stops = match stop.to::<String>() {
         Ok(one) => vec![one],
         Err(_) => stop
             .to::<Vec<String>>()
-            .map_err(|_| DoorError::invalid("stop", "it is neither a text nor a list of texts"))?,
+            .map_err(|_| OpenAiApiError::invalid("stop", "it is neither a text nor a list of texts"))?,
     };
     if stops.len() > MAX_STOPS || stops.iter().any(String::is_empty) {
         let words = format!("give at most {MAX_STOPS} texts, none of them empty");
-        return Err(DoorError::invalid("stop", words));
+        return Err(OpenAiApiError::invalid("stop", words));
     }
     Ok(stops)
 }
 
-fn effort(word: &str) -> Result<ReasoningEffort, DoorError> {
+fn parse_effort(word: &str) -> Result<ReasoningEffort, OpenAiApiError> {
     match word {
         "none" => Ok(ReasoningEffort::None),
         "minimal" | "low" => Ok(ReasoningEffort::Low),
@@ -250,7 +258,7 @@ fn effort(word: &str) -> Result<ReasoningEffort, DoorError> {
         "high" | "xhigh" => Ok(ReasoningEffort::High),
         _ => {
             let words = format!("{word:?} is none of none, minimal, low, medium, high and xhigh");
-            Err(DoorError::invalid("reasoning_effort", words))
+            Err(OpenAiApiError::invalid("reasoning_effort", words))
         }
     }
 }

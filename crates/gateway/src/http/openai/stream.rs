@@ -13,8 +13,11 @@ use tokio::sync::mpsc;
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnStatus};
 use toolway_types::RawJson;
 
-use super::error::DoorError;
-use super::reply::{Called, Ended, Head, Used, finish_reason, used};
+use super::completion::{
+    ChatCompletionHead, ChatCompletionToolCall, CompletionUsage, TurnEndExtension, completion_usage,
+    finish_reason,
+};
+use super::error::OpenAiApiError;
 use crate::access::TokenState;
 use crate::chat::frames;
 
@@ -23,27 +26,27 @@ const DONE: &str = "[DONE]";
 
 /// A piece of an answer.
 #[derive(Debug, Serialize)]
-struct Piece<'a> {
+struct ChatCompletionChunk<'a> {
     #[serde(flatten)]
-    head: &'a Head,
+    head: &'a ChatCompletionHead,
     object: &'static str,
-    choices: &'a [Choice<'a>],
+    choices: &'a [ChunkChoice<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Used>,
+    usage: Option<CompletionUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    toolway: Option<Note<'a>>,
+    toolway: Option<ToolwayExtension<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Choice<'a> {
+struct ChunkChoice<'a> {
     index: u32,
-    delta: Delta<'a>,
+    delta: ChoiceDelta<'a>,
     logprobs: Option<()>,
     finish_reason: Option<&'static str>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Delta<'a> {
+struct ChoiceDelta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,129 +55,161 @@ struct Delta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_calls: Option<[Called<'a>; 1]>,
+    tool_calls: Option<[ChatCompletionToolCall<'a>; 1]>,
 }
 
 /// A field of our own.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Note<'a> {
+enum ToolwayExtension<'a> {
     /// Something that happened.
     Event(RawJson),
     /// The end.
-    Ended(Ended<'a>),
+    Ended(TurnEndExtension<'a>),
 }
 
 /// The pieces that have been made and wait to be sent.
-struct Pieces {
-    head: Head,
+struct ChunkQueue {
+    head: ChatCompletionHead,
     include_usage: bool,
     ready: VecDeque<String>,
 }
 
-impl Pieces {
-    fn new(head: Head, include_usage: bool) -> Self {
+impl ChunkQueue {
+    fn new(head: ChatCompletionHead, include_usage: bool) -> Self {
         let mut pieces = Self { head, include_usage, ready: VecDeque::new() };
-        pieces.say(Delta { role: Some("assistant"), content: Some(""), ..Delta::default() }, None, None);
+        pieces.push_delta(
+            ChoiceDelta { role: Some("assistant"), content: Some(""), ..ChoiceDelta::default() },
+            None,
+            None,
+        );
         pieces
     }
 
-    fn say(&mut self, delta: Delta<'_>, finish_reason: Option<&'static str>, toolway: Option<Note<'_>>) {
-        let choice = Choice { index: 0, delta, logprobs: None, finish_reason };
-        self.put(&[choice], None, toolway);
+    fn push_delta(
+        &mut self,
+        delta: ChoiceDelta<'_>,
+        finish_reason: Option<&'static str>,
+        toolway: Option<ToolwayExtension<'_>>,
+    ) {
+        let choice = ChunkChoice { index: 0, delta, logprobs: None, finish_reason };
+        self.push_chunk(&[choice], None, toolway);
     }
 
-    fn put(&mut self, choices: &[Choice<'_>], usage: Option<Used>, toolway: Option<Note<'_>>) {
-        let piece = Piece { head: &self.head, object: "chat.completion.chunk", choices, usage, toolway };
+    fn push_chunk(
+        &mut self,
+        choices: &[ChunkChoice<'_>],
+        usage: Option<CompletionUsage>,
+        toolway: Option<ToolwayExtension<'_>>,
+    ) {
+        let piece = ChatCompletionChunk {
+            head: &self.head,
+            object: "chat.completion.chunk",
+            choices,
+            usage,
+            toolway,
+        };
         // All of it is strings, numbers and JSON, so this can't fail.
         let written = serde_json::to_string(&piece).unwrap_or_default();
         self.ready.push_back(written);
     }
 
     /// Makes the pieces of an event; says whether it was the last.
-    fn take(&mut self, event: TurnEvent) -> bool {
+    fn push_event(&mut self, event: TurnEvent) -> bool {
         match event {
             TurnEvent::Chunk(text) => {
-                self.say(Delta { content: Some(&text), ..Delta::default() }, None, None);
+                self.push_delta(ChoiceDelta { content: Some(&text), ..ChoiceDelta::default() }, None, None);
             }
             TurnEvent::Thinking(text) => {
-                self.say(Delta { reasoning_content: Some(&text), ..Delta::default() }, None, None);
+                self.push_delta(
+                    ChoiceDelta { reasoning_content: Some(&text), ..ChoiceDelta::default() },
+                    None,
+                    None,
+                );
             }
             TurnEvent::Ended(end) => {
-                self.end(&end);
+                self.push_end(&end);
                 return true;
             }
             // Nobody is here who would see the title.
-            TurnEvent::Titled(_) => {}
+            TurnEvent::TitleGenerated(_) => {}
             other => {
-                if let Some(note) = frames::frame(other, toolway_wire::VERSION).and_then(note) {
-                    self.say(Delta::default(), None, Some(Note::Event(note)));
+                if let Some(note) = frames::event_frame(other, toolway_wire::VERSION).and_then(frame_payload)
+                {
+                    self.push_delta(ChoiceDelta::default(), None, Some(ToolwayExtension::Event(note)));
                 }
             }
         }
         false
     }
 
-    fn end(&mut self, end: &TurnEnd) {
+    fn push_end(&mut self, end: &TurnEnd) {
         match &end.status {
             TurnStatus::Done => {}
-            TurnStatus::Aborted => return self.fail(&DoorError::aborted()),
-            TurnStatus::Failed(why) => return self.fail(&DoorError::failed(why)),
+            TurnStatus::Aborted => return self.push_error(&OpenAiApiError::aborted()),
+            TurnStatus::Failed(why) => return self.push_error(&OpenAiApiError::from_turn_failure(why)),
         }
         for (index, call) in end.client_calls.iter().enumerate() {
-            self.say(Delta { tool_calls: Some([Called::at(index, call)]), ..Delta::default() }, None, None);
+            self.push_delta(
+                ChoiceDelta {
+                    tool_calls: Some([ChatCompletionToolCall::at_index(index, call)]),
+                    ..ChoiceDelta::default()
+                },
+                None,
+                None,
+            );
         }
         let head = self.head.clone();
-        let last = Note::Ended(Ended::last(&head, end));
-        self.say(Delta::default(), Some(finish_reason(end)), Some(last));
+        let last = ToolwayExtension::Ended(TurnEndExtension::for_end(&head, end));
+        self.push_delta(ChoiceDelta::default(), Some(finish_reason(end)), Some(last));
         if self.include_usage
-            && let Some(usage) = used(end.usage)
+            && let Some(usage) = completion_usage(end.usage)
         {
-            self.put(&[], Some(usage), None);
+            self.push_chunk(&[], Some(usage), None);
         }
         self.ready.push_back(DONE.to_owned());
     }
 
     /// A refusal in the middle of a stream, as OpenAI's libraries know it.
-    fn fail(&mut self, why: &DoorError) {
-        self.ready.push_back(serde_json::to_string(&why.written()).unwrap_or_default());
+    fn push_error(&mut self, why: &OpenAiApiError) {
+        self.ready.push_back(serde_json::to_string(&why.to_response()).unwrap_or_default());
     }
 }
 
 /// A message of a chat as a note: what is its `type` there is its `event` here.
-fn note(frame: frames::Frame) -> Option<RawJson> {
+fn frame_payload(frame: frames::ChatFrame) -> Option<RawJson> {
     let rest = frame.text.strip_prefix(r#"{"type""#)?;
     RawJson::parse(&format!(r#"{{"event"{rest}"#)).ok()
 }
 
 /// What is left to stream. Dropping it ends the turn.
-struct Rest {
+struct ChunkStream {
     token: Arc<TokenState>,
     events: Option<mpsc::Receiver<TurnEvent>>,
-    pieces: Pieces,
+    pieces: ChunkQueue,
 }
 
 /// Streams a turn, of which `begun` has come already.
 pub(super) fn respond(
     token: Arc<TokenState>,
-    head: Head,
+    head: ChatCompletionHead,
     include_usage: bool,
     begun: Vec<TurnEvent>,
     events: mpsc::Receiver<TurnEvent>,
 ) -> Response {
-    let mut pieces = Pieces::new(head, include_usage);
-    let is_over = begun.into_iter().any(|event| pieces.take(event));
-    let rest = Rest { token, events: (!is_over).then_some(events), pieces };
+    let mut pieces = ChunkQueue::new(head, include_usage);
+    let is_over = begun.into_iter().any(|event| pieces.push_event(event));
+    let rest = ChunkStream { token, events: (!is_over).then_some(events), pieces };
     let stream = stream::unfold(rest, async |mut rest| {
         loop {
             if let Some(piece) = rest.pieces.ready.pop_front() {
                 return Some((Ok::<_, Infallible>(Event::default().data(piece)), rest));
             }
             let events = rest.events.as_mut()?;
-            let is_over = match super::next(&rest.token, events).await {
-                Ok(event) => rest.pieces.take(event),
+            let is_over = match super::next_event(&rest.token, events).await {
+                Ok(event) => rest.pieces.push_event(event),
                 Err(why) => {
-                    rest.pieces.fail(&why);
+                    rest.pieces.push_error(&why);
                     true
                 }
             };

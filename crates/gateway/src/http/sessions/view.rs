@@ -1,10 +1,10 @@
 //! Sessions, messages and turns as they are shown. Times are milliseconds since the Unix epoch.
 
 use toolway_agent::conversations::{
-    MessageList, MessageView, SessionDetail, SessionList, SessionSummary, TurnView,
+    MessageList, MessageView, SessionDetail, SessionList, SessionSummary, TurnSummary,
 };
 
-use crate::http::shown::shown_as;
+use crate::http::schema_wrapper::shown_as;
 
 shown_as! {
     /// A session.
@@ -65,7 +65,7 @@ shown_as! {
     }
 
     /// A turn.
-    TurnViewed(TurnView) {
+    TurnViewed(TurnSummary) {
         /// Its id, under which its calls are recorded.
         id: String,
         /// The number of the message that it answers.

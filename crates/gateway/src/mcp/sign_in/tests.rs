@@ -1,14 +1,14 @@
 use parking_lot::Mutex;
 use secrecy::ExposeSecret as _;
-use toolway_tools::secrets::{SecretError, SecretSource as Place};
+use toolway_tools::secrets::{SecretError, SecretLocation as Place};
 
 use super::*;
 
 /// A keyring in memory, which may be missing.
 #[derive(Default)]
-struct Ring(Arc<Mutex<Option<String>>>);
+struct MemoryKeyring(Arc<Mutex<Option<String>>>);
 
-impl SecretReader for Ring {
+impl SecretReader for MemoryKeyring {
     fn read(&self, place: &Place) -> Result<SecretString, SecretError> {
         Err(SecretError::Unreadable { place: place.clone(), problem: "nothing is read here".to_owned() })
     }
@@ -19,12 +19,12 @@ impl SecretReader for Ring {
     }
 }
 
-fn key(folder: &Path, ring: &Arc<Mutex<Option<String>>>, keeps: bool) -> PlacedKey {
+fn key(folder: &Path, ring: &Arc<Mutex<Option<String>>>, keeps: bool) -> KeyringOrFileKey {
     let keep = Arc::clone(ring);
-    PlacedKey {
-        file: KeyFile::new(folder.join("store.key")),
-        secrets: Arc::new(Ring(Arc::clone(ring))),
-        keep: keeps.then(|| -> KeepInKeyring {
+    KeyringOrFileKey {
+        file: StoreKeyFile::new(folder.join("store.key")),
+        secrets: Arc::new(MemoryKeyring(Arc::clone(ring))),
+        write_to_keyring: keeps.then(|| -> KeyringWriter {
             Arc::new(move |_, secret| {
                 *keep.lock() = Some(secret.expose_secret().to_owned());
                 Ok(())
@@ -34,7 +34,7 @@ fn key(folder: &Path, ring: &Arc<Mutex<Option<String>>>, keeps: bool) -> PlacedK
 }
 
 fn text(key: &StoreKey) -> String {
-    key.text().expose_secret().to_owned()
+    key.to_text().expose_secret().to_owned()
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn a_login_keeps_the_key_in_the_keyring_and_the_gateway_finds_it_there() {
     let folder = tempfile::tempdir().unwrap();
     let ring = Arc::default();
     let gateway = key(folder.path(), &ring, false);
-    assert!(gateway.find().unwrap().is_none());
-    let made = key(folder.path(), &ring, true).find_or_make().unwrap();
-    assert_eq!(text(&gateway.find().unwrap().unwrap()), text(&made));
+    assert!(gateway.load().unwrap().is_none());
+    let made = key(folder.path(), &ring, true).load_or_create().unwrap();
+    assert_eq!(text(&gateway.load().unwrap().unwrap()), text(&made));
     assert!(!folder.path().join("store.key").exists());
 }
 
@@ -52,9 +52,9 @@ fn a_login_keeps_the_key_in_the_keyring_and_the_gateway_finds_it_there() {
 fn without_a_keyring_the_key_is_in_a_file_which_counts_from_then_on() {
     let folder = tempfile::tempdir().unwrap();
     let ring = Arc::default();
-    let made = key(folder.path(), &ring, false).find_or_make().unwrap();
+    let made = key(folder.path(), &ring, false).load_or_create().unwrap();
     assert!(folder.path().join("store.key").is_file());
-    let later = key(folder.path(), &ring, true).find_or_make().unwrap();
+    let later = key(folder.path(), &ring, true).load_or_create().unwrap();
     assert_eq!(text(&later), text(&made));
     assert!(ring.lock().is_none());
 }

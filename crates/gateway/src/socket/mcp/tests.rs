@@ -1,23 +1,23 @@
 use super::*;
 
-fn view(pairs: &[(&str, &str)]) -> Result<View, ApiError> {
-    View::of(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+fn view(pairs: &[(&str, &str)]) -> Result<McpViewQuery, ApiError> {
+    McpViewQuery::of(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
 }
 
 #[test]
 fn an_address_says_what_is_shown() {
-    assert_eq!(view(&[("token", "t"), ("other", "x")]).unwrap(), View::default());
+    assert_eq!(view(&[("token", "t"), ("other", "x")]).unwrap(), McpViewQuery::default());
     let said =
         view(&[("only", "a/*"), ("agent", "cook"), ("only", "b/{c,d}"), ("read_only", "true")]).unwrap();
-    let expected = View {
+    let expected = McpViewQuery {
         agent: Some("cook".to_owned()),
         read_only: true,
-        only: vec!["a/*".to_owned(), "b/{c,d}".to_owned()],
+        tool_patterns: vec!["a/*".to_owned(), "b/{c,d}".to_owned()],
     };
     assert_eq!(said, expected);
     assert_eq!(
         view(&[("read_only", ""), ("agent", "")]).unwrap(),
-        View { read_only: true, ..View::default() }
+        McpViewQuery { read_only: true, ..McpViewQuery::default() }
     );
     assert!(!view(&[("read_only", "0")]).unwrap().read_only);
     assert!(view(&[("read_only", "maybe")]).is_err(), "a bound that is not understood is not left out");

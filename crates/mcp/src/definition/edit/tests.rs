@@ -12,9 +12,9 @@ const WRITTEN: &str = "# My servers.\n\n# The clock.\n[servers.time]\ncommand = 
 
 #[test]
 fn a_new_file_has_a_head_and_a_table() {
-    let text = with("", "time", &command("uvx")).unwrap();
+    let text = upsert_server("", "time", &command("uvx")).unwrap();
     assert_eq!(text, "# MCP servers whose tools this gateway offers.\n\n[servers.time]\ncommand = \"uvx\"\n");
-    let two = with(&text, "b", &command("npx")).unwrap();
+    let two = upsert_server(&text, "b", &command("npx")).unwrap();
     assert_eq!(two, format!("{text}\n[servers.b]\ncommand = \"npx\"\n"));
 }
 
@@ -32,7 +32,7 @@ fn what_is_written_says_what_was_meant() {
     }))
     .unwrap();
     for meant in [definition, other] {
-        let text = with(WRITTEN, "new", &meant).unwrap();
+        let text = upsert_server(WRITTEN, "new", &meant).unwrap();
         let table: toml::Table = text.parse().unwrap();
         let read: ServerDefinition = table["servers"]["new"].clone().try_into().unwrap();
         assert_eq!(read, meant);
@@ -44,17 +44,17 @@ fn what_is_written_says_what_was_meant() {
 fn changing_one_leaves_what_stays_as_it_was_written() {
     let mut changed = command("uvx");
     changed.args = vec!["a".to_owned(), "b".to_owned()];
-    assert_eq!(with(WRITTEN, "time", &changed).unwrap(), WRITTEN, "nothing changes");
+    assert_eq!(upsert_server(WRITTEN, "time", &changed).unwrap(), WRITTEN, "nothing changes");
     changed.command = Some("npx".to_owned());
     changed.sampling = true;
-    let text = with(WRITTEN, "time", &changed).unwrap();
+    let text = upsert_server(WRITTEN, "time", &changed).unwrap();
     let expected = WRITTEN
         .replace("command = 'uvx' # as it is", "command = \"npx\" # as it is")
         .replace("  \"b\",\n]\n", "  \"b\",\n]\nsampling = true\n");
     assert_eq!(text, expected);
     let to_address =
         ServerDefinition { url: Some("https://x.example".to_owned()), ..ServerDefinition::default() };
-    let text = with(WRITTEN, "time", &to_address).unwrap();
+    let text = upsert_server(WRITTEN, "time", &to_address).unwrap();
     let read = ServersFile::parse(&text, Path::new("f")).unwrap();
     assert_eq!(read.servers[&"time".parse::<toolway_types::Slug>().unwrap()].definition, to_address);
     assert!(text.contains("# The clock.") && text.contains("# Others."));
@@ -62,23 +62,32 @@ fn changing_one_leaves_what_stays_as_it_was_written() {
 
 #[test]
 fn removing_one_leaves_all_else() {
-    let text = without(WRITTEN, "docs").unwrap().unwrap();
+    let text = remove_server(WRITTEN, "docs").unwrap().unwrap();
     assert_eq!(text, WRITTEN.split_once("\n# Others.").unwrap().0);
-    let text = without(WRITTEN, "time").unwrap().unwrap();
+    let text = remove_server(WRITTEN, "time").unwrap().unwrap();
     assert_eq!(
         text, "# My servers.\n\n# Others.\n[servers.docs]\nurl = \"https://docs.example/mcp\"\n",
         "what the file begins with stays"
     );
-    assert_eq!(without(WRITTEN, "nobody").unwrap(), None);
-    assert_eq!(without("", "nobody").unwrap(), None);
+    assert_eq!(remove_server(WRITTEN, "nobody").unwrap(), None);
+    assert_eq!(remove_server("", "nobody").unwrap(), None);
     let with_tables =
         "[servers.a]\nurl = \"https://x\"\n[servers.a.headers]\nB = \"c\"\n\n[servers.d]\ncommand = \"e\"\n";
-    assert_eq!(without(with_tables, "a").unwrap().unwrap().trim_start(), "[servers.d]\ncommand = \"e\"\n");
+    assert_eq!(
+        remove_server(with_tables, "a").unwrap().unwrap().trim_start(),
+        "[servers.d]\ncommand = \"e\"\n"
+    );
 }
 
 #[test]
 fn what_can_t_be_changed_is_refused() {
-    assert!(matches!(with("servers = 5", "a", &command("b")), Err(CantEdit::NotTables)));
-    assert!(matches!(with("[", "a", &command("b")), Err(CantEdit::NotToml(_))));
-    assert!(matches!(without("servers = { a = { command = \"b\" } }", "a"), Err(CantEdit::NotTables)));
+    assert!(matches!(
+        upsert_server("servers = 5", "a", &command("b")),
+        Err(DefinitionEditError::ServersNotTables)
+    ));
+    assert!(matches!(upsert_server("[", "a", &command("b")), Err(DefinitionEditError::NotToml(_))));
+    assert!(matches!(
+        remove_server("servers = { a = { command = \"b\" } }", "a"),
+        Err(DefinitionEditError::ServersNotTables)
+    ));
 }

@@ -6,21 +6,22 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 use toolway_types::Slug;
 
-use super::{Import, ImportedSecret};
-use crate::definition::{SECRET_PREFIX, ServerDefinition, Transport, looks_secret};
+use super::{ImportedSecret, ImportedServer};
+use crate::definition::{SECRET_PREFIX, ServerDefinition, TransportMode, is_secret_name};
 
 /// Fields that mean nothing here, or that say again what is known.
-const HARMLESS: &[&str] = &["name", "id", "description", "note", "enabled", "gallery", "version", "$schema"];
+const IGNORED_FIELDS: &[&str] =
+    &["name", "id", "description", "note", "enabled", "gallery", "version", "$schema"];
 /// Longest name of a secret, in bytes.
 const MAX_SECRET_NAME: usize = 64;
 
 /// The definition that an entry says, or why there is none.
-pub(super) fn read(slug: &Slug, value: &Value) -> Result<Import, String> {
+pub(super) fn read_entry(slug: &Slug, value: &Value) -> Result<ImportedServer, String> {
     let Value::Object(entry) = value else { return Err("it is no object".to_owned()) };
-    let mut reading = Reading {
+    let mut reading = EntryReader {
         slug,
         entry,
-        left: entry.keys().map(String::as_str).filter(|key| !HARMLESS.contains(key)).collect(),
+        unused_fields: entry.keys().map(String::as_str).filter(|key| !IGNORED_FIELDS.contains(key)).collect(),
         secrets: Vec::new(),
         notes: Vec::new(),
     };
@@ -28,14 +29,14 @@ pub(super) fn read(slug: &Slug, value: &Value) -> Result<Import, String> {
     if definition.command.as_deref().is_some_and(|command| is_toolway(command, &definition.args)) {
         return Err("it is Toolway itself".to_owned());
     }
-    let Reading { left, secrets, mut notes, .. } = reading;
+    let EntryReader { unused_fields: left, secrets, mut notes, .. } = reading;
     if !left.is_empty() {
         notes.push(format!("not taken over: {}", left.join(", ")));
     }
     definition.check().map_err(|flaws| {
         flaws.iter().map(|flaw| format!("{flaw} ({})", flaw.hint)).collect::<Vec<_>>().join("; ")
     })?;
-    Ok(Import { slug: slug.clone(), definition, secrets, notes })
+    Ok(ImportedServer { slug: slug.clone(), definition, secrets, notes })
 }
 
 /// Whether a command is this very gateway, which would then be a source of itself.
@@ -45,16 +46,16 @@ fn is_toolway(command: &str, args: &[String]) -> bool {
     name == "toolway" && args.iter().any(|arg| arg == "mcp")
 }
 
-struct Reading<'e> {
+struct EntryReader<'e> {
     slug: &'e Slug,
     entry: &'e Map<String, Value>,
     /// Fields that nothing was made of yet.
-    left: Vec<&'e str>,
+    unused_fields: Vec<&'e str>,
     secrets: Vec<ImportedSecret>,
     notes: Vec<String>,
 }
 
-impl<'e> Reading<'e> {
+impl<'e> EntryReader<'e> {
     fn definition(&mut self) -> Result<ServerDefinition, String> {
         let kind = self.text("type")?.or(self.text("transport")?).map(|kind| kind.to_ascii_lowercase());
         let command = self.text("command")?;
@@ -66,27 +67,30 @@ impl<'e> Reading<'e> {
         let mut definition = ServerDefinition { disabled: self.is_disabled(), ..ServerDefinition::default() };
         match (command, url) {
             (Some(command), None) => {
-                definition.command = Some(whole("command", command)?);
+                definition.command = Some(without_placeholders("command", command)?);
                 for (at, arg) in self.list("args")?.into_iter().enumerate() {
-                    definition.args.push(whole(&format!("args[{at}]"), arg)?);
+                    definition.args.push(without_placeholders(&format!("args[{at}]"), arg)?);
                 }
                 definition.env = self.values("env")?;
-                definition.cwd =
-                    self.text("cwd")?.map(|cwd| whole("cwd", cwd)).transpose()?.map(PathBuf::from);
+                definition.cwd = self
+                    .text("cwd")?
+                    .map(|cwd| without_placeholders("cwd", cwd))
+                    .transpose()?
+                    .map(PathBuf::from);
                 if self.take("envFile").is_some() {
                     self.notes.push("its envFile is not read: write what it needs into env".to_owned());
                 }
                 self.note_secret_args(&definition.args);
             }
             (None, Some((field, url))) => {
-                definition.url = Some(whole(field, url)?);
+                definition.url = Some(without_placeholders(field, url)?);
                 definition.headers = self.values("headers")?;
                 definition.transport = match kind.as_deref() {
-                    Some("sse") => Transport::Sse,
+                    Some("sse") => TransportMode::Sse,
                     Some("http" | "streamable-http" | "streamablehttp" | "streamable_http") => {
-                        Transport::Auto
+                        TransportMode::Auto
                     }
-                    None | Some("remote") => Transport::Auto,
+                    None | Some("remote") => TransportMode::Auto,
                     Some(other) => return Err(format!("its type is {other:?}, which is no way to reach it")),
                 };
             }
@@ -97,7 +101,7 @@ impl<'e> Reading<'e> {
     }
 
     fn take(&mut self, field: &str) -> Option<&'e Value> {
-        self.left.retain(|left| *left != field);
+        self.unused_fields.retain(|left| *left != field);
         self.entry.get(field).filter(|value| !value.is_null())
     }
 
@@ -113,7 +117,7 @@ impl<'e> Reading<'e> {
         let wrong = || format!("its {field} is no list of texts");
         match self.take(field) {
             None => Ok(Vec::new()),
-            Some(Value::Array(all)) => all.iter().map(|one| scalar(one).ok_or_else(wrong)).collect(),
+            Some(Value::Array(all)) => all.iter().map(|one| scalar_text(one).ok_or_else(wrong)).collect(),
             Some(_) => Err(wrong()),
         }
     }
@@ -129,7 +133,7 @@ impl<'e> Reading<'e> {
         let Some(value) = self.take(field) else { return Ok(BTreeMap::new()) };
         let mut values = BTreeMap::new();
         for (name, value) in value.as_object().ok_or_else(wrong)? {
-            let text = scalar(value).ok_or_else(wrong)?;
+            let text = scalar_text(value).ok_or_else(wrong)?;
             let said = self.value(field, name, text)?;
             values.insert(name.clone(), said);
         }
@@ -139,7 +143,7 @@ impl<'e> Reading<'e> {
     fn value(&mut self, field: &str, name: &str, text: String) -> Result<String, String> {
         let secret = secret_name(self.slug, name);
         let place = format!("{field}.{name}");
-        if let Some(asked) = reference(&text) {
+        if let Some(asked) = placeholder_of(&text) {
             if asked != text.trim() {
                 self.notes.push(format!(
                     "{place} was made from {asked}: keep the whole value with `toolway secrets set {secret}`"
@@ -151,7 +155,7 @@ impl<'e> Reading<'e> {
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
         // A header that is not plainly something else says who comes.
-        if !text.is_empty() && looks_secret(name) {
+        if !text.is_empty() && is_secret_name(name) {
             self.secrets.push(ImportedSecret { name: secret.clone(), field: place, value: text.into() });
             return Ok(format!("{SECRET_PREFIX}{secret}"));
         }
@@ -162,7 +166,7 @@ impl<'e> Reading<'e> {
     }
 
     fn note_secret_args(&mut self, args: &[String]) {
-        let shown = ServerDefinition { args: args.to_vec(), ..ServerDefinition::default() }.shown();
+        let shown = ServerDefinition { args: args.to_vec(), ..ServerDefinition::default() }.redacted();
         if shown.args != args {
             self.notes.push(
                 "an argument looks like a secret: it stands in the file, and others on this computer can see it while \
@@ -174,7 +178,7 @@ impl<'e> Reading<'e> {
 }
 
 /// A text, or a number or a truth value, which variables often are written as.
-fn scalar(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -183,15 +187,15 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// What a program would put something else in the place of: `${input:token}`, `${env:HOME}`, `${HOME}`.
-fn reference(text: &str) -> Option<&str> {
+fn placeholder_of(text: &str) -> Option<&str> {
     let start = text.find("${")?;
     let length = text.get(start..)?.find('}')?;
     text.get(start..=start + length)
 }
 
 /// A text in which nothing is to be replaced.
-fn whole(field: &str, text: String) -> Result<String, String> {
-    match reference(&text) {
+fn without_placeholders(field: &str, text: String) -> Result<String, String> {
+    match placeholder_of(&text) {
         Some(asked) => {
             Err(format!("its {field} has {asked} in it, which only that program can fill in: write it out"))
         }

@@ -1,11 +1,11 @@
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::definition::Transport;
+use crate::definition::TransportMode;
 
-fn read_one(entry: Value) -> Result<Import, String> {
+fn read_one(entry: Value) -> Result<ImportedServer, String> {
     let text = serde_json::json!({"mcpServers": {"one": entry}}).to_string();
-    let mut found = read(&text, &BTreeSet::new()).unwrap();
+    let mut found = parse_import_file(&text, &BTreeSet::new()).unwrap();
     assert_eq!(found.entries.len(), 1);
     found.entries.remove(0).outcome
 }
@@ -23,7 +23,7 @@ fn a_file_of_claude_desktop_is_taken_over_whole() {
         "old one": {"type": "sse", "url": "https://old.example/sse"}
       }
     }"#;
-    let found = read(text, &BTreeSet::new()).unwrap();
+    let found = parse_import_file(text, &BTreeSet::new()).unwrap();
     let names: Vec<_> = found.entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["GitHub", "docs", "old one"]);
     let all: Vec<_> = found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap()).collect();
@@ -39,7 +39,7 @@ fn a_file_of_claude_desktop_is_taken_over_whole() {
     assert!(!format!("{found:?}").contains("ghp_0123"));
     assert_eq!(all[1].definition.headers["Authorization"], "secret:mcp-docs-Authorization");
     assert_eq!(all[1].secrets[0].value.expose_secret(), "Bearer t0p");
-    assert_eq!(all[2].definition.transport, Transport::Sse);
+    assert_eq!(all[2].definition.transport, TransportMode::Sse);
     assert_eq!(all[2].slug.as_str(), "old-one");
 }
 
@@ -54,7 +54,7 @@ fn a_file_of_vs_code_names_what_it_would_have_asked_for() {
         "remote": {"type": "http", "url": "https://x.example/mcp", "headers": {"X-Auth": "Bearer ${input:key}"}}
       }
     }"#;
-    let found = read(text, &BTreeSet::new()).unwrap();
+    let found = parse_import_file(text, &BTreeSet::new()).unwrap();
     let all: Vec<_> = found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap()).collect();
     assert_eq!(all[0].definition.env["API"], "secret:mcp-perplexity-API");
     assert!(all[0].secrets.is_empty());
@@ -102,7 +102,7 @@ fn names_become_slugs_that_are_free() {
         "Time": {"command": "a"}, "time": {"command": "b"}, "own": {"command": "c"}, "時計": {"command": "d"}
     }}"#;
     let taken = BTreeSet::from(["time".parse().unwrap()]);
-    let found = read(text, &taken).unwrap();
+    let found = parse_import_file(text, &taken).unwrap();
     let slugs: Vec<_> =
         found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap().slug.to_string()).collect();
     assert_eq!(slugs, ["time-2", "own-2", "time-3", "server"]);
@@ -111,16 +111,16 @@ fn names_become_slugs_that_are_free() {
 #[test]
 fn a_file_without_servers_is_refused() {
     let none = BTreeSet::new();
-    assert!(matches!(read("{", &none), Err(NotAList::NotJson(_))));
-    assert!(matches!(read("{}", &none), Err(NotAList::NoServers)));
-    assert!(matches!(read("[]", &none), Err(NotAList::NoServers)));
+    assert!(matches!(parse_import_file("{", &none), Err(ImportFileError::NotJson(_))));
+    assert!(matches!(parse_import_file("{}", &none), Err(ImportFileError::NoServers)));
+    assert!(matches!(parse_import_file("[]", &none), Err(ImportFileError::NoServers)));
     let many: Map<String, Value> =
         (0..300).map(|n| (format!("s{n}"), serde_json::json!({"command": "a"}))).collect();
     let text = serde_json::json!({ "mcpServers": many }).to_string();
-    assert_eq!(read(&text, &none).unwrap_err(), NotAList::TooMany(300));
+    assert_eq!(parse_import_file(&text, &none).unwrap_err(), ImportFileError::TooMany(300));
     let projects = r#"{"mcpServers": {}, "projects": {"/p": {"mcpServers": {"a": {}, "b": {}}}}}"#;
     assert_eq!(
-        read(projects, &none).unwrap().notes,
+        parse_import_file(projects, &none).unwrap().notes,
         ["servers of single projects are not read; there are 2"]
     );
 }

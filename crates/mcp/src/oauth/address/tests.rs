@@ -48,7 +48,7 @@ fn secrets_go_over_https_or_stay_on_this_computer() {
         ("/token", far, false),
         ("", far, false),
     ] {
-        assert_eq!(usable("it", address, &url(resource)).is_ok(), used, "{address} for {resource}");
+        assert_eq!(usable_address("it", address, &url(resource)).is_ok(), used, "{address} for {resource}");
     }
 }
 
@@ -63,7 +63,7 @@ fn a_server_is_shown_tokens_over_https_or_on_this_computer() {
         ("ws://127.0.0.1/mcp", false),
         ("nothing", false),
     ] {
-        assert_eq!(server(address).is_ok(), may, "{address}");
+        assert_eq!(server_url(address).is_ok(), may, "{address}");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_server_has_one_canonical_uri() {
         ("https://mcp.example.com/mcp?key=secret#part", "https://mcp.example.com/mcp"),
         ("https://me:word@mcp.example.com/mcp", "https://mcp.example.com/mcp"),
     ] {
-        assert_eq!(canonical(&url(server)), canonical_uri);
+        assert_eq!(canonical_resource_uri(&url(server)), canonical_uri);
     }
 }
 
@@ -101,6 +101,6 @@ fn a_token_goes_to_its_resource_and_below() {
         ("https://a.example/mcp#x", "https://a.example/mcp", false),
         ("urn:example", "https://a.example/mcp", false),
     ] {
-        assert_eq!(covers(&url(resource), &url(server)), may, "{resource} → {server}");
+        assert_eq!(is_token_allowed(&url(resource), &url(server)), may, "{resource} → {server}");
     }
 }

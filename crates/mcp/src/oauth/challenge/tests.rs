@@ -1,7 +1,7 @@
 use super::*;
 
-fn challenge(resource_metadata: Option<&str>, scope: Option<&str>, error: Option<&str>) -> Challenge {
-    Challenge {
+fn challenge(resource_metadata: Option<&str>, scope: Option<&str>, error: Option<&str>) -> BearerChallenge {
+    BearerChallenge {
         resource_metadata: resource_metadata.map(str::to_owned),
         scope: scope.map(str::to_owned),
         error: error.map(str::to_owned),
@@ -42,23 +42,26 @@ fn what_a_server_asks_for_is_read() {
         ),
         (r#"Bearer scope="first", scope="second""#, challenge(None, Some("first"), None)),
         (r#"Bearer scope="""#, challenge(None, None, None)),
-        ("", Challenge::default()),
-        ("\u{1F600}", Challenge::default()),
+        ("", BearerChallenge::default()),
+        ("\u{1F600}", BearerChallenge::default()),
     ] {
-        assert_eq!(Challenge::parse(header), expected, "{header}");
+        assert_eq!(BearerChallenge::parse(header), expected, "{header}");
     }
 }
 
 #[test]
 fn a_header_that_ends_early_gives_what_stands_before() {
-    assert_eq!(Challenge::parse(r#"Bearer error="x", scope="never ends"#), challenge(None, None, Some("x")));
-    assert_eq!(Challenge::parse(r#"Bearer scope="a\"#), Challenge::default());
+    assert_eq!(
+        BearerChallenge::parse(r#"Bearer error="x", scope="never ends"#),
+        challenge(None, None, Some("x"))
+    );
+    assert_eq!(BearerChallenge::parse(r#"Bearer scope="a\"#), BearerChallenge::default());
 }
 
 #[test]
 fn a_header_that_is_too_long_is_not_read() {
     let long = format!("Bearer scope=a, realm=\"{}\"", "x".repeat(MAX_HEADER));
-    assert_eq!(Challenge::parse(&long), Challenge::default());
+    assert_eq!(BearerChallenge::parse(&long), BearerChallenge::default());
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn texts(urls: Vec<Url>) -> Vec<String> {
 /// RFC 9728, section 3.1, in the order of MCP's "Protected Resource Metadata Discovery Requirements".
 #[test]
 fn a_resource_is_looked_for_below_the_well_known_path_and_at_the_root() {
-    let of = |url: &str| texts(resource_places(&Url::parse(url).unwrap()));
+    let of = |url: &str| texts(resource_metadata_urls(&Url::parse(url).unwrap()));
     assert_eq!(
         of("https://example.com/public/mcp?x=1"),
         [
@@ -21,7 +21,7 @@ fn a_resource_is_looked_for_below_the_well_known_path_and_at_the_root() {
 /// The examples of MCP's "Authorization Server Metadata Discovery".
 #[test]
 fn an_issuer_is_looked_for_in_the_order_of_the_specification() {
-    let of = |url: &str| texts(issuer_places(&Url::parse(url).unwrap()));
+    let of = |url: &str| texts(issuer_metadata_urls(&Url::parse(url).unwrap()));
     assert_eq!(
         of("https://auth.example.com/tenant1"),
         [

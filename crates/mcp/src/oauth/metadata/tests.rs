@@ -19,8 +19,8 @@ fn document() -> Value {
 fn read(change: impl FnOnce(&mut Value)) -> Result<AuthorizationServer, OauthError> {
     let mut document = document();
     change(&mut document);
-    let document: ServerDocument = serde_json::from_value(document).unwrap();
-    document.of(&[ISSUER], &Url::parse(RESOURCE).unwrap())
+    let document: AuthorizationServerMetadata = serde_json::from_value(document).unwrap();
+    document.validate(&[ISSUER], &Url::parse(RESOURCE).unwrap())
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_server_that_says_all_that_is_needed_is_used() {
     assert_eq!(it.token.as_str(), "https://login.example.org/token");
     assert_eq!(it.registration.unwrap().as_str(), "https://login.example.org/register");
     assert_eq!((it.auth_methods, it.scopes), (None, None));
-    assert!(!it.takes_metadata_documents && !it.names_itself);
+    assert!(!it.takes_metadata_documents && !it.sends_issuer);
 }
 
 /// RFC 8414, section 3.3: identical, which neither a slash nor the case of a letter is.
@@ -81,12 +81,12 @@ fn a_server_without_codes_is_refused() {
 fn metadata_of_another_resource_is_refused() {
     let server = Url::parse(RESOURCE).unwrap();
     let of = |resource: &str| {
-        let it = ProtectedResource {
+        let it = ProtectedResourceMetadata {
             resource: resource.to_owned(),
             authorization_servers: vec![],
             scopes_supported: None,
         };
-        it.of(&server)
+        it.validate(&server)
     };
     assert!(of("https://mcp.example.org/mcp").is_ok());
     assert!(of("https://mcp.example.org").is_ok());

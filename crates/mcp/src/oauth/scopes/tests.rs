@@ -22,10 +22,10 @@ fn scopes_are_chosen_in_the_order_of_the_specification() {
     ] {
         let (set, challenged, before) = (list(set), list(challenged), list(before));
         let (resource, server) = (resource.map(list), server.map(list));
-        let known = Known {
-            set: &set,
+        let known = ScopeCandidates {
+            configured: &set,
             challenged: &challenged,
-            before: &before,
+            previous: &before,
             resource: resource.as_deref(),
             server: server.as_deref(),
         };

@@ -11,17 +11,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 use toolway_types::Slug;
 
 use super::key::create_private;
-use super::{KeySource, StoreKey, TokenStore, TokenStoreError};
+use super::{StoreKey, StoreKeySource, TokenStore, TokenStoreError};
 
 /// The first byte of a file: the form of what follows (a nonce, and what was encrypted with its tag).
-const FORM: u8 = 1;
+const FORMAT_VERSION: u8 = 1;
 /// No file is larger, in bytes.
 const MAX_FILE: u64 = 256 << 10;
 
 /// Tokens in a folder.
 pub struct FileTokenStore {
     folder: PathBuf,
-    key: Arc<dyn KeySource>,
+    key: Arc<dyn StoreKeySource>,
 }
 
 impl std::fmt::Debug for FileTokenStore {
@@ -33,7 +33,7 @@ impl std::fmt::Debug for FileTokenStore {
 impl FileTokenStore {
     /// In this folder, which is made when something is kept first.
     #[must_use]
-    pub fn new(folder: PathBuf, key: Arc<dyn KeySource>) -> Self {
+    pub fn new(folder: PathBuf, key: Arc<dyn StoreKeySource>) -> Self {
         Self { folder, key }
     }
 
@@ -41,7 +41,7 @@ impl FileTokenStore {
     #[must_use]
     pub fn with_key_file(folder: PathBuf) -> Self {
         // No slug has a dot, so no server's file is called this.
-        let key = Arc::new(super::KeyFile::new(folder.join("store.key")));
+        let key = Arc::new(super::StoreKeyFile::new(folder.join("store.key")));
         Self::new(folder, key)
     }
 
@@ -62,13 +62,13 @@ impl TokenStore for FileTokenStore {
     fn load(&self, server: &Slug) -> Result<Option<SecretString>, TokenStoreError> {
         let path = self.path(server);
         let Some(sealed) = read(&path).map_err(|error| failed(&path, error))? else { return Ok(None) };
-        let key = self.key.find()?.ok_or_else(|| sealed_for_good(&path))?;
-        open(&key, server, sealed).map(Some).ok_or_else(|| sealed_for_good(&path))
+        let key = self.key.load()?.ok_or_else(|| unreadable(&path))?;
+        open(&key, server, sealed).map(Some).ok_or_else(|| unreadable(&path))
     }
 
     fn save(&self, server: &Slug, text: &SecretString) -> Result<(), TokenStoreError> {
         self.make_folder().map_err(|error| failed(&self.folder, error))?;
-        let key = self.key.find_or_make()?;
+        let key = self.key.load_or_create()?;
         let sealed = seal(&key, server, text.expose_secret().as_bytes())?;
         let path = self.path(server);
         replace(&path, &sealed).map_err(|error| failed(&path, error))
@@ -88,7 +88,7 @@ fn failed(path: &Path, source: io::Error) -> TokenStoreError {
     TokenStoreError::File { path: path.display().to_string(), source }
 }
 
-fn sealed_for_good(path: &Path) -> TokenStoreError {
+fn unreadable(path: &Path) -> TokenStoreError {
     TokenStoreError::Sealed { path: path.display().to_string() }
 }
 
@@ -111,13 +111,13 @@ fn seal(key: &StoreKey, server: &Slug, text: &[u8]) -> Result<Vec<u8>, TokenStor
     cipher
         .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad(server), &mut within)
         .map_err(|_| wrong())?;
-    Ok([&[FORM], nonce.as_slice(), &within].concat())
+    Ok([&[FORMAT_VERSION], nonce.as_slice(), &within].concat())
 }
 
 fn open(key: &StoreKey, server: &Slug, sealed: Vec<u8>) -> Option<SecretString> {
     let (form, rest) = sealed.split_first()?;
     let (nonce, within) = rest.split_at_checked(NONCE_LEN)?;
-    if *form != FORM {
+    if *form != FORMAT_VERSION {
         return None;
     }
     let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;

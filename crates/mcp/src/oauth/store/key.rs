@@ -34,7 +34,7 @@ impl StoreKey {
 
     /// As text, for a keyring or a file.
     #[must_use]
-    pub fn text(&self) -> SecretString {
+    pub fn to_text(&self) -> SecretString {
         STANDARD_NO_PAD.encode(self.0.expose_secret()).into()
     }
 
@@ -51,27 +51,27 @@ impl StoreKey {
 }
 
 /// Has the key, and makes it the first time.
-pub trait KeySource: Send + Sync + 'static {
+pub trait StoreKeySource: Send + Sync + 'static {
     /// The key; none where none was made yet.
     ///
     /// # Errors
     /// [`TokenStoreError`].
-    fn find(&self) -> Result<Option<StoreKey>, TokenStoreError>;
+    fn load(&self) -> Result<Option<StoreKey>, TokenStoreError>;
 
     /// The key, made where there is none.
     ///
     /// # Errors
     /// [`TokenStoreError`].
-    fn find_or_make(&self) -> Result<StoreKey, TokenStoreError>;
+    fn load_or_create(&self) -> Result<StoreKey, TokenStoreError>;
 }
 
 /// A key in a file for its owner alone.
 #[derive(Debug)]
-pub struct KeyFile {
+pub struct StoreKeyFile {
     path: PathBuf,
 }
 
-impl KeyFile {
+impl StoreKeyFile {
     /// In this file. Its folder must be there when a key is made.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
@@ -83,8 +83,8 @@ impl KeyFile {
     }
 }
 
-impl KeySource for KeyFile {
-    fn find(&self) -> Result<Option<StoreKey>, TokenStoreError> {
+impl StoreKeySource for StoreKeyFile {
+    fn load(&self) -> Result<Option<StoreKey>, TokenStoreError> {
         match read_small(&self.path) {
             Ok(Some(text)) => StoreKey::parse(&text).map(Some),
             Ok(None) => Ok(None),
@@ -92,14 +92,14 @@ impl KeySource for KeyFile {
         }
     }
 
-    fn find_or_make(&self) -> Result<StoreKey, TokenStoreError> {
-        if let Some(key) = self.find()? {
+    fn load_or_create(&self) -> Result<StoreKey, TokenStoreError> {
+        if let Some(key) = self.load()? {
             return Ok(key);
         }
         let key = StoreKey::random()?;
         let beside = self.path.with_extension(format!("{}.new", uuid::Uuid::now_v7().simple()));
         let made = create_private(&beside).and_then(|mut file| {
-            file.write_all(key.text().expose_secret().as_bytes())?;
+            file.write_all(key.to_text().expose_secret().as_bytes())?;
             file.sync_all()
         });
         // Linked and not renamed: of two programs that make one at once, the first has its way.
@@ -110,7 +110,7 @@ impl KeySource for KeyFile {
         let _ = std::fs::remove_file(&beside);
         match linked {
             Ok(()) => Ok(key),
-            Err(error) => match self.find()? {
+            Err(error) => match self.load()? {
                 Some(key) => Ok(key),
                 None => Err(self.failed(error)),
             },

@@ -92,7 +92,7 @@ fn a_file_that_was_changed_moved_or_sealed_with_another_key_is_not_read() {
     std::fs::write(folder.path().join("two"), &good).unwrap();
     refused("two");
     std::fs::write(&path, &good).unwrap();
-    std::fs::write(folder.path().join("store.key"), StoreKey::random().unwrap().text().expose_secret())
+    std::fs::write(folder.path().join("store.key"), StoreKey::random().unwrap().to_text().expose_secret())
         .unwrap();
     refused("one");
 }
@@ -100,8 +100,8 @@ fn a_file_that_was_changed_moved_or_sealed_with_another_key_is_not_read() {
 #[test]
 fn keys_are_read_as_they_were_written() {
     let key = StoreKey::random().unwrap();
-    let again = StoreKey::parse(&key.text()).unwrap();
-    assert_eq!(again.text().expose_secret(), key.text().expose_secret());
+    let again = StoreKey::parse(&key.to_text()).unwrap();
+    assert_eq!(again.to_text().expose_secret(), key.to_text().expose_secret());
     for bad in ["", "abc", "%%%", &"A".repeat(44)] {
         assert!(StoreKey::parse(&secret(bad)).is_err(), "{bad}");
     }
@@ -110,17 +110,17 @@ fn keys_are_read_as_they_were_written() {
 #[test]
 fn programs_that_make_a_key_at_once_agree_on_one() {
     let folder = tempfile::tempdir().unwrap();
-    let file = Arc::new(KeyFile::new(folder.path().join("store.key")));
+    let file = Arc::new(StoreKeyFile::new(folder.path().join("store.key")));
     let made: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 let file = Arc::clone(&file);
-                scope.spawn(move || file.find_or_make().map(|key| key.text().expose_secret().to_owned()))
+                scope.spawn(move || file.load_or_create().map(|key| key.to_text().expose_secret().to_owned()))
             })
             .collect();
         threads.into_iter().filter_map(|it| it.join().unwrap().ok()).collect()
     });
-    let kept = file.find().unwrap().unwrap().text().expose_secret().to_owned();
+    let kept = file.load().unwrap().unwrap().to_text().expose_secret().to_owned();
     assert!(!made.is_empty());
     assert!(made.iter().all(|it| *it == kept));
 }

@@ -6,10 +6,10 @@ use toolway_types::{SpecDocument, ToolError, ToolId, ToolOutput};
 
 use super::*;
 
-struct Named(Arc<ToolSpec>);
+struct NamedTool(Arc<ToolSpec>);
 
 #[async_trait]
-impl Tool for Named {
+impl Tool for NamedTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.0
     }
@@ -26,9 +26,9 @@ fn raw(text: &str) -> RawJson {
 #[track_caller]
 fn written(document: SpecDocument, name: &str, takes_any: bool) -> String {
     let id = ToolId::new("desk".parse().unwrap(), document.name.parse().unwrap());
-    let tool = Arc::new(Named(Arc::new(ToolSpec::compile(document).unwrap())));
+    let tool = Arc::new(NamedTool(Arc::new(ToolSpec::compile(document).unwrap())));
     let mut text = String::new();
-    write_tool(&mut text, name, &Seen { id, tool }, takes_any);
+    write_tool(&mut text, name, &VisibleTool { id, tool }, takes_any);
     text
 }
 
@@ -54,7 +54,7 @@ fn an_mcp_servers_entry_stays_as_it_was_written_but_for_its_name() {
     let listed = r#"{"icons":[{"src":"x"}],"name":"t","_meta":{"a":1.50},"inputSchema":{"type":"object"},"future":[]}"#;
     let document = || SpecDocument {
         parameters: Some(raw(r#"{"type":"object"}"#)),
-        listed: Some(raw(listed)),
+        mcp_entry: Some(raw(listed)),
         ..SpecDocument::named("t")
     };
     assert_eq!(written(document(), "t", false), listed);
@@ -67,7 +67,7 @@ fn an_older_client_is_not_given_an_output_that_is_no_object() {
     let document = || SpecDocument {
         parameters: Some(raw(r#"{"type":"object"}"#)),
         output_schema: Some(raw(r#"{"type":"array"}"#)),
-        listed: Some(raw(listed)),
+        mcp_entry: Some(raw(listed)),
         ..SpecDocument::named("t")
     };
     assert_eq!(written(document(), "t", true), listed);

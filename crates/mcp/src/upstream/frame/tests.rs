@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn reads_what_servers_send() {
-    let read = |text: &'static str| format!("{:?}", read(text.as_bytes()));
+    let read = |text: &'static str| format!("{:?}", parse(text.as_bytes()));
     let is = |text: &'static str, start: &str| {
         let got = read(text);
         assert!(got.starts_with(start), "{text}: {got}");
@@ -26,13 +26,13 @@ fn reads_what_servers_send() {
 fn reads_batches() {
     let mut ids = Vec::new();
     let batch = br#" [{"id":1,"result":{}},{"id":2,"result":{}}]"#;
-    read_all(batch, |message| match message {
-        Incoming::Result(id, _) => ids.push(id),
+    parse_all(batch, |message| match message {
+        IncomingMessage::Result(id, _) => ids.push(id),
         other => panic!("{other:?}"),
     })
     .unwrap();
     assert_eq!(ids, [1, 2]);
-    assert!(read_all(b"[1]", |_| {}).is_err());
+    assert!(parse_all(b"[1]", |_| {}).is_err());
 }
 
 #[test]

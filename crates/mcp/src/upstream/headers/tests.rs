@@ -14,9 +14,9 @@ fn marked_parameters_are_repeated_in_headers() {
             "plain": {"type": "string", "default": {"x-mcp-header": "not a schema"}},
         },
     });
-    let params = params(&schema).unwrap();
+    let params = header_params(&schema).unwrap();
     let headers = |arguments: Value| {
-        let mut headers: Vec<_> = of_arguments(&params, &arguments)
+        let mut headers: Vec<_> = argument_headers(&params, &arguments)
             .into_iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
             .collect();
@@ -28,7 +28,7 @@ fn marked_parameters_are_repeated_in_headers() {
         ["mcp-param-count: 3", "mcp-param-dry-run: false", "mcp-param-key: k", "mcp-param-region: eu west"]
     );
     assert_eq!(headers(json!({"region": null, "in": 3})), Vec::<String>::new());
-    // The encodings of the specification's table.
+    // The encodings of the table in MCP 2026-07-28, Transports, "Streamable HTTP" (`Mcp-Param` headers).
     assert_eq!(
         headers(json!({"region": "Hello, 世界"})),
         ["mcp-param-region: =?base64?SGVsbG8sIOS4lueVjA==?="]
@@ -62,8 +62,8 @@ fn bad_marks_are_refused() {
             "b": {"type": "string", "x-mcp-header": "same"},
         }}),
     ] {
-        assert!(params(&bad).is_err(), "{bad}");
+        assert!(header_params(&bad).is_err(), "{bad}");
     }
-    assert_eq!(params(&json!({"type": "object"})), Ok(Vec::new()));
-    assert_eq!(params(&json!(true)), Ok(Vec::new()));
+    assert_eq!(header_params(&json!({"type": "object"})), Ok(Vec::new()));
+    assert_eq!(header_params(&json!(true)), Ok(Vec::new()));
 }

@@ -1,8 +1,8 @@
 use super::*;
 
-fn listing(tools: &[&str]) -> Listing {
+fn listing(tools: &[&str]) -> UpstreamToolList {
     let raw: Vec<_> = tools.iter().map(|tool| RawJson::parse(tool).unwrap()).collect();
-    compile(&SpecCache::default(), &raw, 3, 10_000, true)
+    compile_tools(&SpecCache::default(), &raw, 3, 10_000, true)
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn specs_are_the_bytes_that_the_server_wrote() {
 }
 
 #[test]
-fn m3_one_bad_tool_is_left_out_and_the_rest_stay() {
+fn one_invalid_tool_is_skipped_and_the_rest_are_listed_m3() {
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(300));
     let listing = listing(&[
         r#"{"name":"good","inputSchema":{"type":"object"}}"#,
@@ -37,11 +37,11 @@ fn m3_one_bad_tool_is_left_out_and_the_rest_stay() {
     let names: Vec<_> = listing.tools.iter().map(|(spec, _)| spec.name().as_str()).collect();
     assert_eq!(names, ["good", "root_any_of"]);
     let left_out: Vec<_> =
-        listing.left_out.iter().map(|tool| tool.name.chars().take(10).collect::<String>()).collect();
+        listing.skipped.iter().map(|tool| tool.name.chars().take(10).collect::<String>()).collect();
     let long = "x".repeat(10);
     assert_eq!(left_out, ["bad_type", "bad_schema", "good", "", &long, "", "", "marked", "tasks"]);
     assert!(
-        listing.left_out.iter().all(|tool| !tool.reason.is_empty() && tool.name.chars().count() <= MAX_NAME)
+        listing.skipped.iter().all(|tool| !tool.reason.is_empty() && tool.name.chars().count() <= MAX_NAME)
     );
 }
 
@@ -50,8 +50,8 @@ fn lists_are_bounded() {
     let tools: Vec<_> = (0..200).map(|number| format!(r#"{{"name":"t{number}"}}"#)).collect();
     let tools: Vec<_> = tools.iter().map(String::as_str).collect();
     let listing = listing(&tools);
-    assert_eq!((listing.tools.len(), listing.left_out.len()), (3, MAX_LEFT_OUT));
+    assert_eq!((listing.tools.len(), listing.skipped.len()), (3, MAX_SKIPPED));
     let large = format!(r#"{{"name":"large","description":"{}"}}"#, "x".repeat(10_000));
     let listing = self::listing(&[&large, r#"{"name":"small"}"#]);
-    assert_eq!((listing.tools.len(), listing.left_out[0].name.as_str()), (1, "large"));
+    assert_eq!((listing.tools.len(), listing.skipped[0].name.as_str()), (1, "large"));
 }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn says_who_asks_and_keeps_what_the_client_said() {
-    let meta = Meta::new("toolway", "1.2.3");
+    let meta = MetaWriter::new("toolway", "1.2.3");
     let given: Map<String, Value> = serde_json::from_str(
         r#"{"progressToken":"theirs","io.modelcontextprotocol/clientInfo":{"name":"x"},"traceparent":"00-1"}"#,
     )
@@ -15,11 +15,11 @@ fn says_who_asks_and_keeps_what_the_client_said() {
         serde_json::from_str::<Value>(&to).unwrap()
     };
     assert_eq!(
-        written(Some(Era::Handshake), Some(LoggingLevel::Info)),
+        written(Some(ProtocolEra::Handshake), Some(LoggingLevel::Info)),
         serde_json::json!({"_meta": {"progressToken": 7, "traceparent": "00-1"}})
     );
     assert_eq!(
-        written(Some(Era::Stateless), Some(LoggingLevel::Info)),
+        written(Some(ProtocolEra::Stateless), Some(LoggingLevel::Info)),
         serde_json::json!({"_meta": {
             "progressToken": 7,
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -26,21 +26,21 @@ fn before_the_version() {
         ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
         ("https://example.org/anthropic", "https://example.org/anthropic/v1/messages"),
     ] {
-        assert_eq!(base(given).before_version(&["v1"], "messages").as_str(), address, "{given}");
+        assert_eq!(base(given).adding_version(&["v1"], "messages").as_str(), address, "{given}");
     }
     let gemini =
-        base("https://generativelanguage.googleapis.com/v1").before_version(&["v1beta", "v1"], "models");
+        base("https://generativelanguage.googleapis.com/v1").adding_version(&["v1beta", "v1"], "models");
     assert_eq!(gemini.as_str(), "https://generativelanguage.googleapis.com/v1/models");
 }
 
 #[test]
 fn what_is_no_base_is_refused() {
-    assert!(matches!("localhost:11434".parse::<BaseUrl>(), Err(BadBaseUrl::Scheme(_))));
-    assert!(matches!("api.openai.com".parse::<BaseUrl>(), Err(BadBaseUrl::Malformed(_))));
-    assert_eq!("https://x.org/v1?key=1".parse::<BaseUrl>(), Err(BadBaseUrl::Extras));
-    assert_eq!("https://a:b@x.org/v1".parse::<BaseUrl>(), Err(BadBaseUrl::Extras));
+    assert!(matches!("localhost:11434".parse::<BaseUrl>(), Err(InvalidBaseUrl::Scheme(_))));
+    assert!(matches!("api.openai.com".parse::<BaseUrl>(), Err(InvalidBaseUrl::Malformed(_))));
+    assert_eq!("https://x.org/v1?key=1".parse::<BaseUrl>(), Err(InvalidBaseUrl::Extras));
+    assert_eq!("https://a:b@x.org/v1".parse::<BaseUrl>(), Err(InvalidBaseUrl::Extras));
     assert!(matches!(
         format!("https://x.org/{}", "a".repeat(3000)).parse::<BaseUrl>(),
-        Err(BadBaseUrl::TooLong(_))
+        Err(InvalidBaseUrl::TooLong(_))
     ));
 }

@@ -1,18 +1,18 @@
 use super::*;
 
-fn read(text: &str) -> Json {
+fn read(text: &str) -> OrderedJson {
     serde_json::from_str(text).unwrap()
 }
 
 #[test]
 fn order_is_kept() {
     let text = r#"{"z":1,"a":{"y":null,"b":[true,-2,1.5,"é"]},"m":{}}"#;
-    assert_eq!(read(text).written(), text);
+    assert_eq!(read(text).to_json_string(), text);
 }
 
 #[test]
 fn of_a_name_that_is_there_twice_the_last_value_counts() {
-    assert_eq!(read(r#"{"a":1,"b":2,"a":3}"#).written(), r#"{"a":3,"b":2}"#);
+    assert_eq!(read(r#"{"a":1,"b":2,"a":3}"#).to_json_string(), r#"{"a":3,"b":2}"#);
 }
 
 #[test]
@@ -30,15 +30,15 @@ fn a_value_knows_its_type() {
     ] {
         assert_eq!(read(text).kind(), kind, "{text}");
     }
-    assert_eq!(read(r#"{"a":[1,{"b":2}]}"#).size(), 5);
+    assert_eq!(read(r#"{"a":[1,{"b":2}]}"#).value_count(), 5);
 }
 
 #[test]
 fn fields_are_put_in_their_place() {
-    let Json::Object(mut fields) = read(r#"{"a":1,"b":2,"c":3}"#) else { unreachable!() };
-    fields.put("b", Json::Null);
-    fields.put("d", Json::Bool(true));
-    fields.put_first("c", Json::text("first"));
-    assert_eq!(fields.take("a"), Some(Json::Number(1.into())));
-    assert_eq!(Json::Object(fields).written(), r#"{"c":"first","b":null,"d":true}"#);
+    let OrderedJson::Object(mut fields) = read(r#"{"a":1,"b":2,"c":3}"#) else { unreachable!() };
+    fields.put("b", OrderedJson::Null);
+    fields.put("d", OrderedJson::Bool(true));
+    fields.put_first("c", OrderedJson::text("first"));
+    assert_eq!(fields.take("a"), Some(OrderedJson::Number(1.into())));
+    assert_eq!(OrderedJson::Object(fields).to_json_string(), r#"{"c":"first","b":null,"d":true}"#);
 }

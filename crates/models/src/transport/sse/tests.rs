@@ -91,7 +91,7 @@ fn the_size_of_an_event_is_bounded() {
         parser.push(b": a comment, and many of them\ndata: short\n\n");
         assert_eq!(parser.next_event().unwrap().unwrap().data, "short");
     }
-    assert!(parser.buffer.capacity() <= KEPT);
+    assert!(parser.buffer.capacity() <= MAX_KEPT_CAPACITY);
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use toolway_types::CallId;
 
 use super::*;
 use crate::TextFilter;
-use crate::tests::support::{Folder, NOW, call, record, success};
+use crate::tests::support::{NOW, StoreHarness, call, record, success};
 
 fn at(ms: i64) -> OpenedCall {
     OpenedCall { started_ms: NOW + ms, ..call("a/b") }
@@ -17,11 +17,11 @@ async fn exported(store: &Store, filter: CallFilter, order: CallOrder) -> Vec<Ve
 
 #[tokio::test]
 async fn everything_comes_once_in_pages() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut all: Vec<CallId> = (0..1000).map(|number| record(&store, at(number / 10), success(""))).collect();
     let pages = exported(&store, CallFilter::default(), CallOrder::OldestFirst).await;
-    assert!(pages.iter().all(|page| !page.is_empty() && page.len() <= ROOM.calls));
+    assert!(pages.iter().all(|page| !page.is_empty() && page.len() <= PAGE_LIMITS.calls));
     assert_eq!(pages.len(), 4);
     assert_eq!(pages.concat(), all);
     all.reverse();
@@ -35,7 +35,7 @@ async fn everything_comes_once_in_pages() {
 
 #[tokio::test]
 async fn large_calls_come_a_few_at_a_time() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..10 {
         record(&store, at(number), success(&"x".repeat(600_000)));
@@ -46,7 +46,7 @@ async fn large_calls_come_a_few_at_a_time() {
 
 #[tokio::test]
 async fn it_ends_though_calls_go_on() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let text = Some(TextFilter { text: "battery".to_owned(), ran_with: false });
     for filter in [CallFilter::default(), CallFilter { text, ..CallFilter::default() }] {
@@ -72,7 +72,7 @@ async fn it_ends_though_calls_go_on() {
 
 #[tokio::test]
 async fn what_is_thrown_away_meanwhile_is_missing_and_nothing_else() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let all: Vec<CallId> = (0..600).map(|number| record(&store, at(number), success(""))).collect();
     let mut pages = Box::pin(store.calls().export(CallFilter::default(), CallOrder::OldestFirst));

@@ -4,7 +4,7 @@ use toolway_core::record::{CallNotes, ClosedCall, OpenedCall};
 use toolway_types::{CallId, Code, Outcome, PrincipalId, ToolError};
 
 use super::*;
-use crate::tests::support::{Folder, NOW, call, end, json, record, stranger, success, within};
+use crate::tests::support::{NOW, StoreHarness, call, end, json, other_connection, record, success, within};
 use crate::{StoreOptions, TextFilter};
 
 fn looking_for(text: &str) -> CallFilter {
@@ -18,8 +18,8 @@ fn at(ms: i64, tool: &str, arguments: &str) -> OpenedCall {
 /// All pages of at most so many calls, in as little time as may be.
 async fn pages(store: &Store, filter: &CallFilter, order: CallOrder, calls: usize) -> Vec<Vec<CallId>> {
     store.flush().await.unwrap();
-    let reading = Reading { store, filter, order, newest: None };
-    let room = Room { calls, bytes: 8 << 20, time: Duration::ZERO };
+    let reading = CallReader { store, filter, order, newest: None };
+    let room = PageLimits { calls, bytes: 8 << 20, time: Duration::ZERO };
     let (mut pages, mut from) = (Vec::new(), None);
     loop {
         let page = reading.page(from, room).await.unwrap();
@@ -38,13 +38,16 @@ async fn found(store: &Store, text: &str) -> Vec<String> {
 /// The newest page, in as much time as it takes.
 async fn in_time_enough(store: &Store, filter: &CallFilter) -> CallPage {
     store.flush().await.unwrap();
-    let reading = Reading { store, filter, order: CallOrder::NewestFirst, newest: None };
-    reading.page(None, Room { calls: 1000, bytes: 64 << 20, time: Duration::from_secs(600) }).await.unwrap()
+    let reading = CallReader { store, filter, order: CallOrder::NewestFirst, newest: None };
+    reading
+        .page(None, PageLimits { calls: 1000, bytes: 64 << 20, time: Duration::from_secs(600) })
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn a_text_is_found_wherever_it_may_stand() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, at(1, "phone/battery", r#"{"verbose":true}"#), success("87 %"));
     record(&store, at(2, "desk/note", r#"{"text":"Caf\u00e9 \u00C9 at \"Nine\""}"#), success("ok"));
@@ -91,7 +94,7 @@ async fn a_text_is_found_wherever_it_may_stand() {
 
 #[tokio::test]
 async fn what_hooks_made_of_arguments_is_looked_through_where_that_is_said() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let opened = Arc::new(at(0, "a/b", r#"{"path":"here"}"#));
     let notes = CallNotes {
@@ -114,7 +117,7 @@ async fn what_hooks_made_of_arguments_is_looked_through_where_that_is_said() {
 
 #[tokio::test]
 async fn a_search_goes_on_where_it_stopped_in_either_direction() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut wanted = Vec::new();
     let total = 2 * STEP_ROWS + 500;
@@ -146,7 +149,7 @@ async fn a_search_goes_on_where_it_stopped_in_either_direction() {
 
 #[tokio::test]
 async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let mut wanted = Vec::new();
     for number in 0..2 * STEP_ROWS + 500 {
@@ -158,7 +161,7 @@ async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() 
         record(&store, opened, success(""));
     }
     let filter = CallFilter { principal: Some("t-1".to_owned()), ..CallFilter::default() };
-    assert!(!filter.is_found_by_an_index());
+    assert!(!filter.is_indexed());
     let sizes = |pages: &[Vec<CallId>]| pages.iter().map(Vec::len).collect::<Vec<_>>();
     let oldest = pages(&store, &filter, CallOrder::OldestFirst, 5).await;
     assert_eq!((sizes(&oldest), oldest.concat()), (vec![5, 5, 3], wanted.clone()));
@@ -172,11 +175,11 @@ async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() 
 /// However much is looked through, there are readers for calls that need one.
 #[tokio::test]
 async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let id = record(&store, at(0, "a/b", "{}"), success("here"));
     store.flush().await.unwrap();
-    let other = store.inner().looking_through.lock().await;
+    let other = store.inner().search_lock.lock().await;
     let (searching, exporting) = (store.clone(), store.clone());
     let search = tokio::spawn(async move { found(&searching, "HERE").await });
     let export = tokio::spawn(async move {
@@ -195,7 +198,7 @@ async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
 
 #[tokio::test]
 async fn long_texts_are_looked_through_a_few_at_a_time() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store =
         folder.open_with(StoreOptions { record_bytes: 2 << 20, ..crate::tests::support::options() }).await;
     let mut all = Vec::new();
@@ -212,7 +215,7 @@ async fn long_texts_are_looked_through_a_few_at_a_time() {
 /// A text that repeats itself takes time by its length, not by its length times that of what is looked for.
 #[tokio::test]
 async fn a_text_that_repeats_itself_is_no_trap() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..4 {
         record(&store, at(number, "a/b", "{}"), success(&"a".repeat(1_000_000)));
@@ -229,7 +232,7 @@ async fn a_text_that_repeats_itself_is_no_trap() {
 
 #[tokio::test]
 async fn conversations_agents_and_those_who_let_calls_run_are_filters() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let close = |opened: OpenedCall, approved_by: Option<&str>| {
         let opened = Arc::new(opened);
@@ -270,9 +273,9 @@ async fn conversations_agents_and_those_who_let_calls_run_are_filters() {
 /// However many calls there are, a step reads as many as it may: each of its statements finds its rows by an index.
 #[tokio::test]
 async fn steps_are_found_by_an_index() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
-    let mut other = stranger(&folder.database()).await;
+    let mut other = other_connection(&folder.database()).await;
     let filters = [("principal = 'x'", "calls_by_start"), ("session = 'x'", "calls_by_start")];
     for (filter, index) in filters {
         for (compares, order) in [("<", "DESC"), (">", "ASC")] {

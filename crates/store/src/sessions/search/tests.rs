@@ -1,5 +1,5 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, ending, said, turn};
+use crate::tests::support::{NOW, StoreHarness, ending, said, turn};
 use crate::{NewTurn, Store, StoredRole, TitleBy, TurnEnding, TurnState};
 
 /// A session in which something was said at a time.
@@ -16,19 +16,19 @@ fn ids(page: &SessionPage) -> Vec<&str> {
     page.sessions.iter().map(|session| session.id.as_str()).collect()
 }
 
-fn text(text: &str) -> SessionFilter {
-    SessionFilter { text: Some(text.to_owned()), ..SessionFilter::default() }
+fn text(text: &str) -> SessionRecordFilter {
+    SessionRecordFilter { text: Some(text.to_owned()), ..SessionRecordFilter::default() }
 }
 
 #[tokio::test]
 async fn sessions_are_listed_newest_first_a_page_at_a_time() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     // Two at one time, whose ids have points in them.
     for (id, at_ms) in [("a", NOW), ("b.1", NOW + 5), ("b.2", NOW + 5), ("c", NOW + 1)] {
         session(&store, id, at_ms, &["x"]).await;
     }
-    let all = SessionFilter::default();
+    let all = SessionRecordFilter::default();
     let page = store.sessions().list(&all, None, 2).await.unwrap();
     assert_eq!(ids(&page), ["b.2", "b.1"]);
     let next: SessionCursor = page.next.unwrap().to_string().parse().unwrap();
@@ -44,18 +44,18 @@ async fn sessions_are_listed_newest_first_a_page_at_a_time() {
 
 #[tokio::test]
 async fn one_agents_sessions_are_listed() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     session(&store, "a", NOW, &["x"]).await;
     let home = NewTurn { agent: "home".to_owned(), ..turn("b", "t", "x") };
     store.sessions().begin(home).await.unwrap();
-    let filter = SessionFilter { agent: Some("home".to_owned()), ..SessionFilter::default() };
+    let filter = SessionRecordFilter { agent: Some("home".to_owned()), ..SessionRecordFilter::default() };
     assert_eq!(ids(&store.sessions().list(&filter, None, 10).await.unwrap()), ["b"]);
 }
 
 #[tokio::test]
 async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     session(&store, "battery", NOW, &["How full is the BATTERY?", "87 %_"]).await;
     session(&store, "titled", NOW + 1, &["x"]).await;
@@ -83,7 +83,7 @@ async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
 
 #[tokio::test]
 async fn pages_of_a_search_follow_each_other() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     for number in 0..600 {
         let word = if number % 3 == 0 { "odd one" } else { "x" };
@@ -119,8 +119,8 @@ fn a_statement_looks_through_a_bounded_part() {
         bytes,
     };
     // Pictures are not looked through: each message counts for its text at most.
-    assert_eq!(statement_takes(&[of(1 << 30, 4), of(1 << 30, 4)]), 2);
-    assert_eq!(statement_takes(&[of(3 << 20, 1000), of(2 << 20, 1000)]), 1);
-    assert_eq!(statement_takes(&[of(1 << 30, 1 << 20), of(1, 1)]), 1);
-    assert_eq!(statement_takes(&[]), 0);
+    assert_eq!(statement_capacity(&[of(1 << 30, 4), of(1 << 30, 4)]), 2);
+    assert_eq!(statement_capacity(&[of(3 << 20, 1000), of(2 << 20, 1000)]), 1);
+    assert_eq!(statement_capacity(&[of(1 << 30, 1 << 20), of(1, 1)]), 1);
+    assert_eq!(statement_capacity(&[]), 0);
 }

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::tests::support::{Folder, NOW, ending, number as read_number, request, said, turn};
-use crate::{Store, UsageBy, UsageFilter};
+use crate::tests::support::{NOW, StoreHarness, ending, number as read_number, request, said, turn};
+use crate::{ModelUsageGrouping, Store, UsageFilter};
 
 async fn texts(store: &Store, session: &str) -> Vec<(u64, StoredRole, String)> {
     let page = store.sessions().messages_after(session, 0, 1000).await.unwrap();
@@ -11,17 +11,17 @@ async fn texts(store: &Store, session: &str) -> Vec<(u64, StoredRole, String)> {
 }
 
 fn again(session: &str, id: &str, answers: u64) -> NewTurn {
-    NewTurn { opening: TurnOpening::Again { answers }, started_ms: NOW + 50, ..turn(session, id, "") }
+    NewTurn { opening: TurnOpening::Regenerate { answers }, started_ms: NOW + 50, ..turn(session, id, "") }
 }
 
 #[tokio::test]
 async fn what_is_said_in_a_turn_stands_in_its_order() {
     use StoredRole::{Assistant, Tool, User};
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     let begun = sessions.begin(turn("s", "one", "How full is it?")).await.unwrap();
-    assert_eq!(begun, Begun { answers: 1, next: 2, is_new_session: true });
+    assert_eq!(begun, StartedTurn { answers: 1, next: 2, is_new_session: true });
     let running = sessions.turn("one").await.unwrap().unwrap();
     assert_eq!((running.state, running.answers, running.ended_ms), (TurnState::Running, 1, None));
 
@@ -30,7 +30,7 @@ async fn what_is_said_in_a_turn_stands_in_its_order() {
     asked.session = Some("s".to_owned());
     let call = vec![said(Assistant, "calls battery")];
     let appended = sessions.append("one", call, vec![asked.clone()], NOW + 2).await.unwrap();
-    assert_eq!(appended, Appended { first: 2, next: 3 });
+    assert_eq!(appended, AppendedMessages { first: 2, next: 3 });
     let results = vec![said(Tool, "87")];
     assert_eq!(sessions.append("one", results, vec![], NOW + 3).await.unwrap().next, 4);
     let tokens = TokenCounts { input: Some(200), output: Some(20), ..TokenCounts::default() };
@@ -44,10 +44,13 @@ async fn what_is_said_in_a_turn_stands_in_its_order() {
         currency: Some("USD".to_owned()),
         ..ending("one", TurnState::Done)
     };
-    assert_eq!(sessions.end(end).await.unwrap(), Appended { first: 4, next: 5 });
+    assert_eq!(sessions.end(end).await.unwrap(), AppendedMessages { first: 4, next: 5 });
 
     let second = NewTurn { agent: "home".to_owned(), started_ms: NOW + 20, ..turn("s", "two", "Thanks") };
-    assert_eq!(sessions.begin(second).await.unwrap(), Begun { answers: 5, next: 6, is_new_session: false });
+    assert_eq!(
+        sessions.begin(second).await.unwrap(),
+        StartedTurn { answers: 5, next: 6, is_new_session: false }
+    );
     store.close().await;
 
     let store = folder.open().await;
@@ -81,25 +84,25 @@ async fn what_is_said_in_a_turn_stands_in_its_order() {
     assert_eq!(store.sessions().turns("s", 1).await.unwrap()[0].id, "two");
     let session = store.sessions().get("s").await.unwrap().unwrap();
     assert_eq!((session.messages, session.agent.as_str(), session.updated_ms), (5, "home", NOW + 20));
-    let usage = store.usage().by(UsageBy::Session, &UsageFilter::default()).await.unwrap();
+    let usage = store.usage().report(ModelUsageGrouping::Session, &UsageFilter::default()).await.unwrap();
     assert_eq!((usage[0].key.as_deref(), usage[0].requests, usage[0].cost), (Some("s"), 2, Some(0.5)));
 }
 
 #[tokio::test]
 async fn a_persons_message_is_on_disk_before_anything_else_happens() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "t", "Hello")).await.unwrap();
-    let after = folder.as_after_a_crash();
+    let after = folder.copy_after_crash();
     assert_eq!(texts(&after.open().await, "s").await.len(), 1);
     store.sessions().append("t", vec![said(StoredRole::Assistant, "Hi")], vec![], NOW).await.unwrap();
-    let after = folder.as_after_a_crash();
+    let after = folder.copy_after_crash();
     assert_eq!(texts(&after.open().await, "s").await.len(), 2);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_made_again_leaves_what_it_cost() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "zero", "First")).await.unwrap();
@@ -121,7 +124,7 @@ async fn an_answer_that_is_made_again_leaves_what_it_cost() {
     let full = sessions.get("s").await.unwrap().unwrap();
 
     let begun = sessions.begin(again("s", "two", 3)).await.unwrap();
-    assert_eq!(begun, Begun { answers: 3, next: 4, is_new_session: false });
+    assert_eq!(begun, StartedTurn { answers: 3, next: 4, is_new_session: false });
     let left: Vec<String> = texts(&store, "s").await.into_iter().map(|(_, _, text)| text).collect();
     assert_eq!(left, ["First", "Yes", "Second"]);
     let session = sessions.get("s").await.unwrap().unwrap();
@@ -146,7 +149,7 @@ async fn an_answer_that_is_made_again_leaves_what_it_cost() {
 
 #[tokio::test]
 async fn nobody_speaks_in_anothers_session() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     store.sessions().begin(turn("s", "one", "Hello")).await.unwrap();
     let stranger = NewTurn { principal: "t-2".to_owned(), ..turn("s", "two", "Me too") };
@@ -158,7 +161,7 @@ async fn nobody_speaks_in_anothers_session() {
 
 #[tokio::test]
 async fn a_turn_that_ended_takes_nothing_more_but_its_accounts() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "t", "Hello")).await.unwrap();
@@ -175,7 +178,7 @@ async fn a_turn_that_ended_takes_nothing_more_but_its_accounts() {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_in_words() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     let mut large = said(StoredRole::User, "");
@@ -207,7 +210,7 @@ async fn what_is_too_large_is_refused_in_words() {
 
 #[tokio::test]
 async fn a_full_session_takes_no_more() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     sessions.begin(turn("s", "one", "Hello")).await.unwrap();
@@ -224,7 +227,7 @@ async fn a_full_session_takes_no_more() {
 #[tokio::test]
 async fn a_draft_is_there_until_its_answer_is() {
     const DRAFTS: &str = "SELECT coalesce(sum(length(text) * 100 + seq), 0) FROM drafts";
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let sessions = store.sessions();
     let next = sessions.begin(turn("s", "t", "Hello")).await.unwrap().next;
@@ -257,7 +260,7 @@ async fn a_draft_is_there_until_its_answer_is() {
 
 #[tokio::test]
 async fn a_draft_is_written_without_being_asked_for() {
-    let folder = Folder::new();
+    let folder = StoreHarness::new();
     let store = folder.open().await;
     let next = store.sessions().begin(turn("s", "t", "Hello")).await.unwrap().next;
     // Something that may wait a second longer is there first.

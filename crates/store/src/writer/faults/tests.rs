@@ -5,39 +5,39 @@ use toolway_types::SystemClock;
 
 use super::*;
 
-fn counters() -> Counters {
-    Counters::new(Arc::new(SystemClock))
+fn counters() -> RecordingCounters {
+    RecordingCounters::new(Arc::new(SystemClock))
 }
 
-fn fail(faults: &mut Faults, counters: &Counters) -> Duration {
+fn fail(faults: &mut WriteFaults, counters: &RecordingCounters) -> Duration {
     let now = Instant::now();
-    faults.failed(now, &sqlx::Error::WorkerCrashed, counters, 3);
-    faults.not_before(now) - now
+    faults.record_failure(now, &sqlx::Error::WorkerCrashed, counters, 3);
+    faults.next_attempt(now) - now
 }
 
 #[tokio::test(start_paused = true)]
 async fn pauses_grow_to_a_limit_and_start_over_after_a_success() {
-    let (mut faults, counters) = (Faults::new(Duration::from_secs(1)), counters());
+    let (mut faults, counters) = (WriteFaults::new(Duration::from_secs(1)), counters());
     let pauses: Vec<u128> = (0..9).map(|_| fail(&mut faults, &counters).as_millis()).collect();
     assert_eq!(pauses, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
-    assert!(counters.read(0).failing);
-    assert!(faults.recovered(&counters));
-    assert!(!faults.recovered(&counters));
-    assert!(!counters.read(0).failing);
-    assert!(counters.read(0).last_error.is_some());
+    assert!(counters.health(0).failing);
+    assert!(faults.record_recovery(&counters));
+    assert!(!faults.record_recovery(&counters));
+    assert!(!counters.health(0).failing);
+    assert!(counters.health(0).last_error.is_some());
     assert_eq!(fail(&mut faults, &counters).as_millis(), 50);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_fault_lasts_from_the_first_attempts_beginning() {
-    let (mut faults, counters) = (Faults::new(Duration::from_secs(1)), counters());
+    let (mut faults, counters) = (WriteFaults::new(Duration::from_secs(1)), counters());
     let began = Instant::now();
     advance(Duration::from_millis(600)).await;
-    faults.failed(began, &sqlx::Error::WorkerCrashed, &counters, 3);
+    faults.record_failure(began, &sqlx::Error::WorkerCrashed, &counters, 3);
     assert!(!faults.is_lasting());
     advance(Duration::from_millis(400)).await;
     assert!(faults.is_lasting());
-    faults.recovered(&counters);
+    faults.record_recovery(&counters);
     assert!(!faults.is_lasting());
 }
 

@@ -1,12 +1,12 @@
 use super::*;
 use crate::tests::support::{call, end, keyed, success};
 
-fn queue(options: StoreOptions) -> Queue {
-    Queue::new(&options)
+fn queue(options: StoreOptions) -> WriteQueue {
+    WriteQueue::new(&options)
 }
 
-fn opening(opened: OpenedCall) -> Record {
-    Record::Opened(Arc::new(opened))
+fn opening(opened: OpenedCall) -> QueuedCall {
+    QueuedCall::Opened(Arc::new(opened))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn only_so_many_records_fit() {
 #[test]
 fn only_so_many_bytes_fit_but_one_record_always_does() {
     let queue = queue(StoreOptions { queue_bytes: 1000, ..StoreOptions::default() });
-    let large = || Record::Closed(end(&Arc::new(call("a/b")), success(&"x".repeat(5000))));
+    let large = || QueuedCall::Closed(end(&Arc::new(call("a/b")), success(&"x".repeat(5000))));
     assert!(queue.push(large()).is_ok());
     assert!(queue.push(large()).is_err());
     assert!(queue.push(opening(call("a/b"))).is_err());
@@ -43,29 +43,29 @@ fn who_waits_depends_on_durability_and_key() {
     let each = queue(StoreOptions { durability: Durability::Each, ..StoreOptions::default() });
     let plain = Arc::new(call("a/b"));
     let with_key = Arc::new(keyed("a/b", "k"));
-    let waits = |queue: &Queue, record| matches!(queue.push(record).unwrap(), Commit::Pending(_));
-    assert!(!waits(&batch, Record::Opened(Arc::clone(&plain))));
-    assert!(!batch.glance().urgent);
-    assert!(waits(&batch, Record::Opened(Arc::clone(&with_key))));
-    assert!(batch.glance().urgent);
-    assert!(!waits(&batch, Record::Closed(end(&with_key, success("")))));
-    assert!(waits(&each, Record::Opened(Arc::clone(&plain))));
-    assert!(waits(&each, Record::Closed(end(&plain, success("")))));
+    let waits = |queue: &WriteQueue, record| matches!(queue.push(record).unwrap(), RecordCommit::Pending(_));
+    assert!(!waits(&batch, QueuedCall::Opened(Arc::clone(&plain))));
+    assert!(!batch.status().urgent);
+    assert!(waits(&batch, QueuedCall::Opened(Arc::clone(&with_key))));
+    assert!(batch.status().urgent);
+    assert!(!waits(&batch, QueuedCall::Closed(end(&with_key, success("")))));
+    assert!(waits(&each, QueuedCall::Opened(Arc::clone(&plain))));
+    assert!(waits(&each, QueuedCall::Closed(end(&plain, success("")))));
     each.set_degraded(true);
-    assert!(!waits(&each, Record::Opened(plain)));
-    assert!(!waits(&each, Record::Opened(with_key)));
+    assert!(!waits(&each, QueuedCall::Opened(plain)));
+    assert!(!waits(&each, QueuedCall::Opened(with_key)));
 }
 
 #[test]
 fn a_key_is_known_until_its_last_record_is_settled() {
     let queue = queue(StoreOptions::default());
     let opened = Arc::new(keyed("a/b", "k"));
-    let ended = |found: Option<Record>| found.map(|record| matches!(record, Record::Closed(_)));
-    let look = || ended(queue.keyed(&opened.principal, "k"));
-    drop(queue.push(Record::Opened(Arc::clone(&opened))));
+    let ended = |found: Option<QueuedCall>| found.map(|record| matches!(record, QueuedCall::Closed(_)));
+    let look = || ended(queue.find_keyed(&opened.principal, "k"));
+    drop(queue.push(QueuedCall::Opened(Arc::clone(&opened))));
     assert_eq!(look(), Some(false));
     let first = queue.take(Vec::new());
-    drop(queue.push(Record::Closed(end(&opened, success("")))));
+    drop(queue.push(QueuedCall::Closed(end(&opened, success("")))));
     assert_eq!(look(), Some(true));
     queue.settle(&first.records);
     assert_eq!(look(), Some(true));
@@ -79,10 +79,10 @@ async fn closing_lets_everyone_go_and_says_how_much_is_left() {
     let queue = queue(StoreOptions::default());
     let commit = queue.push(opening(keyed("a/b", "k"))).unwrap();
     let (answer, answered) = oneshot::channel();
-    queue.push_work(Work::Flush(answer)).unwrap();
+    queue.push_work(WriterJob::Flush(answer)).unwrap();
     assert_eq!(queue.close(), 1);
     commit.wait().await;
     assert!(answered.await.is_err());
     assert!(queue.push(opening(call("a/b"))).is_err());
-    assert!(queue.keyed(&call("a/b").principal, "k").is_none());
+    assert!(queue.find_keyed(&call("a/b").principal, "k").is_none());
 }

@@ -51,7 +51,7 @@ const CLOSE_ENOUGH: f64 = 0.6;
 ///
 /// # Errors
 /// `invalid_arguments`, with close names.
-pub(super) fn named(name: Option<&str>) -> Result<&'static Encoding, ToolError> {
+pub(super) fn find_encoding(name: Option<&str>) -> Result<&'static Encoding, ToolError> {
     let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else { return Ok(UTF_8) };
     let bare = |name: &str| -> String {
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8};
 
-use super::signature::HEAD;
+use super::signature::HEAD_BYTES;
 use boundary::{end_of_page, is_utf16, utf8_end, utf16_end, utf16_without_mark};
 
 /// Most bytes of a page.
@@ -21,7 +21,7 @@ const LOOK_BACK: u64 = 4096;
 
 /// A page.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct TextPage {
     pub(super) text: String,
     /// Where it begins in the file.
     pub(super) start: u64,
@@ -33,7 +33,7 @@ pub(super) struct Page {
 
 /// Why there is none.
 #[derive(Debug)]
-pub(super) enum NoPage {
+pub(super) enum PageError {
     /// It is not text: there are NULs in it.
     Binary {
         /// The first bytes of the file.
@@ -54,14 +54,14 @@ pub(super) enum NoPage {
     Io(io::Error),
 }
 
-impl From<io::Error> for NoPage {
+impl From<io::Error> for PageError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
 /// Which page.
-pub(super) struct Wanted {
+pub(super) struct PageRequest {
     /// The encoding, unless the file begins with the mark of another.
     pub(super) encoding: &'static Encoding,
     /// The byte of the file that it begins with, or the character that this one is part of.
@@ -74,17 +74,17 @@ pub(super) struct Wanted {
 pub(super) fn read(
     file: &mut (impl Read + Seek),
     size: u64,
-    wanted: &Wanted,
+    wanted: &PageRequest,
     stopped: &dyn Fn() -> bool,
-) -> Result<Page, NoPage> {
-    let head = read_at(file, 0, HEAD, stopped)?;
+) -> Result<TextPage, PageError> {
+    let head = read_at(file, 0, HEAD_BYTES, stopped)?;
     let (encoding, mark) = match Encoding::for_bom(&head) {
         Some((encoding, length)) => (encoding, length as u64),
         None => (wanted.encoding, 0),
     };
-    let mut source = Source { file, stopped, encoding, mark };
+    let mut source = EncodedFile { file, stopped, encoding, mark };
     if wanted.offset > size.max(mark) {
-        return Ok(Page { text: String::new(), start: wanted.offset, end: wanted.offset, left: 0 });
+        return Ok(TextPage { text: String::new(), start: wanted.offset, end: wanted.offset, left: 0 });
     }
     let start = source.character_at(wanted.offset.max(mark))?;
     let limit = limit_of(wanted.limit, encoding);
@@ -96,23 +96,23 @@ pub(super) fn read(
     }
     if !is_utf16(encoding) && raw.contains(&0) {
         let perhaps = utf16_without_mark(&raw);
-        return Err(NoPage::Binary { head, perhaps });
+        return Err(PageError::Binary { head, perhaps });
     }
     let decoder = source.decoder_at(start)?;
-    let decoded = decode(decoder, &raw, is_last).map_err(|at| NoPage::Undecodable {
+    let decoded = decode(decoder, &raw, is_last).map_err(|at| PageError::Undecodable {
         head: head.clone(),
         encoding,
         at: start.saturating_add_signed(at),
     })?;
     if decoded.text.contains('\0') {
-        return Err(NoPage::Binary { head, perhaps: None });
+        return Err(PageError::Binary { head, perhaps: None });
     }
     // A page of nothing but shifts between alphabets must end somewhere too.
     let bytes = if decoded.bytes == 0 { raw.len() } else { decoded.bytes };
     let end = start + bytes as u64;
     let start = if wanted.offset < mark { wanted.offset } else { start };
     let left = if is_last { 0 } else { size.saturating_sub(end).max(1) };
-    Ok(Page { text: decoded.text, start, end, left })
+    Ok(TextPage { text: decoded.text, start, end, left })
 }
 
 /// A page of UTF-8 is as long in the file as in the result; others can grow to twice or three times that.
@@ -132,12 +132,12 @@ fn read_at(
     at: u64,
     most: usize,
     stopped: &dyn Fn() -> bool,
-) -> Result<Vec<u8>, NoPage> {
+) -> Result<Vec<u8>, PageError> {
     file.seek(SeekFrom::Start(at))?;
     let mut bytes = Vec::new();
     while bytes.len() < most {
         if stopped() {
-            return Err(NoPage::Stopped);
+            return Err(PageError::Stopped);
         }
         let before = bytes.len();
         let chunk = CHUNK.min(most - before) as u64;
@@ -150,7 +150,7 @@ fn read_at(
 }
 
 /// The file, as far as finding characters in it goes.
-struct Source<'a, F> {
+struct EncodedFile<'a, F> {
     file: &'a mut F,
     stopped: &'a dyn Fn() -> bool,
     encoding: &'static Encoding,
@@ -158,10 +158,10 @@ struct Source<'a, F> {
     mark: u64,
 }
 
-impl<F: Read + Seek> Source<'_, F> {
+impl<F: Read + Seek> EncodedFile<'_, F> {
     /// Where the character begins that the byte at `offset` is part of. Where it already begins one, as those
     /// do that were given as the place to go on from, that is `offset` itself.
-    fn character_at(&mut self, offset: u64) -> Result<u64, NoPage> {
+    fn character_at(&mut self, offset: u64) -> Result<u64, PageError> {
         let encoding = self.encoding;
         if offset <= self.mark || encoding.is_single_byte() || encoding == ISO_2022_JP {
             return Ok(offset);
@@ -191,7 +191,7 @@ impl<F: Read + Seek> Source<'_, F> {
 
     /// A decoder that stands where a page begins. In all encodings but one it needs to know nothing of what
     /// came before; there it is shown all of it.
-    fn decoder_at(&mut self, start: u64) -> Result<Decoder, NoPage> {
+    fn decoder_at(&mut self, start: u64) -> Result<Decoder, PageError> {
         let mut decoder = self.encoding.new_decoder_without_bom_handling();
         if self.encoding != ISO_2022_JP {
             return Ok(decoder);
@@ -218,7 +218,7 @@ impl<F: Read + Seek> Source<'_, F> {
 }
 
 /// What bytes mean.
-struct Decoded {
+struct DecodedText {
     text: String,
     /// How many of them were whole characters.
     bytes: usize,
@@ -226,7 +226,7 @@ struct Decoded {
 
 /// Decodes bytes that begin with a character; what is left of one at their end stays out, unless they are
 /// the last. The error is where they mean nothing, relative to their beginning.
-fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i64> {
+fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<DecodedText, i64> {
     let mut text = String::new();
     let encoding = decoder.encoding();
     let knows_its_end = is_last || encoding == UTF_8 || is_utf16(encoding) || encoding.is_single_byte();
@@ -236,8 +236,8 @@ fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i6
         // Nothing can be left over but where the file ends.
         let (result, read) = decoder.decode_to_string_without_replacement(raw, &mut text, is_last);
         return match result {
-            DecoderResult::Malformed(length, beyond) => Err(place_of(read, length, beyond)),
-            DecoderResult::InputEmpty | DecoderResult::OutputFull => Ok(Decoded { text, bytes: read }),
+            DecoderResult::Malformed(length, beyond) => Err(invalid_bytes_offset(read, length, beyond)),
+            DecoderResult::InputEmpty | DecoderResult::OutputFull => Ok(DecodedText { text, bytes: read }),
         };
     }
     // Byte by byte, to see when a character is whole. There is no line feed in the last half of the page, so
@@ -248,7 +248,7 @@ fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i6
         let byte = std::slice::from_ref(byte);
         let (result, read, written) = decoder.decode_to_utf8_without_replacement(byte, &mut buffer, false);
         if let DecoderResult::Malformed(length, beyond) = result {
-            return Err(place_of(at + read, length, beyond));
+            return Err(invalid_bytes_offset(at + read, length, beyond));
         }
         let written = buffer.get(..written).unwrap_or_default();
         if !written.is_empty() {
@@ -256,12 +256,12 @@ fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i6
             whole = at + 1;
         }
     }
-    Ok(Decoded { text, bytes: whole })
+    Ok(DecodedText { text, bytes: whole })
 }
 
 /// Where the bytes that mean nothing begin, of which a decoder says that it has read `read` bytes, the last
 /// `beyond` of them after those.
-fn place_of(read: usize, length: u8, beyond: u8) -> i64 {
+fn invalid_bytes_offset(read: usize, length: u8, beyond: u8) -> i64 {
     i64::try_from(read).unwrap_or(i64::MAX) - i64::from(length) - i64::from(beyond)
 }
 

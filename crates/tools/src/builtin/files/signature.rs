@@ -29,7 +29,7 @@ const SIGNATURES: &[(usize, &[u8], &str)] = &[
 ];
 
 /// How many bytes are looked at.
-pub(super) const HEAD: usize = 16;
+pub(super) const HEAD_BYTES: usize = 16;
 
 /// What these first bytes of a file mean, where they are known.
 pub(super) fn kind(head: &[u8]) -> Option<&'static str> {

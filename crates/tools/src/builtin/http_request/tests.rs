@@ -1,27 +1,29 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolway_core::{Call, Caller, Engine, EngineParts, Keep, RawArguments, Registry};
+use toolway_core::{CallRequest, Caller, Engine, EngineParts, RawArguments, Registry, SourceRetention};
 use toolway_types::{ErrorKind, Outcome, SystemClock};
 
 use super::*;
 use crate::web::WebSettings;
-use crate::web::testing::{Names, Reply, Server, allowing, answer, local, redirect, tls};
+use crate::web::testing::{
+    ScriptedResolver, StubReply, StubServer, allowing, answer, loopback_client, redirect, tls,
+};
 
 /// An engine with this tool alone.
-struct World {
+struct HttpRequestHarness {
     engine: Arc<Engine>,
     _lease: toolway_core::Lease,
 }
 
-impl World {
+impl HttpRequestHarness {
     fn new() -> Self {
-        Self::with(local())
+        Self::with(loopback_client())
     }
 
     fn with(client: GuardedClient) -> Self {
         let registry = Registry::new();
-        let lease = registry.lease(toolway_types::Slug::builtin(), Keep::Known);
+        let lease = registry.lease(toolway_types::Slug::builtin(), SourceRetention::Names);
         lease.replace(vec![http_request(Arc::new(client)).unwrap()]);
         let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
         Self { engine, _lease: lease }
@@ -29,7 +31,7 @@ impl World {
 
     async fn outcome(&self, arguments: Value, timeout: Option<Duration>) -> Outcome {
         let raw = RawArguments::Json(RawJson::from(&arguments));
-        let mut call = Call::new("http_request", raw, Caller::local_owner());
+        let mut call = CallRequest::new("http_request", raw, Caller::local_owner());
         call.timeout = timeout;
         Outcome::clone(&self.engine.call(call).await.outcome)
     }
@@ -50,8 +52,8 @@ impl World {
 }
 
 #[test]
-fn the_spec_is_the_seeds_and_its_additions_are_optional() {
-    let tool = http_request(Arc::new(local())).unwrap();
+fn http_request_has_its_documented_spec_and_optional_additions() {
+    let tool = http_request(Arc::new(loopback_client())).unwrap();
     let spec = tool.spec();
     assert_eq!(spec.name().as_str(), "http_request");
     assert_eq!(spec.document().permissions, ["INTERNET"]);
@@ -81,29 +83,31 @@ fn the_spec_is_the_seeds_and_its_additions_are_optional() {
 #[tokio::test]
 async fn a_get_gives_status_headers_and_body() {
     let server =
-        Server::start(|_| answer("200 OK", &["Content-Type: text/plain", "X-A: 1", "X-A: 2"], b"hi")).await;
-    let result =
-        World::new().result(json!({"url": server.url("/p?q=ä b"), "headers": {"X-Ask": "please"}})).await;
+        StubServer::start(|_| answer("200 OK", &["Content-Type: text/plain", "X-A: 1", "X-A: 2"], b"hi"))
+            .await;
+    let result = HttpRequestHarness::new()
+        .result(json!({"url": server.url("/p?q=ä b"), "headers": {"X-Ask": "please"}}))
+        .await;
     let expected = json!({
         "status": 200,
         "headers": {"content-length": "2", "content-type": "text/plain", "x-a": ["1", "2"]},
         "body": "hi"
     });
     assert_eq!(result, expected);
-    let seen = server.only();
+    let seen = server.single_request();
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("GET", "/p?q=%C3%A4%20b"));
     assert_eq!(seen.header("x-ask"), Some("please"));
 }
 
 #[tokio::test]
 async fn post_put_patch_and_delete_send_their_body() {
-    let server = Server::start(|_| answer("201 Created", &[], b"made")).await;
-    let world = World::new();
+    let server = StubServer::start(|_| answer("201 Created", &[], b"made")).await;
+    let world = HttpRequestHarness::new();
     for method in ["POST", "PUT", "PATCH", "DELETE"] {
         let result =
             world.result(json!({"url": server.url("/"), "method": method, "body": "{\"a\":1}"})).await;
         assert_eq!((&result["status"], &result["body"]), (&json!(201), &json!("made")));
-        let seen = server.seen().pop().unwrap();
+        let seen = server.requests().pop().unwrap();
         assert_eq!((seen.method.as_str(), seen.body.as_slice()), (method, &b"{\"a\":1}"[..]));
         assert_eq!(seen.header("content-type"), Some("application/json"));
     }
@@ -111,8 +115,8 @@ async fn post_put_patch_and_delete_send_their_body() {
 
 #[tokio::test]
 async fn a_body_without_a_type_is_given_one() {
-    let server = Server::start(|_| answer("200 OK", &[], b"")).await;
-    let world = World::new();
+    let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
+    let world = HttpRequestHarness::new();
     for (body, given, sent) in [
         (" [1]", None, "application/json"),
         ("{not json", None, "text/plain; charset=utf-8"),
@@ -123,7 +127,7 @@ async fn a_body_without_a_type_is_given_one() {
         world
             .result(json!({"url": server.url("/"), "method": "POST", "headers": headers, "body": body}))
             .await;
-        assert_eq!(server.seen().pop().unwrap().header("content-type"), Some(sent));
+        assert_eq!(server.requests().pop().unwrap().header("content-type"), Some(sent));
     }
 }
 
@@ -139,19 +143,19 @@ async fn every_status_below_500_is_a_success() {
         ("429 Too Many Requests", 429),
         ("499 Odd", 499),
     ] {
-        let server = Server::start(move |_| answer(line, &[], b"")).await;
-        let result = World::new().result(json!({"url": server.url("/")})).await;
+        let server = StubServer::start(move |_| answer(line, &[], b"")).await;
+        let result = HttpRequestHarness::new().result(json!({"url": server.url("/")})).await;
         assert_eq!((&result["status"], &result["body"]), (&json!(status), &json!("")));
     }
 }
 
 #[tokio::test]
 async fn a_failing_server_is_an_error_with_all_it_said() {
-    let server = Server::start(|_| {
+    let server = StubServer::start(|_| {
         answer("503 Service Unavailable", &["Retry-After: 7", "Content-Type: text/plain"], b"come back later")
     })
     .await;
-    let error = World::new().error(json!({"url": server.url("/")})).await;
+    let error = HttpRequestHarness::new().error(json!({"url": server.url("/")})).await;
     assert_eq!((error.code, error.kind()), (Code::HttpStatus, ErrorKind::ExecutionError));
     assert_eq!(
         error.message,
@@ -159,11 +163,11 @@ async fn a_failing_server_is_an_error_with_all_it_said() {
          retry-after: 7\n\ncome back later"
     );
     assert!(error.dispatched && error.retryable);
-    let server = Server::start(|_| {
+    let server = StubServer::start(|_| {
         answer("500 Internal Server Error", &[&format!("X-Long: {}", "h".repeat(5000))], &[b'b'; 10_000])
     })
     .await;
-    let error = World::new().error(json!({"url": server.url("/")})).await;
+    let error = HttpRequestHarness::new().error(json!({"url": server.url("/")})).await;
     assert!(error.message.starts_with("The server answered 500 Internal Server Error\n"));
     assert!(
         error.message.ends_with("b…\n[cut: the first 4096 of 10000 bytes are shown]"),
@@ -171,31 +175,31 @@ async fn a_failing_server_is_an_error_with_all_it_said() {
         error.message
     );
     assert!(error.message.len() < 7000);
-    let server = Server::start(|_| answer("502 Bad Gateway", &[], b"")).await;
-    let error = World::new().error(json!({"url": server.url("/")})).await;
+    let server = StubServer::start(|_| answer("502 Bad Gateway", &[], b"")).await;
+    let error = HttpRequestHarness::new().error(json!({"url": server.url("/")})).await;
     assert_eq!(error.message, "The server answered 502 Bad Gateway\ncontent-length: 0");
 }
 
 #[tokio::test]
 async fn a_redirect_tells_where_it_led() {
-    let server = Server::start(|seen| match seen.target.as_str() {
+    let server = StubServer::start(|seen| match seen.target.as_str() {
         "/" => redirect(301, "/moved?to=here#top"),
         _ => answer("200 OK", &[], b"here"),
     })
     .await;
-    let result = World::new().result(json!({"url": server.url("/#frag")})).await;
+    let result = HttpRequestHarness::new().result(json!({"url": server.url("/#frag")})).await;
     assert_eq!((&result["url"], &result["body"]), (&json!(server.url("/moved?to=here")), &json!("here")));
 }
 
 #[tokio::test]
 async fn fifty_megabytes_are_cut_and_marked() {
-    let server = Server::start(|_| {
+    let server = StubServer::start(|_| {
         let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 52428800\r\n\r\n";
-        Reply::Endless(head.to_vec(), vec![b'a'; 65536])
+        StubReply::Endless(head.to_vec(), vec![b'a'; 65536])
     })
     .await;
-    let result = World::new().result(json!({"url": server.url("/")})).await;
-    server.gone().await;
+    let result = HttpRequestHarness::new().result(json!({"url": server.url("/")})).await;
+    server.wait_for_disconnect().await;
     assert_eq!((&result["body_cut"], &result["body_bytes"]), (&json!(true), &json!(52_428_800)));
     let body = result["body"].as_str().unwrap();
     assert!(body.ends_with("a\n[cut: the first 1048576 of 52428800 bytes are shown]"));
@@ -204,21 +208,21 @@ async fn fifty_megabytes_are_cut_and_marked() {
 
 #[tokio::test]
 async fn binary_is_described() {
-    let server = Server::start(|_| answer("200 OK", &["Content-Type: image/png"], &[0x89; 12345])).await;
-    let result = World::new().result(json!({"url": server.url("/")})).await;
+    let server = StubServer::start(|_| answer("200 OK", &["Content-Type: image/png"], &[0x89; 12345])).await;
+    let result = HttpRequestHarness::new().result(json!({"url": server.url("/")})).await;
     assert_eq!(result["body"], "[binary: image/png, 12345 bytes, not shown]");
 }
 
 #[tokio::test]
 async fn what_the_body_is_not_is_noted() {
-    let server = Server::start(|_| answer("200 OK", &["Content-Type: text/plain"], b"Gr\xfc\xdfe")).await;
-    let result = World::new().result(json!({"url": server.url("/")})).await;
+    let server = StubServer::start(|_| answer("200 OK", &["Content-Type: text/plain"], b"Gr\xfc\xdfe")).await;
+    let result = HttpRequestHarness::new().result(json!({"url": server.url("/")})).await;
     assert_eq!(result["notes"], json!(["Some bytes of the body are not UTF-8; each stands as \u{fffd}"]));
 }
 
 #[tokio::test]
 async fn requests_that_can_not_be_sent_are_invalid() {
-    let world = World::new();
+    let world = HttpRequestHarness::new();
     let url = "http://127.0.0.1:1/";
     for (arguments, message) in [
         (json!({"url": "a.example"}), "The address can't be understood: relative URL without a base"),
@@ -248,15 +252,15 @@ async fn requests_that_can_not_be_sent_are_invalid() {
 
 #[tokio::test]
 async fn an_empty_body_is_none() {
-    let server = Server::start(|_| answer("200 OK", &[], b"")).await;
-    World::new().result(json!({"url": server.url("/"), "body": ""})).await;
-    assert_eq!(server.only().header("content-type"), None);
+    let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
+    HttpRequestHarness::new().result(json!({"url": server.url("/"), "body": ""})).await;
+    assert_eq!(server.single_request().header("content-type"), None);
 }
 
 #[tokio::test]
 async fn too_large_a_body_is_invalid() {
     let settings = WebSettings { request_bytes: 10, ..allowing(&["127.0.0.1"]) };
-    let world = World::with(GuardedClient::new(settings, tls(), Names::of(&[])));
+    let world = HttpRequestHarness::with(GuardedClient::new(settings, tls(), ScriptedResolver::of(&[])));
     let error =
         world.error(json!({"url": "http://127.0.0.1:1/", "method": "POST", "body": "12345678901"})).await;
     assert_eq!(error.code, Code::InvalidArguments);
@@ -264,8 +268,12 @@ async fn too_large_a_body_is_invalid() {
 }
 
 #[tokio::test]
-async fn e11_private_addresses_are_denied_with_the_way_to_open_them() {
-    let world = World::with(GuardedClient::new(WebSettings::default(), tls(), Names::of(&[])));
+async fn private_addresses_are_denied_with_a_hint_to_allow_them_e11() {
+    let world = HttpRequestHarness::with(GuardedClient::new(
+        WebSettings::default(),
+        tls(),
+        ScriptedResolver::of(&[]),
+    ));
     for url in
         ["http://127.0.0.1:7717/api/tokens", "http://169.254.169.254/", "http://localhost/", "http://[::1]/"]
     {
@@ -278,7 +286,7 @@ async fn e11_private_addresses_are_denied_with_the_way_to_open_them() {
 
 #[tokio::test]
 async fn failures_of_the_network_are_told_apart() {
-    let world = World::new();
+    let world = HttpRequestHarness::new();
     let error = world.error(json!({"url": "http://nowhere.example/"})).await;
     assert_eq!((error.code, error.dispatched), (Code::Network, false));
     assert_eq!(error.message, "The address of nowhere.example can't be found: no such name");
@@ -288,7 +296,7 @@ async fn failures_of_the_network_are_told_apart() {
     let error = world.error(json!({"url": format!("http://{address}/")})).await;
     assert_eq!((error.code, error.dispatched, error.retryable), (Code::Network, false, true));
     assert_eq!(error.message, format!("{address} refused the connection: nothing listens there"));
-    let server = Server::start(|_| Reply::Says(Vec::new())).await;
+    let server = StubServer::start(|_| StubReply::Says(Vec::new())).await;
     let error = world.error(json!({"url": server.url("/")})).await;
     assert_eq!((error.code, error.dispatched), (Code::Network, true));
 }
@@ -296,8 +304,8 @@ async fn failures_of_the_network_are_told_apart() {
 #[tokio::test]
 async fn a_slow_server_meets_the_deadline_and_loses_its_connection() {
     for says in ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nslow"] {
-        let server = Server::start(move |_| Reply::Hangs(says.as_bytes().to_vec())).await;
-        let world = World::new();
+        let server = StubServer::start(move |_| StubReply::Hangs(says.as_bytes().to_vec())).await;
+        let world = HttpRequestHarness::new();
         let arguments = json!({"url": server.url("/")});
         match world.outcome(arguments, Some(Duration::from_secs(2))).await {
             Outcome::Error(error) => {
@@ -306,6 +314,6 @@ async fn a_slow_server_meets_the_deadline_and_loses_its_connection() {
             }
             Outcome::Success(output) => panic!("no error: {output:?}"),
         }
-        server.gone().await;
+        server.wait_for_disconnect().await;
     }
 }

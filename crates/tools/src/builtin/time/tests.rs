@@ -9,9 +9,9 @@ const NOV_28_02_14_15_UTC: i64 = 1_795_832_055_000;
 const JUL_1_NOON_UTC: i64 = 1_782_907_200_000;
 
 #[derive(Debug)]
-struct At(i64);
+struct ClockAt(i64);
 
-impl Clock for At {
+impl Clock for ClockAt {
     fn now_ms(&self) -> i64 {
         self.0
     }
@@ -22,8 +22,9 @@ fn berlin() -> TimeZone {
 }
 
 fn ask(at: i64, timezone: Option<&str>, format: Option<&str>) -> Result<String, ToolError> {
-    let request = Request { timezone: timezone.map(str::to_owned), format: format.map(str::to_owned) };
-    tell(&At(at), &berlin(), &TimeZoneDatabase::bundled(), &request)
+    let request =
+        CurrentTimeRequest { timezone: timezone.map(str::to_owned), format: format.map(str::to_owned) };
+    format_current_time(&ClockAt(at), &berlin(), &TimeZoneDatabase::bundled(), &request)
 }
 
 #[track_caller]
@@ -94,10 +95,10 @@ fn for_people_there_are_names() {
 #[test]
 fn the_formats_case_and_joints_do_not_matter() {
     for name in ["ISO8601", "iso8601", "ISO-8601", "iso 8601", "ISO"] {
-        assert_eq!(Format::named(Some(name)).unwrap(), Format::Iso8601, "{name}");
+        assert_eq!(TimeFormat::parse(Some(name)).unwrap(), TimeFormat::Iso8601, "{name}");
     }
     for name in ["human_readable", "Human-Readable", "HumanReadable", "human"] {
-        assert_eq!(Format::named(Some(name)).unwrap(), Format::HumanReadable, "{name}");
+        assert_eq!(TimeFormat::parse(Some(name)).unwrap(), TimeFormat::HumanReadable, "{name}");
     }
     assert_eq!(
         refusal(None, Some("rfc2822")),

@@ -14,7 +14,7 @@ const CLOSE_ENOUGH: u32 = 650;
 ///
 /// # Errors
 /// `invalid_arguments`, with close names, where there is none.
-pub(super) fn find(zones: &TimeZoneDatabase, name: &str) -> Result<TimeZone, ToolError> {
+pub(super) fn find_zone(zones: &TimeZoneDatabase, name: &str) -> Result<TimeZone, ToolError> {
     if let Ok(zone) = zones.get(name) {
         return Ok(zone);
     }
@@ -22,7 +22,7 @@ pub(super) fn find(zones: &TimeZoneDatabase, name: &str) -> Result<TimeZone, Too
         return Ok(zone);
     }
     let mut message = format!("Unknown timezone {name:?}.");
-    if let Some((last, others)) = close(zones, name).split_last() {
+    if let Some((last, others)) = similar_names(zones, name).split_last() {
         let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
         message.push_str(&format!(" Did you mean {others}{last}?"));
     }
@@ -57,14 +57,14 @@ fn offset(text: &str) -> Option<TimeZone> {
 }
 
 /// Names close to `name`, the closest first.
-fn close(zones: &TimeZoneDatabase, name: &str) -> Vec<String> {
-    let wanted = comparable(name);
+fn similar_names(zones: &TimeZoneDatabase, name: &str) -> Vec<String> {
+    let wanted = normalize_name(name);
     let mut found: Vec<_> = zones
         .available()
         .map(|zone| zone.as_str().to_owned())
         // Copies of all other zones, where a computer has them.
         .filter(|zone| !zone.starts_with("posix/") && !zone.starts_with("right/"))
-        .map(|zone| (likeness(&wanted, &comparable(&zone)), zone))
+        .map(|zone| (similarity(&wanted, &normalize_name(&zone)), zone))
         .filter(|(likeness, _)| *likeness >= CLOSE_ENOUGH)
         .collect();
     found.sort_by(|(a, name_a), (b, name_b)| (Reverse(a), name_a).cmp(&(Reverse(b), name_b)));
@@ -73,12 +73,12 @@ fn close(zones: &TimeZoneDatabase, name: &str) -> Vec<String> {
 }
 
 /// In lower case, words joined by `_`.
-fn comparable(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")
 }
 
 /// How much a wanted name is like a zone's, from 0 to 1000.
-fn likeness(wanted: &str, zone: &str) -> u32 {
+fn similarity(wanted: &str, zone: &str) -> u32 {
     let city = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
     let (wanted_city, zone_city) = (city(wanted), city(zone));
     if wanted == zone || wanted_city == zone_city {

@@ -5,26 +5,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolway_core::{After, Before, HookFault, RawArguments};
+use toolway_core::{AfterCallDecision, BeforeCallDecision, HookError, RawArguments};
 use toolway_types::{Code, Outcome, ToolError, ToolOutput};
 
 use super::asked_before;
-use crate::hooks::testing::{Place, another_call, call};
+use crate::hooks::testing::{HookHarness, another_call, call};
 
-async fn before(script: &str) -> Result<Before, HookFault> {
-    Place::new().script(script).hook.before(&call()).await
+async fn before(script: &str) -> Result<BeforeCallDecision, HookError> {
+    HookHarness::new().script(script).hook.before_call(&call()).await
 }
 
 #[track_caller]
-fn faulty<T: std::fmt::Debug>(result: Result<T, HookFault>) -> String {
+fn faulty<T: std::fmt::Debug>(result: Result<T, HookError>) -> String {
     result.unwrap_err().0
 }
 
 #[tokio::test]
 async fn it_gets_the_question_and_nothing_else() {
-    let place = Place::new();
+    let place = HookHarness::new();
     let entry = place.script("cat > question; pwd -P > where; echo \"$@\" > args; env > env");
-    assert!(matches!(entry.hook.before(&call()).await, Ok(Before::Continue)));
+    assert!(matches!(entry.hook.before_call(&call()).await, Ok(BeforeCallDecision::Continue)));
     let read = |name: &str| fs::read_to_string(place.at(name)).unwrap();
     let question = read("question");
     assert!(question.ends_with("}\n"));
@@ -38,7 +38,7 @@ async fn it_gets_the_question_and_nothing_else() {
     env.sort();
     assert_eq!(env, ["MINE", "OURS", "PATH"]);
     let outcome = Outcome::Success(ToolOutput::text("done"));
-    assert!(matches!(entry.hook.after(&call(), &outcome).await, Ok(After::Keep)));
+    assert!(matches!(entry.hook.after_call(&call(), &outcome).await, Ok(AfterCallDecision::Keep)));
     let question: Value = serde_json::from_str(&read("question")).unwrap();
     assert_eq!((&question["stage"], &question["outcome"]["result"]), (&json!("after"), &json!("done")));
 }
@@ -46,29 +46,33 @@ async fn it_gets_the_question_and_nothing_else() {
 #[tokio::test]
 async fn it_changes_and_stops_calls() {
     match before(r#"echo '{"decision":"modify","arguments":{"flash":false}}'"#).await {
-        Ok(Before::Modify(RawArguments::Json(raw))) => assert_eq!(raw.get(), r#"{"flash":false}"#),
+        Ok(BeforeCallDecision::Modify(RawArguments::Json(raw))) => {
+            assert_eq!(raw.get(), r#"{"flash":false}"#)
+        }
         other => panic!("{other:?}"),
     }
     match before(r#"echo '{"decision":"cancel","reason":"no photographs here"}'"#).await {
-        Ok(Before::Cancel { reason }) => assert_eq!(reason, "no photographs here"),
+        Ok(BeforeCallDecision::Cancel { reason }) => assert_eq!(reason, "no photographs here"),
         other => panic!("{other:?}"),
     }
     assert!(matches!(
         before(r#"echo '{"decision":"continue"}'; echo noise >&2"#).await,
-        Ok(Before::Continue)
+        Ok(BeforeCallDecision::Continue)
     ));
 }
 
 #[tokio::test]
 async fn it_puts_another_output_in_the_place_of_a_tools_or_of_its_error() {
-    let place = Place::new();
+    let place = HookHarness::new();
     let entry = place.script(r#"echo '{"decision":"replace","result":{"seen":true}}'"#);
     for outcome in [
         Outcome::Success(ToolOutput::text("a")),
         Outcome::Error(ToolError::new(Code::ToolFailed, "it broke")),
     ] {
-        match entry.hook.after(&call(), &outcome).await {
-            Ok(After::Replace(output)) => assert_eq!(output.structured.unwrap().get(), r#"{"seen":true}"#),
+        match entry.hook.after_call(&call(), &outcome).await {
+            Ok(AfterCallDecision::Replace(output)) => {
+                assert_eq!(output.structured.unwrap().get(), r#"{"seen":true}"#)
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -92,7 +96,7 @@ async fn a_program_that_fails_is_a_fault_with_what_it_complained_of_first() {
 /// One whose program has gone since the settings were read.
 #[tokio::test]
 async fn a_program_that_is_gone_is_a_fault() {
-    let place = Place::new();
+    let place = HookHarness::new();
     let program = place.at("program");
     fs::copy("/bin/true", &program).unwrap();
     let entry = place.hook(&format!(
@@ -100,7 +104,7 @@ async fn a_program_that_is_gone_is_a_fault() {
         program.display()
     ));
     fs::remove_file(&program).unwrap();
-    let fault = faulty(entry.hook.before(&call()).await);
+    let fault = faulty(entry.hook.before_call(&call()).await);
     assert!(fault.contains("could not be started"), "{fault}");
 }
 
@@ -111,9 +115,9 @@ async fn a_question_need_not_be_read() {
     let arguments = json!({ "text": "x".repeat(1 << 20) });
     call.arguments =
         toolway_core::Arguments::parse(RawArguments::from(arguments.as_object().unwrap().clone())).unwrap();
-    let place = Place::new();
+    let place = HookHarness::new();
     let entry = place.script("exit 0");
-    assert!(matches!(entry.hook.before(&call).await, Ok(Before::Continue)));
+    assert!(matches!(entry.hook.before_call(&call).await, Ok(BeforeCallDecision::Continue)));
 }
 
 async fn content(path: &Path) -> String {
@@ -129,10 +133,10 @@ async fn content(path: &Path) -> String {
 /// The engine drops a question whose time is over.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn e7_a_question_that_is_dropped_ends_the_program_with_its_children() {
-    let place = Place::new();
+async fn dropping_a_hook_request_kills_the_program_and_its_children_e7() {
+    let place = HookHarness::new();
     let entry = place.script("sleep 300 & echo $! > child.new; mv child.new child; wait");
-    let asking = tokio::spawn(async move { entry.hook.before(&call()).await });
+    let asking = tokio::spawn(async move { entry.hook.before_call(&call()).await });
     let child = content(&place.at("child")).await;
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());

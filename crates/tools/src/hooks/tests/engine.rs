@@ -6,29 +6,31 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway_core::{
-    Call, Caller, Engine, EngineParts, HookEntry, Keep, OnFault, RawArguments, Registry, function,
+    CallRequest, Caller, Engine, EngineParts, HookEntry, HookErrorAction, RawArguments, Registry,
+    SourceRetention, tool_from_fn,
 };
-use toolway_types::{Envelope, RawJson, SpecDocument, SystemClock, ToolOutput};
+use toolway_types::{RawJson, ResultEnvelope, SpecDocument, SystemClock, ToolOutput};
 
-use crate::hooks::testing::Place;
+use crate::hooks::testing::HookHarness;
 
 #[derive(Deserialize, schemars::JsonSchema)]
-struct Say {
+struct SayArguments {
     words: String,
 }
 
 /// The envelope of a call of a tool that says words again.
 async fn call(hooks: Vec<HookEntry>, arguments: Value) -> Value {
     let registry = Registry::new();
-    let lease = registry.lease("test".parse().unwrap(), Keep::Nothing);
-    let say =
-        function(SpecDocument::named("say"), |say: Say, _| async move { Ok(ToolOutput::text(say.words)) });
+    let lease = registry.lease("test".parse().unwrap(), SourceRetention::Nothing);
+    let say = tool_from_fn(SpecDocument::named("say"), |say: SayArguments, _| async move {
+        Ok(ToolOutput::text(say.words))
+    });
     lease.replace(vec![say.unwrap()]);
     let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
     engine.set_hooks(hooks);
     let arguments = RawArguments::Json(RawJson::from(&arguments));
-    let finished = engine.call(Call::new("test__say", arguments, Caller::local_owner())).await;
-    json!(Envelope(&finished.outcome))
+    let finished = engine.call(CallRequest::new("test__say", arguments, Caller::local_owner())).await;
+    json!(ResultEnvelope(&finished.outcome))
 }
 
 /// Takes a word out of what goes in, and another out of what comes back.
@@ -41,29 +43,30 @@ esac"#;
 
 #[tokio::test]
 async fn it_changes_what_goes_in_and_what_comes_back() {
-    let place = Place::new();
+    let place = HookHarness::new();
     let told = call(vec![place.script(CENSOR)], json!({ "words": "a" })).await;
     assert_eq!(told, json!({ "status": "success", "result": "b" }));
 }
 
 #[tokio::test]
 async fn what_it_makes_of_the_arguments_is_checked() {
-    let place = Place::new();
+    let place = HookHarness::new();
     let mut hook = place.script(r#"echo '{"decision":"modify","arguments":{"words":5}}'"#);
-    hook.after = false;
+    hook.runs_after = false;
     assert_eq!(call(vec![hook], json!({ "words": "a" })).await["code"], "invalid_arguments");
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn e7_a_hook_whose_time_is_over_is_killed_and_its_call_ends_as_the_owner_said() {
-    for (on_fault, status) in [(OnFault::Open, "success"), (OnFault::Closed, "error")] {
-        let place = Place::new();
+async fn a_hook_past_its_timeout_is_killed_and_the_configured_failure_mode_applies_e7() {
+    for (on_fault, status) in [(HookErrorAction::FailOpen, "success"), (HookErrorAction::FailClosed, "error")]
+    {
+        let place = HookHarness::new();
         let mut hook = place.script("sleep 300 & echo $! > child; wait");
-        (hook.timeout, hook.on_fault, hook.after) = (std::time::Duration::from_secs(1), on_fault, false);
+        (hook.timeout, hook.on_error, hook.runs_after) = (std::time::Duration::from_secs(1), on_fault, false);
         let told = call(vec![hook], json!({ "words": "a" })).await;
         assert_eq!(told["status"], status, "{told}");
-        if on_fault == OnFault::Closed {
+        if on_fault == HookErrorAction::FailClosed {
             assert_eq!(told["code"], "hook_cancelled");
             assert!(told["message"].as_str().unwrap().contains("did not answer within 1000 ms"), "{told}");
         }

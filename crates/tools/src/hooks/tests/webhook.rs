@@ -1,33 +1,35 @@
 //! Hooks that are addresses.
 
 use serde_json::Value;
-use toolway_core::{After, Before, HookEntry, HookFault, RawArguments};
+use toolway_core::{AfterCallDecision, BeforeCallDecision, HookEntry, HookError, RawArguments};
 use toolway_types::{Outcome, ToolOutput};
 
 use super::asked_before;
 use crate::hooks::SigningKey;
-use crate::hooks::testing::{CALL, Place, SECRET, call};
-use crate::web::testing::{Reply, Server, answer, redirect};
+use crate::hooks::testing::{CALL, HookHarness, SECRET, call};
+use crate::web::testing::{StubReply, StubServer, answer, redirect};
 
-fn at(server: &Server) -> HookEntry {
-    Place::new().webhook(&server.url("/hook?tenant=t0ken"))
+fn at(server: &StubServer) -> HookEntry {
+    HookHarness::new().webhook(&server.url("/hook?tenant=t0ken"))
 }
 
-async fn before(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Result<Before, HookFault> {
-    let server = Server::start(move |_| reply()).await;
-    at(&server).hook.before(&call()).await
+async fn before(
+    reply: impl Fn() -> StubReply + Send + Sync + 'static,
+) -> Result<BeforeCallDecision, HookError> {
+    let server = StubServer::start(move |_| reply()).await;
+    at(&server).hook.before_call(&call()).await
 }
 
-async fn fault(reply: impl Fn() -> Reply + Send + Sync + 'static) -> String {
+async fn fault(reply: impl Fn() -> StubReply + Send + Sync + 'static) -> String {
     before(reply).await.unwrap_err().0
 }
 
 #[tokio::test]
 async fn the_question_is_posted_and_signed() {
-    let server = Server::start(|_| answer("204 No Content", &[], b"")).await;
+    let server = StubServer::start(|_| answer("204 No Content", &[], b"")).await;
     let entry = at(&server);
-    assert!(matches!(entry.hook.before(&call()).await, Ok(Before::Continue)));
-    let seen = server.only();
+    assert!(matches!(entry.hook.before_call(&call()).await, Ok(BeforeCallDecision::Continue)));
+    let seen = server.single_request();
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("POST", "/hook?tenant=t0ken"));
     assert_eq!(serde_json::from_slice::<Value>(&seen.body).unwrap(), asked_before());
     let id = format!("msg_{CALL}_before_it");
@@ -43,22 +45,24 @@ async fn the_question_is_posted_and_signed() {
 async fn its_answer_is_the_decision() {
     let modify = br#"{"decision":"modify","arguments":{"flash":false}}"#;
     match before(|| answer("200 OK", &["Content-Type: application/json"], modify)).await {
-        Ok(Before::Modify(RawArguments::Json(raw))) => assert_eq!(raw.get(), r#"{"flash":false}"#),
+        Ok(BeforeCallDecision::Modify(RawArguments::Json(raw))) => {
+            assert_eq!(raw.get(), r#"{"flash":false}"#)
+        }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(before(|| answer("200 OK", &[], b"")).await, Ok(Before::Continue)));
+    assert!(matches!(before(|| answer("200 OK", &[], b"")).await, Ok(BeforeCallDecision::Continue)));
     match before(|| answer("202 Accepted", &[], br#"{"decision":"cancel","reason":"no"}"#)).await {
-        Ok(Before::Cancel { reason }) => assert_eq!(reason, "no"),
+        Ok(BeforeCallDecision::Cancel { reason }) => assert_eq!(reason, "no"),
         other => panic!("{other:?}"),
     }
     let server =
-        Server::start(|_| answer("200 OK", &[], br#"{"decision":"replace","result":"hidden"}"#)).await;
+        StubServer::start(|_| answer("200 OK", &[], br#"{"decision":"replace","result":"hidden"}"#)).await;
     let outcome = Outcome::Success(ToolOutput::text("a secret"));
-    match at(&server).hook.after(&call(), &outcome).await {
-        Ok(After::Replace(output)) => assert_eq!(output, ToolOutput::text("hidden")),
+    match at(&server).hook.after_call(&call(), &outcome).await {
+        Ok(AfterCallDecision::Replace(output)) => assert_eq!(output, ToolOutput::text("hidden")),
         other => panic!("{other:?}"),
     }
-    let seen = server.only();
+    let seen = server.single_request();
     assert_eq!(seen.header("webhook-id"), Some(format!("msg_{CALL}_after_it").as_str()));
     let question: Value = serde_json::from_slice(&seen.body).unwrap();
     assert_eq!(question["outcome"]["result"], "a secret");
@@ -82,23 +86,23 @@ async fn an_answer_of_failure_is_a_fault() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let other = Server::start(|_| answer("204 No Content", &[], b"")).await;
+    let other = StubServer::start(|_| answer("204 No Content", &[], b"")).await;
     for status in [301, 302, 303, 307, 308] {
         let to = other.url("/elsewhere");
         let said = fault(move || redirect(status, &to)).await;
         assert!(said.starts_with(&format!("it answered {status}")), "{said}");
         assert!(said.ends_with("redirects are not followed"), "{said}");
     }
-    assert!(other.seen().is_empty());
+    assert!(other.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_long_answer_is_read_to_its_bound_and_no_further() {
     let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
-    let server = Server::start(move |_| Reply::Endless(head.clone(), vec![b' '; 64 << 10])).await;
-    let said = at(&server).hook.before(&call()).await.unwrap_err().0;
+    let server = StubServer::start(move |_| StubReply::Endless(head.clone(), vec![b' '; 64 << 10])).await;
+    let said = at(&server).hook.before_call(&call()).await.unwrap_err().0;
     assert_eq!(said, "its answer is longer than 16777216 bytes");
-    server.gone().await;
+    server.wait_for_disconnect().await;
 }
 
 /// What the fault says names neither the address nor what stands in it.
@@ -107,13 +111,13 @@ async fn a_connection_that_fails_is_a_fault() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap();
     drop(listener);
-    let entry = Place::new().webhook(&format!("http://{free}/hook?tenant=t0ken"));
-    let said = entry.hook.before(&call()).await.unwrap_err().0;
+    let entry = HookHarness::new().webhook(&format!("http://{free}/hook?tenant=t0ken"));
+    let said = entry.hook.before_call(&call()).await.unwrap_err().0;
     assert!(said.starts_with("it can't be reached: ") && !said.contains("t0ken"), "{said}");
-    let cut = || Reply::Says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"deci".to_vec());
+    let cut = || StubReply::Says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"deci".to_vec());
     let said = fault(cut).await;
     assert!(said.starts_with("its answer broke off") && !said.contains("t0ken"), "{said}");
-    let said = fault(|| Reply::Says(b"What?\r\n\r\n".to_vec())).await;
+    let said = fault(|| StubReply::Says(b"What?\r\n\r\n".to_vec())).await;
     assert!(said.starts_with("it can't be asked") && !said.contains("t0ken"), "{said}");
 }
 
@@ -121,13 +125,14 @@ async fn a_connection_that_fails_is_a_fault() {
 #[tokio::test]
 async fn a_question_that_is_dropped_closes_the_connection() {
     let server =
-        Server::start(|_| Reply::Hangs(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec())).await;
+        StubServer::start(|_| StubReply::Hangs(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n".to_vec()))
+            .await;
     let entry = at(&server);
-    let asking = tokio::spawn(async move { entry.hook.before(&call()).await });
-    while server.seen().is_empty() {
+    let asking = tokio::spawn(async move { entry.hook.before_call(&call()).await });
+    while server.requests().is_empty() {
         tokio::task::yield_now().await;
     }
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
-    server.gone().await;
+    server.wait_for_disconnect().await;
 }

@@ -1,21 +1,21 @@
 use secrecy::SecretString;
 use serde_json::json;
-use toolway_core::{Call, Caller, Engine, EngineParts, Keep, RawArguments, Registry};
+use toolway_core::{CallRequest, Caller, Engine, EngineParts, RawArguments, Registry, SourceRetention};
 use toolway_types::{Outcome, SystemClock};
 
 use super::*;
 use crate::web::WebSettings;
-use crate::web::testing::{Names, Server, allowing, answer, local, redirect, tls};
+use crate::web::testing::{ScriptedResolver, StubServer, allowing, answer, loopback_client, redirect, tls};
 
-struct Fixed;
+struct FixedSecretProvider;
 
-impl Secrets for Fixed {
-    fn named(&self, name: &str) -> Result<SecretString, SecretError> {
+impl SecretProvider for FixedSecretProvider {
+    fn get(&self, name: &str) -> Result<SecretString, SecretError> {
         match name {
             "key" => Ok("s3cret-key".to_owned().into()),
             "broken" => Ok("two\nlines".to_owned().into()),
             "gone" => Err(SecretError::Unreadable {
-                place: crate::secrets::SecretSource::Env("GONE".to_owned()),
+                place: crate::secrets::SecretLocation::Env("GONE".to_owned()),
                 problem: "it is not set".to_owned(),
             }),
             _ => Err(SecretError::Unknown(name.to_owned())),
@@ -35,16 +35,16 @@ fn spec(required: &[&str], parameters: &[&str]) -> SpecDocument {
 
 fn define(toml: &str, spec: SpecDocument, client: GuardedClient) -> Result<Arc<dyn Tool>, String> {
     let definition: HttpDefinition = toml::from_str(toml).map_err(|error| error.message().to_owned())?;
-    definition.into_tool(spec, Arc::new(client), Arc::new(Fixed))
+    definition.into_tool(spec, Arc::new(client), Arc::new(FixedSecretProvider))
 }
 
 fn tool(toml: &str, spec: SpecDocument) -> Arc<dyn Tool> {
-    define(toml, spec, local()).unwrap_or_else(|problem| panic!("{problem}"))
+    define(toml, spec, loopback_client()).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 #[track_caller]
 fn refused(toml: &str, required: &[&str], parameters: &[&str]) -> String {
-    match define(toml, spec(required, parameters), local()) {
+    match define(toml, spec(required, parameters), loopback_client()) {
         Ok(_) => panic!("taken: {toml}"),
         Err(problem) => problem,
     }
@@ -52,11 +52,11 @@ fn refused(toml: &str, required: &[&str], parameters: &[&str]) -> String {
 
 async fn call(tool: Arc<dyn Tool>, arguments: Value) -> Result<Value, ToolError> {
     let registry = Registry::new();
-    let lease = registry.lease(toolway_types::Slug::own(), Keep::Known);
+    let lease = registry.lease(toolway_types::Slug::own(), SourceRetention::Names);
     lease.replace(vec![tool]);
     let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
     let raw = RawArguments::Json(RawJson::from(&arguments));
-    let finished = engine.call(Call::new("own__ask", raw, Caller::local_owner())).await;
+    let finished = engine.call(CallRequest::new("own__ask", raw, Caller::local_owner())).await;
     match Outcome::clone(&finished.outcome) {
         Outcome::Success(output) => Ok(output.structured.unwrap().to_value()),
         Outcome::Error(error) => Err(error),
@@ -66,7 +66,7 @@ async fn call(tool: Arc<dyn Tool>, arguments: Value) -> Result<Value, ToolError>
 #[tokio::test]
 async fn a_whole_definition_makes_its_request_and_gives_its_part() {
     let server =
-        Server::start(|_| answer("200 OK", &[], br#"{"hits": [{"id": 1}], "key": "s3cret-key"}"#)).await;
+        StubServer::start(|_| answer("200 OK", &[], br#"{"hits": [{"id": 1}], "key": "s3cret-key"}"#)).await;
     let toml = format!(
         r#"
         method = "POST"
@@ -83,7 +83,7 @@ async fn a_whole_definition_makes_its_request_and_gives_its_part() {
     assert_eq!(tool.spec().document().permissions, ["INTERNET"]);
     let result = call(tool, json!({"project": "a/b", "words": "x", "limit": 3})).await.unwrap();
     assert_eq!(result, json!([{"id": 1}]));
-    let seen = server.only();
+    let seen = server.single_request();
     assert_eq!((seen.method.as_str(), seen.target.as_str()), ("POST", "/api/a%2Fb/search?limit=3"));
     assert_eq!(seen.header("authorization"), Some("Bearer s3cret-key"));
     assert_eq!((seen.header("x-for"), seen.header("x-page")), (Some("x"), None));
@@ -94,7 +94,7 @@ async fn a_whole_definition_makes_its_request_and_gives_its_part() {
 
 #[tokio::test]
 async fn without_a_pointer_it_is_status_headers_and_body() {
-    let server = Server::start(|_| answer("201 Created", &["X-A: 1"], b"made")).await;
+    let server = StubServer::start(|_| answer("201 Created", &["X-A: 1"], b"made")).await;
     let tool = tool(&format!("url = {:?}", server.url("/")), spec(&[], &[]));
     assert_eq!(tool.spec().annotations().read_only_hint, Some(true));
     assert_eq!(tool.spec().timeout(), Some(Duration::from_secs(30)));
@@ -106,14 +106,14 @@ async fn without_a_pointer_it_is_status_headers_and_body() {
 }
 
 #[tokio::test]
-async fn e11_secrets_go_to_their_host_alone_and_are_masked_when_echoed() {
-    let other = Server::start(|seen| {
+async fn secrets_are_sent_only_to_their_host_and_masked_in_responses_e11() {
+    let other = StubServer::start(|seen| {
         let body = format!("{:?} {:?} s3cret-key", seen.header("accept"), seen.header("authorization"));
         answer("200 OK", &[], body.as_bytes())
     })
     .await;
     let to = other.url("/");
-    let server = Server::start(move |seen| match seen.target.as_str() {
+    let server = StubServer::start(move |seen| match seen.target.as_str() {
         "/away" => redirect(302, &to),
         "/fails" => answer("500 Oh", &["X-Echo: s3cret-key"], b"your key s3cret-key"),
         _ => answer("200 OK", &["X-Echo: s3cret-key"], br#"{"echo": ["Bearer s3cret-key"]}"#),
@@ -161,7 +161,7 @@ async fn a_status_of_failure_is_an_error() {
     for (line, retryable) in
         [("404 Not Found", false), ("429 Too Many Requests", true), ("502 Bad Gateway", true)]
     {
-        let server = Server::start(move |_| answer(line, &[], br#"{"why": "so"}"#)).await;
+        let server = StubServer::start(move |_| answer(line, &[], br#"{"why": "so"}"#)).await;
         let tool = tool(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]));
         let error = call(tool, json!({})).await.unwrap_err();
         assert_eq!((error.code, error.retryable, error.dispatched), (Code::HttpStatus, retryable, true));
@@ -182,7 +182,7 @@ async fn answers_without_the_part_are_failures() {
         (r#"{"a": 1}"#, "/b", Err("The answer (200 OK) has nothing at \"/b\"")),
         ("<html>", "/b", Err("The answer (200 OK) is not JSON: expected value at line 1 column 1")),
     ] {
-        let server = Server::start(move |_| answer("200 OK", &[], body.as_bytes())).await;
+        let server = StubServer::start(move |_| answer("200 OK", &[], body.as_bytes())).await;
         let tool = tool(&format!("url = {:?}\nresult = {pointer:?}", server.url("/")), spec(&[], &[]));
         match (call(tool, json!({})).await, expected) {
             (Ok(found), Ok(value)) => assert_eq!(found, value, "{body} {pointer}"),
@@ -192,23 +192,23 @@ async fn answers_without_the_part_are_failures() {
             (found, expected) => panic!("{body} {pointer}: {found:?}, not {expected:?}"),
         }
     }
-    let server = Server::start(|_| answer("200 OK", &[], &[b' '; 100])).await;
+    let server = StubServer::start(|_| answer("200 OK", &[], &[b' '; 100])).await;
     let settings = WebSettings { body_bytes: 10, ..allowing(&["127.0.0.1"]) };
-    let client = GuardedClient::new(settings, tls(), Names::of(&[]));
+    let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
     let tool =
         define(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]), client).ok().unwrap();
     assert_eq!(call(tool, json!({})).await.unwrap_err().code, Code::OutputTooLarge);
 }
 
 #[tokio::test]
-async fn e11_a_private_host_needs_the_owners_word() {
-    let server = Server::start(|seen| match seen.target.as_str() {
+async fn a_private_host_needs_the_owners_permission_e11() {
+    let server = StubServer::start(|seen| match seen.target.as_str() {
         "/away" => redirect(302, "http://169.254.169.254/"),
         _ => answer("200 OK", &[], b"\"in\""),
     })
     .await;
     let define = |path: &str, private: bool| {
-        let client = GuardedClient::new(WebSettings::default(), tls(), Names::of(&[]));
+        let client = GuardedClient::new(WebSettings::default(), tls(), ScriptedResolver::of(&[]));
         let toml = format!("url = {:?}\nresult = \"\"\nprivate = {private}", server.url(path));
         define(&toml, spec(&[], &[]), client).ok().unwrap()
     };

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolway_core::{Call, Caller, RawArguments};
-use toolway_types::Envelope;
+use toolway_core::{CallRequest, Caller, RawArguments};
+use toolway_types::ResultEnvelope;
 
-use crate::own::testing::{Place, command, content, gone};
+use crate::own::testing::{OwnToolHarness, command, content, gone};
 
 /// A tool that runs a script of the place.
-fn shell(place: &Place, script: &str, more: &str) -> String {
+fn shell(place: &OwnToolHarness, script: &str, more: &str) -> String {
     let path = place.script("script", script);
     command("it", &format!("program = 'bash'\nargs = ['{}']\nenv = ['PATH']\n{more}", path.display()))
 }
 
 #[tokio::test]
 async fn it_runs_in_the_folder_for_that_with_nothing_but_its_arguments() {
-    let mut place = Place::new();
+    let mut place = OwnToolHarness::new();
     place.define("a.toml", &command("where_it_is", "program = 'pwd'\nargs = ['-P']"));
     place.define("b.toml", &command("what_it_has", "program = 'env'\nenv = ['LANG']"));
     place.list("c.toml", &command("elsewhere", "program = 'pwd'\nargs = ['-P']"));
@@ -34,7 +34,7 @@ async fn it_runs_in_the_folder_for_that_with_nothing_but_its_arguments() {
 }
 
 #[tokio::test]
-async fn e4_failures_of_scripts_are_failures_of_calls() {
+async fn a_failure_reported_by_a_script_fails_the_call_e4() {
     for (script, output, message) in [
         ("echo half; echo no such unit >&2; exit 3", "text", "it: it ended with exit code 3: no such unit"),
         ("kill -TERM $$", "text", "it: it was ended by signal 15"),
@@ -43,7 +43,7 @@ async fn e4_failures_of_scripts_are_failures_of_calls() {
         (r#"echo '{"error":{"message":"no such city"}}'; exit 1"#, "json", "it: no such city"),
         ("echo oops", "json", "it: its output is not JSON: expected value at line 1 column 1"),
     ] {
-        let place = Place::new();
+        let place = OwnToolHarness::new();
         place.define("a.toml", &shell(&place, script, &format!("output = '{output}'")));
         let told = place.engine().call("it", json!({})).await;
         let expected = json!({
@@ -52,15 +52,15 @@ async fn e4_failures_of_scripts_are_failures_of_calls() {
         });
         assert_eq!(told, expected, "{script}");
     }
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     place.define("a.toml", &shell(&place, r#"echo '{"error":null,"data":[1]}'"#, "output = 'json'"));
     let told = place.engine().call("it", json!({})).await;
     assert_eq!(told["result"]["stdout"], json!({ "error": null, "data": [1] }), "{told}");
 }
 
 #[tokio::test]
-async fn e5_values_are_text_whatever_stands_in_them() {
-    let place = Place::new();
+async fn argument_values_with_shell_syntax_are_passed_as_plain_text_e5() {
+    let place = OwnToolHarness::new();
     let parameters = "parameters = { properties = { a = { type = 'string' }, b = { type = 'array' } } }";
     place.define(
         "a.toml",
@@ -93,14 +93,14 @@ sleep 300 & echo $! > child.new
 mv daemon.new daemon; mv child.new child
 wait";
 
-async fn family(place: &Place) -> [String; 2] {
+async fn family(place: &OwnToolHarness) -> [String; 2] {
     let run = &place.sources.working_dir;
     [content(&run.join("daemon")).await, content(&run.join("child")).await]
 }
 
 #[tokio::test]
-async fn e7_the_deadline_ends_a_command_with_all_its_children() {
-    let place = Place::new();
+async fn the_deadline_kills_a_command_and_all_its_children_e7() {
+    let place = OwnToolHarness::new();
     place.define("a.toml", &shell(&place, FAMILY, "timeout_s = 4"));
     let calls = place.engine();
     let calling = tokio::spawn({
@@ -113,20 +113,20 @@ async fn e7_the_deadline_ends_a_command_with_all_its_children() {
     for pid in &family {
         gone(pid).await;
     }
-    assert_eq!(calls.engine.abandoned(), 0);
+    assert_eq!(calls.engine.abandoned_runs(), 0);
 }
 
 #[tokio::test]
-async fn e7_cancelling_and_hanging_up_end_it_too() {
+async fn cancelling_or_disconnecting_kills_the_command_e7() {
     for hang_up in [false, true] {
-        let place = Place::new();
+        let place = OwnToolHarness::new();
         place.define("a.toml", &shell(&place, FAMILY, "timeout_s = 300"));
         let calls = place.engine();
         let cancel = CancellationToken::new();
         let calling = tokio::spawn({
-            let mut call = Call::new("own__it", RawArguments::None, Caller::local_owner());
+            let mut call = CallRequest::new("own__it", RawArguments::None, Caller::local_owner());
             call.cancel = Some(cancel.clone());
-            async move { json!(Envelope(&calls.engine.call(call).await.outcome)) }
+            async move { json!(ResultEnvelope(&calls.engine.call(call).await.outcome)) }
         });
         let family = family(&place).await;
         if hang_up {
@@ -143,8 +143,8 @@ async fn e7_cancelling_and_hanging_up_end_it_too() {
 }
 
 #[tokio::test]
-async fn e7_children_that_are_left_hold_up_nothing() {
-    let place = Place::new();
+async fn leftover_child_processes_do_not_delay_the_call_e7() {
+    let place = OwnToolHarness::new();
     let script = "sleep 300 & echo $! > child; (sleep 300 <&- >&- 2>&- & echo $! > daemon); echo done";
     place.define("a.toml", &shell(&place, script, ""));
     let told = place.engine().call("it", json!({})).await;
@@ -156,7 +156,7 @@ async fn e7_children_that_are_left_hold_up_nothing() {
 
 #[tokio::test]
 async fn arguments_go_to_standard_input_where_the_definition_says_so() {
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     let more = "program = 'cat'\ninput = 'stdin-json'\noutput = 'json'\nparameters = '{\"additionalProperties\":true}'";
     place.define("a.toml", &command("it", more));
     let arguments = json!({ "text": "x".repeat(1 << 18), "list": [1, { "k": null }] });
@@ -167,7 +167,7 @@ async fn arguments_go_to_standard_input_where_the_definition_says_so() {
 /// What a definition says of a tool is what policy and models go by.
 #[test]
 fn the_spec_is_the_definitions() {
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     place.define(
         "a.toml",
         &command(
@@ -177,7 +177,7 @@ fn the_spec_is_the_definitions() {
         ),
     );
     let loaded = place.load();
-    let spec = loaded.named("it").unwrap().tool.spec().clone();
+    let spec = loaded.get("it").unwrap().tool.spec().clone();
     let document: Value = serde_json::to_value(&**spec.document()).unwrap();
     assert_eq!(
         document,

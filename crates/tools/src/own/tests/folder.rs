@@ -3,12 +3,12 @@
 use std::fs;
 
 use super::names;
-use crate::own::testing::{Place, command};
-use crate::own::{NotRemoved, NotWritten, remove, write_definition};
+use crate::own::testing::{OwnToolHarness, command};
+use crate::own::{RemoveDefinitionError, WriteDefinitionError, remove, write_definition};
 
 #[test]
 fn what_is_added_is_there_as_it_was_written() {
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     let text = format!("# mine\n{}", command("hello", "program = 'echo'\nargs = ['hello']"));
     let added = write_definition(&text, &place.sources, &place.kit).unwrap();
     assert_eq!(added.file, place.sources.folder.join("hello.toml"));
@@ -24,7 +24,7 @@ fn what_is_added_is_there_as_it_was_written() {
 fn definitions_are_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
 
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     let added = write_definition(&command("a", "program = 'true'"), &place.sources, &place.kit).unwrap();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&added.file), mode(&place.sources.folder)), (0o600, 0o700));
@@ -32,15 +32,15 @@ fn definitions_are_for_their_owner_alone() {
 
 #[test]
 fn what_can_not_stand_is_not_added() {
-    let mut place = Place::new();
+    let mut place = OwnToolHarness::new();
     place.define("old.toml", &command("old", "program = 'true'"));
     let listed = place.list("mine.toml", &command("mine", "program = 'true'"));
     // What is wrong elsewhere is no obstacle.
     place.define("broken.toml", "[[tool]]\n");
     let add = |text: &str| write_definition(text, &place.sources, &place.kit).unwrap_err();
     let two = [command("a", "program = 'true'"), command("b", "program = 'true'")].concat();
-    assert!(matches!(add(&two), NotWritten::NotOne(2)));
-    assert!(matches!(add(""), NotWritten::NotOne(0)));
+    assert!(matches!(add(&two), WriteDefinitionError::NotSingleTool(2)));
+    assert!(matches!(add(""), WriteDefinitionError::NotSingleTool(0)));
     for (text, shown) in [
         ("# x\n[[tool]\n".to_owned(), "line 2: ".to_owned()),
         (command("A", "program = 'true'"), "line 1: \"A\" is not in snake_case".to_owned()),
@@ -64,16 +64,16 @@ fn what_can_not_stand_is_not_added() {
 /// Also where what is there can't stand: it may be somebody's work.
 #[test]
 fn a_file_that_is_there_is_not_written_over() {
-    let place = Place::new();
+    let place = OwnToolHarness::new();
     let path = place.define("a.toml", "[[tool]]\nname = 'a'\n");
     let error = write_definition(&command("a", "program = 'true'"), &place.sources, &place.kit).unwrap_err();
-    assert!(matches!(&error, NotWritten::Exists(there) if *there == path), "{error}");
+    assert!(matches!(&error, WriteDefinitionError::Exists(there) if *there == path), "{error}");
     assert_eq!(fs::read_to_string(path).unwrap(), "[[tool]]\nname = 'a'\n");
 }
 
 #[test]
 fn only_what_the_folder_holds_alone_is_removed() {
-    let mut place = Place::new();
+    let mut place = OwnToolHarness::new();
     let alone = place.define("alone.toml", &command("alone", "program = 'true'"));
     let renamed = place.define("other_name.toml", &command("renamed", "program = 'true'"));
     let broken = place.define("broken.toml", &command("broken", "program = 'no_such_program'"));
@@ -85,7 +85,7 @@ fn only_what_the_folder_holds_alone_is_removed() {
     for (name, path) in [("alone", alone), ("renamed", renamed), ("broken", broken)] {
         assert_eq!(remove(name, &place.sources).unwrap(), path);
         assert!(!path.exists());
-        assert!(matches!(remove(name, &place.sources), Err(NotRemoved::Unknown(_))));
+        assert!(matches!(remove(name, &place.sources), Err(RemoveDefinitionError::Unknown(_))));
     }
     for (name, path, line) in [("one", &both, 1), ("two", &both, 5), ("mine", &listed, 1)] {
         let error = remove(name, &place.sources).unwrap_err();

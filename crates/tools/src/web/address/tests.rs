@@ -2,17 +2,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn judged(text: &str) -> Option<Special> {
-    special(text.parse().unwrap_or_else(|_| panic!("{text} is no address")))
+fn judged(text: &str) -> Option<SpecialPurpose> {
+    special_purpose(text.parse().unwrap_or_else(|_| panic!("{text} is no address")))
 }
 
 /// Derived from IANA's "IPv4 Special-Purpose Address Registry" and "IPv6 Special-Purpose Address Registry" (the
 /// first and last address of blocks, and their neighbours), the IPv4 and IPv6 address space registries, and
 /// the clouds' manuals for their metadata services.
 #[test]
-fn e11_addresses_are_judged_by_ianas_registries() {
-    use Special::*;
-    let table: &[(&str, Option<Special>)] = &[
+fn addresses_are_classified_by_the_iana_registries_e11() {
+    use SpecialPurpose::*;
+    let table: &[(&str, Option<SpecialPurpose>)] = &[
         // IPv4: the blocks and their edges.
         ("0.0.0.0", Some(Unspecified)),
         ("0.255.255.255", Some(Unspecified)),
@@ -165,7 +165,7 @@ fn hidden_v4() -> impl Strategy<Value = Ipv4Addr> {
 
 proptest! {
     #[test]
-    fn e11_no_ipv6_form_of_a_hidden_ipv4_address_passes(
+    fn no_ipv6_form_of_a_private_ipv4_address_is_allowed_e11(
         hidden in hidden_v4(),
         low in any::<u64>(),
         other in any::<u32>(),
@@ -188,17 +188,17 @@ proptest! {
             u128::from(public) << 112 | other << 64 | 0x0000_5efe << 32 | v4,   // ISATAP
             u128::from(public) << 112 | other << 64 | 0x0200_5efe << 32 | v4,   // ISATAP, unique
         ];
-        prop_assert!(special(IpAddr::V4(hidden)).is_some());
+        prop_assert!(special_purpose(IpAddr::V4(hidden)).is_some());
         for form in forms {
             let form = Ipv6Addr::from_bits(form);
-            prop_assert!(special(IpAddr::V6(form)).is_some(), "{form} for {hidden}");
+            prop_assert!(special_purpose(IpAddr::V6(form)).is_some(), "{form} for {hidden}");
         }
     }
 
     #[test]
-    fn e11_outside_global_unicast_only_forms_of_public_addresses_pass(bits in any::<u128>()) {
+    fn outside_global_unicast_only_embedded_public_addresses_are_allowed_e11(bits in any::<u128>()) {
         let address = Ipv6Addr::from_bits(bits);
-        if special(IpAddr::V6(address)).is_none() {
+        if special_purpose(IpAddr::V6(address)).is_none() {
             let mapped = address.to_ipv4_mapped().is_some();
             prop_assert!(mapped || NAT64.contains(&address) || GLOBAL_UNICAST.contains(&address), "{address}");
         }

@@ -8,7 +8,7 @@ fn bad(text: &str) -> String {
 }
 
 #[test]
-fn e11_odd_spellings_of_hosts_become_one() {
+fn unusual_host_spellings_are_normalized_e11() {
     for (text, host) in [
         ("http://2130706433/", "127.0.0.1"),
         ("http://0x7f000001/", "127.0.0.1"),

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::Method;
 
-use super::super::testing::{Names, Server, allowing, answer, get, local, redirect, tls};
-use super::super::{GuardedClient, Request, WebErrorKind, WebSettings, parse_url};
+use super::super::testing::{
+    ScriptedResolver, StubServer, allowing, answer, get, loopback_client, redirect, tls,
+};
+use super::super::{GuardedClient, WebErrorKind, WebRequest, WebSettings, parse_url};
 
 /// Nothing is opened; whatever is not refused fails to connect, or would.
 async fn verdict(url: &str) -> Result<(), (WebErrorKind, String)> {
-    let names = Names::of(&[
+    let names = ScriptedResolver::of(&[
         ("public.example", &[&["1.1.1.1"]]),
         ("private.example", &[&["10.0.0.1"]]),
         ("mixed.example", &[&["1.1.1.1", "192.168.0.1"]]),
@@ -24,8 +26,8 @@ async fn verdict(url: &str) -> Result<(), (WebErrorKind, String)> {
         ("localhost", &[&["1.1.1.1"]]),
     ]);
     let url = parse_url(url).map_err(|error| (error.kind, error.message))?;
-    let request = Request::new(Method::GET, url);
-    match super::super::vet::vet(&request, &WebSettings::default(), &*names).await {
+    let request = WebRequest::new(Method::GET, url);
+    match super::super::address_check::allowed_addresses(&request, &WebSettings::default(), &*names).await {
         Ok(addresses) => {
             assert!(!addresses.is_empty());
             Ok(())
@@ -36,7 +38,7 @@ async fn verdict(url: &str) -> Result<(), (WebErrorKind, String)> {
 
 /// The addresses' classes are those of IANA's registries; see the table beside `address.rs`.
 #[tokio::test]
-async fn e11_where_a_url_may_lead() {
+async fn only_urls_with_public_or_allowed_addresses_are_fetched_e11() {
     use WebErrorKind::{BadRequest, Dns, Refused};
     let table = [
         ("http://1.1.1.1/", None),
@@ -122,9 +124,12 @@ async fn e11_where_a_url_may_lead() {
 }
 
 #[tokio::test]
-async fn e11_a_refusal_says_why_and_how_to_open_it() {
-    let client =
-        GuardedClient::new(WebSettings::default(), tls(), Names::of(&[("nas.example", &[&["192.168.7.8"]])]));
+async fn a_refused_address_explains_why_and_how_to_allow_it_e11() {
+    let client = GuardedClient::new(
+        WebSettings::default(),
+        tls(),
+        ScriptedResolver::of(&[("nas.example", &[&["192.168.7.8"]])]),
+    );
     let refused = get(&client, "http://nas.example:5000/x?key=k").await.unwrap_err();
     assert_eq!(refused.kind, WebErrorKind::Refused);
     assert_eq!(
@@ -146,8 +151,8 @@ async fn e11_a_refusal_says_why_and_how_to_open_it() {
 
 #[tokio::test]
 async fn what_the_owner_opened_is_reached() {
-    let server = Server::start(|_| answer("200 OK", &[], b"hi")).await;
-    let names = Names::of(&[
+    let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
+    let names = ScriptedResolver::of(&[
         ("nas.example", &[&["127.0.0.1"]]),
         ("a.lab.example", &[&["127.0.0.1"]]),
         ("other.example", &[&["127.0.0.1"]]),
@@ -181,9 +186,13 @@ async fn what_the_owner_opened_is_reached() {
 }
 
 #[tokio::test]
-async fn e11_a_host_by_name_never_opens_a_metadata_service() {
-    let names =
-        || Names::of(&[("a.lab.example", &[&["169.254.169.254"]]), ("metadata.goog", &[&["127.0.0.1"]])]);
+async fn allowing_a_host_name_never_opens_a_metadata_service_e11() {
+    let names = || {
+        ScriptedResolver::of(&[
+            ("a.lab.example", &[&["169.254.169.254"]]),
+            ("metadata.goog", &[&["127.0.0.1"]]),
+        ])
+    };
     for (entries, url) in [
         (&["*.lab.example"] as &[_], "http://a.lab.example/"),
         (&["a.lab.example"], "http://a.lab.example/"),
@@ -197,24 +206,24 @@ async fn e11_a_host_by_name_never_opens_a_metadata_service() {
 }
 
 #[tokio::test]
-async fn e11_a_name_that_changes_its_meaning_gains_nothing() {
-    let good = Server::start(|_| answer("200 OK", &[], b"good")).await;
+async fn a_host_name_that_rebinds_to_another_address_gains_nothing_e11() {
+    let good = StubServer::start(|_| answer("200 OK", &[], b"good")).await;
     // Whoever is asked again says something else.
-    let names = Names::of(&[("rebind.example", &[&["127.0.0.1"], &["127.0.0.2"]])]);
+    let names = ScriptedResolver::of(&[("rebind.example", &[&["127.0.0.1"], &["127.0.0.2"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.1"]), tls(), names.clone());
     let url = good.url_as("http", "rebind.example", "/");
     let answer = get(&client, &url).await.unwrap();
     assert_eq!(answer.body.bytes, b"good");
-    assert_eq!(names.asked(), ["rebind.example"], "asked once, and the connection went to that answer");
+    assert_eq!(names.queries(), ["rebind.example"], "asked once, and the connection went to that answer");
     let error = get(&client, &url).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Refused, "judged anew the next time");
     assert_eq!(good.connections(), 1);
-    assert_eq!(good.only().header("host"), Some(&*format!("rebind.example:{}", good.port())));
+    assert_eq!(good.single_request().header("host"), Some(&*format!("rebind.example:{}", good.port())));
 }
 
 #[tokio::test]
-async fn e11_a_redirect_is_judged_like_the_first_address() {
-    let inner = Server::start_at("127.0.0.2", |_| answer("200 OK", &[], b"inside")).await;
+async fn a_redirect_target_is_checked_like_the_first_address_e11() {
+    let inner = StubServer::start_at("127.0.0.2", |_| answer("200 OK", &[], b"inside")).await;
     let there = inner.url("/secret");
     let (port, asked) = (inner.port(), AtomicUsize::new(0));
     let places = vec![
@@ -230,8 +239,9 @@ async fn e11_a_redirect_is_judged_like_the_first_address() {
     ];
     let count = places.len();
     let outer =
-        Server::start(move |_| redirect(302, &places[asked.fetch_add(1, Ordering::SeqCst) % count])).await;
-    let names = Names::of(&[("inside.example", &[&["127.0.0.2"]])]);
+        StubServer::start(move |_| redirect(302, &places[asked.fetch_add(1, Ordering::SeqCst) % count]))
+            .await;
+    let names = ScriptedResolver::of(&[("inside.example", &[&["127.0.0.2"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.1"]), tls(), names);
     for _ in 0..count {
         let error = get(&client, &outer.url("/")).await.unwrap_err();
@@ -244,13 +254,13 @@ async fn e11_a_redirect_is_judged_like_the_first_address() {
 }
 
 #[tokio::test]
-async fn e11_a_name_that_turns_bad_between_two_redirects() {
-    let server = Server::start(|seen| match seen.target.as_str() {
+async fn a_host_name_that_rebinds_between_two_redirects_is_refused_e11() {
+    let server = StubServer::start(|seen| match seen.target.as_str() {
         "/" => redirect(302, "/next"),
         _ => answer("200 OK", &[], b"no"),
     })
     .await;
-    let names = Names::of(&[("rebind.example", &[&["127.0.0.1"], &["10.0.0.1"]])]);
+    let names = ScriptedResolver::of(&[("rebind.example", &[&["127.0.0.1"], &["10.0.0.1"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.1"]), tls(), names);
     let error = get(&client, &server.url_as("http", "rebind.example", "/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Refused);
@@ -259,15 +269,15 @@ async fn e11_a_name_that_turns_bad_between_two_redirects() {
 
 #[tokio::test]
 async fn the_owners_own_host_is_open_for_that_request_only() {
-    let server = Server::start(|seen| match seen.target.as_str() {
+    let server = StubServer::start(|seen| match seen.target.as_str() {
         "/same" => redirect(302, "/end"),
         "/away" => redirect(302, "http://127.0.0.2:1/"),
         _ => answer("200 OK", &[], b"end"),
     })
     .await;
-    let client = GuardedClient::new(WebSettings::default(), tls(), Names::of(&[]));
+    let client = GuardedClient::new(WebSettings::default(), tls(), ScriptedResolver::of(&[]));
     let own = |path: &str| {
-        let mut request = Request::new(Method::GET, parse_url(&server.url(path)).unwrap());
+        let mut request = WebRequest::new(Method::GET, parse_url(&server.url(path)).unwrap());
         request.own_host = true;
         request
     };
@@ -278,9 +288,9 @@ async fn the_owners_own_host_is_open_for_that_request_only() {
 
 #[tokio::test]
 async fn new_settings_act_on_the_next_request() {
-    let server = Server::start(|_| answer("200 OK", &[], b"hi")).await;
-    let client = local();
+    let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
+    let client = loopback_client();
     assert!(get(&client, &server.url("/")).await.is_ok());
-    client.set(WebSettings::default());
+    client.set_settings(WebSettings::default());
     assert_eq!(get(&client, &server.url("/")).await.unwrap_err().kind, WebErrorKind::Refused);
 }

@@ -2,12 +2,15 @@
 
 use reqwest::Method;
 
-use super::super::testing::{Authority, Names, Server, allowing, answer, get, local, redirect, send};
+use super::super::testing::{
+    ScriptedResolver, StubServer, TestCertificateAuthority, allowing, answer, get, loopback_client, redirect,
+    send,
+};
 use super::super::{GuardedClient, WebErrorKind};
 
 /// Goes round in circles of this many, then answers.
-async fn chain(length: usize) -> Server {
-    Server::start(move |seen| {
+async fn chain(length: usize) -> StubServer {
+    StubServer::start(move |seen| {
         let step: usize = seen.target.trim_start_matches('/').parse().unwrap_or(0);
         if step < length { redirect(302, &format!("/{}", step + 1)) } else { answer("200 OK", &[], b"end") }
     })
@@ -17,10 +20,10 @@ async fn chain(length: usize) -> Server {
 #[tokio::test]
 async fn ten_are_followed_and_no_more() {
     let server = chain(10).await;
-    let answer = get(&local(), &server.url("/")).await.unwrap();
+    let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!((answer.redirects, answer.url.path(), answer.body.bytes.as_slice()), (10, "/10", &b"end"[..]));
     let server = chain(11).await;
-    let error = get(&local(), &server.url("/")).await.unwrap_err();
+    let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::TooManyRedirects);
     assert_eq!(
         error.message,
@@ -32,8 +35,11 @@ async fn ten_are_followed_and_no_more() {
 
 #[tokio::test]
 async fn a_loop_ends() {
-    let server = Server::start(|_| redirect(308, "/")).await;
-    assert_eq!(get(&local(), &server.url("/")).await.unwrap_err().kind, WebErrorKind::TooManyRedirects);
+    let server = StubServer::start(|_| redirect(308, "/")).await;
+    assert_eq!(
+        get(&loopback_client(), &server.url("/")).await.unwrap_err().kind,
+        WebErrorKind::TooManyRedirects
+    );
 }
 
 #[tokio::test]
@@ -53,15 +59,15 @@ async fn methods_change_as_the_standards_say() {
         (303, M::HEAD, "HEAD", true),
         (301, M::GET, "GET", true),
     ] {
-        let server = Server::start(move |seen| match seen.target.as_str() {
+        let server = StubServer::start(move |seen| match seen.target.as_str() {
             "/" => redirect(status, "/to"),
             _ => answer("204 No Content", &[], b""),
         })
         .await;
         let body = (!matches!(method, M::GET | M::HEAD)).then_some("data");
         let headers = [("Content-Type", "text/plain"), ("Authorization", "Bearer t")];
-        send(&local(), method.clone(), &server.url("/"), &headers, body).await.unwrap();
-        let second = &server.seen()[1];
+        send(&loopback_client(), method.clone(), &server.url("/"), &headers, body).await.unwrap();
+        let second = &server.requests()[1];
         assert_eq!(second.method, becomes, "{status} {method}");
         let expected = if keeps_body { body.unwrap_or_default() } else { "" };
         assert_eq!(second.body, expected.as_bytes(), "{status} {method}");
@@ -71,16 +77,16 @@ async fn methods_change_as_the_standards_say() {
 }
 
 #[tokio::test]
-async fn e11_credentials_stay_with_their_origin() {
-    let last = Server::start(|_| answer("200 OK", &[], b"end")).await;
+async fn credentials_are_not_sent_to_another_origin_e11() {
+    let last = StubServer::start(|_| answer("200 OK", &[], b"end")).await;
     let to = last.url("/end");
-    let second = Server::start(move |seen| match seen.target.as_str() {
+    let second = StubServer::start(move |seen| match seen.target.as_str() {
         "/back" => redirect(307, &to),
         _ => redirect(307, "/back"),
     })
     .await;
     let to = second.url("/there");
-    let first = Server::start(move |_| redirect(307, &to)).await;
+    let first = StubServer::start(move |_| redirect(307, &to)).await;
     let headers = [
         ("Authorization", "Bearer t"),
         ("Cookie", "a=1"),
@@ -88,11 +94,12 @@ async fn e11_credentials_stay_with_their_origin() {
         ("X-Custom", "c"),
         ("Accept", "text/plain"),
     ];
-    let answer =
-        send(&local(), Method::POST, &first.url("/?q=secret"), &headers, Some("data")).await.unwrap();
+    let answer = send(&loopback_client(), Method::POST, &first.url("/?q=secret"), &headers, Some("data"))
+        .await
+        .unwrap();
     assert_eq!(answer.redirects, 3);
     assert_eq!(
-        first.only().header_names(),
+        first.single_request().header_names(),
         [
             "accept",
             "accept-encoding",
@@ -105,7 +112,7 @@ async fn e11_credentials_stay_with_their_origin() {
             "x-custom"
         ]
     );
-    for seen in second.seen().into_iter().chain(last.seen()) {
+    for seen in second.requests().into_iter().chain(last.requests()) {
         let names = seen.header_names();
         assert_eq!(names, ["accept", "accept-encoding", "content-length", "host", "user-agent"]);
         assert_eq!(seen.body, b"data");
@@ -113,8 +120,8 @@ async fn e11_credentials_stay_with_their_origin() {
 }
 
 #[tokio::test]
-async fn e11_another_port_or_name_is_another_origin_even_on_the_same_server() {
-    let server = Server::start(|seen| match seen.header("host") {
+async fn a_different_port_or_name_is_a_different_origin_on_the_same_server_e11() {
+    let server = StubServer::start(|seen| match seen.header("host") {
         Some(host) if host.starts_with("a.example") => {
             let port = host.rsplit_once(':').unwrap().1;
             redirect(302, &format!("http://b.example:{port}/"))
@@ -122,26 +129,26 @@ async fn e11_another_port_or_name_is_another_origin_even_on_the_same_server() {
         _ => answer("200 OK", &[], b"end"),
     })
     .await;
-    let names = Names::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
+    let names = ScriptedResolver::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.1"]), super::super::testing::tls(), names);
     let headers = [("Authorization", "Bearer t")];
     send(&client, Method::GET, &server.url_as("http", "a.example", "/"), &headers, None).await.unwrap();
-    let seen = server.seen();
+    let seen = server.requests();
     assert_eq!(seen[0].header("authorization"), Some("Bearer t"));
     assert_eq!(seen[1].header("authorization"), None);
 }
 
 #[tokio::test]
-async fn e11_from_https_to_http_go_neither_credentials_nor_a_body() {
-    let authority = Authority::new();
-    let plain = Server::start(|_| answer("200 OK", &[], b"plain")).await;
+async fn a_redirect_from_https_to_http_drops_credentials_and_body_e11() {
+    let authority = TestCertificateAuthority::new();
+    let plain = StubServer::start(|_| answer("200 OK", &[], b"plain")).await;
     let to = plain.url("/");
-    let secure = Server::start_tls(&authority.vouch_for("a.example"), move |seen| {
+    let secure = StubServer::start_tls(&authority.issue("a.example"), move |seen| {
         redirect(if seen.target == "/see-other" { 303 } else { 307 }, &to)
     })
     .await;
-    let names = Names::of(&[("a.example", &[&["127.0.0.1"]])]);
-    let client = GuardedClient::new(allowing(&["127.0.0.1"]), authority.trusted(), names);
+    let names = ScriptedResolver::of(&[("a.example", &[&["127.0.0.1"]])]);
+    let client = GuardedClient::new(allowing(&["127.0.0.1"]), authority.client_config(), names);
     let headers = [("Authorization", "Bearer t")];
     let url = |path| secure.url_as("https", "a.example", path);
     let error = send(&client, Method::POST, &url("/"), &headers, Some("data")).await.unwrap_err();
@@ -161,22 +168,22 @@ async fn e11_from_https_to_http_go_neither_credentials_nor_a_body() {
         let answer = send(&client, method, &url(path), &headers, body).await.unwrap();
         assert_eq!(answer.body.bytes, b"plain");
     }
-    for seen in plain.seen() {
+    for seen in plain.requests() {
         assert_eq!((seen.method.as_str(), seen.header("authorization"), seen.body.len()), ("GET", None, 0));
     }
 }
 
 #[tokio::test]
 async fn no_referer_and_no_cookies_are_carried_along() {
-    let server = Server::start(|seen| match seen.target.as_str() {
+    let server = StubServer::start(|seen| match seen.target.as_str() {
         "/?token=t" => answer("302 Found", &["Location: /to", "Set-Cookie: sid=1"], b""),
         _ => answer("200 OK", &[], b""),
     })
     .await;
-    let client = local();
+    let client = loopback_client();
     get(&client, &server.url("/?token=t")).await.unwrap();
     get(&client, &server.url("/again")).await.unwrap();
-    for seen in server.seen() {
+    for seen in server.requests() {
         assert_eq!((seen.header("referer"), seen.header("cookie")), (None, None));
     }
 }
@@ -193,14 +200,14 @@ async fn redirects_that_lead_nowhere_are_said() {
         ("http://[::1/", "can't be understood"),
         ("http://a.example:0/", "can't be followed: Nothing can be reached on port 0"),
     ] {
-        let server = Server::start(move |_| redirect(302, location)).await;
-        let error = get(&local(), &server.url("/")).await.unwrap_err();
+        let server = StubServer::start(move |_| redirect(302, location)).await;
+        let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
         assert_eq!(error.kind, WebErrorKind::BadRedirect);
         let start = format!("{} redirects to an address that {words}", server.address);
         assert!(error.message.starts_with(&start), "{error}");
     }
-    let server = Server::start(|_| redirect(302, &format!("/{}", "a".repeat(9000)))).await;
-    let error = get(&local(), &server.url("/")).await.unwrap_err();
+    let server = StubServer::start(|_| redirect(302, &format!("/{}", "a".repeat(9000)))).await;
+    let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::BadRedirect);
     assert!(error.message.ends_with("bytes; at most 8192 are allowed"), "{error}");
 }
@@ -210,8 +217,8 @@ async fn other_answers_of_their_kind_are_taken_as_they_are() {
     for (status, headers) in
         [("304 Not Modified", "Location: /x"), ("300 Choices", "Location: /x"), ("302 F", "X: y")]
     {
-        let server = Server::start(move |_| answer(status, &[headers], b"")).await;
-        let answer = get(&local(), &server.url("/")).await.unwrap();
+        let server = StubServer::start(move |_| answer(status, &[headers], b"")).await;
+        let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
         assert_eq!((answer.status.as_u16(), answer.redirects), (status[..3].parse().unwrap(), 0));
     }
 }

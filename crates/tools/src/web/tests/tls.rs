@@ -2,51 +2,55 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::testing::{Authority, Identity, Names, Server, allowing, answer, get, tls};
-use super::super::{GuardedClient, TlsMaker, WebError, WebErrorKind};
+use super::super::testing::{
+    ScriptedResolver, StubServer, TestCertificate, TestCertificateAuthority, allowing, answer, get, tls,
+};
+use super::super::{GuardedClient, TlsConfigFactory, WebError, WebErrorKind};
 
-fn client(config: impl Into<TlsMaker>) -> GuardedClient {
-    let names = Names::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
+fn client(config: impl Into<TlsConfigFactory>) -> GuardedClient {
+    let names = ScriptedResolver::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
     GuardedClient::new(allowing(&["127.0.0.1"]), config, names)
 }
 
-async fn serving(identity: &Identity) -> Server {
-    Server::start_tls(identity, |_| answer("200 OK", &[], b"secure")).await
+async fn serving(identity: &TestCertificate) -> StubServer {
+    StubServer::start_tls(identity, |_| answer("200 OK", &[], b"secure")).await
 }
 
-async fn refused(identity: &Identity, config: rustls::ClientConfig) -> WebError {
+async fn refused(identity: &TestCertificate, config: rustls::ClientConfig) -> WebError {
     let server = serving(identity).await;
     let error = get(&client(config), &server.url_as("https", "a.example", "/?key=k")).await.unwrap_err();
     let start = format!("No secure connection to a.example:{}: its certificate ", server.port());
     assert!(error.message.starts_with(&start), "{error}");
     assert_eq!(error.kind, WebErrorKind::Certificate);
-    assert!(!error.sent && server.seen().is_empty());
+    assert!(!error.sent && server.requests().is_empty());
     error
 }
 
 #[tokio::test]
 async fn a_certificate_of_a_known_authority_is_taken() {
-    let authority = Authority::new();
-    let server = serving(&authority.vouch_for("a.example")).await;
-    let client = client(authority.trusted());
+    let authority = TestCertificateAuthority::new();
+    let server = serving(&authority.issue("a.example")).await;
+    let client = client(authority.client_config());
     let answer = get(&client, &server.url_as("https", "a.example", "/")).await.unwrap();
     assert_eq!(answer.body.bytes, b"secure");
 }
 
 #[tokio::test]
 async fn others_are_refused_each_in_its_own_words() {
-    let authority = Authority::new();
-    let error = refused(&authority.vouch_for("a.example"), Authority::named("Another").trusted()).await;
+    let authority = TestCertificateAuthority::new();
+    let error =
+        refused(&authority.issue("a.example"), TestCertificateAuthority::named("Another").client_config())
+            .await;
     assert!(error.message.ends_with("comes from an authority that is not known here"), "{error}");
-    let error = refused(&authority.vouch_for("b.example"), authority.trusted()).await;
+    let error = refused(&authority.issue("b.example"), authority.client_config()).await;
     assert!(error.message.ends_with("is for another name"), "{error}");
-    let error = refused(&authority.vouch_until("a.example", 2020), authority.trusted()).await;
+    let error = refused(&authority.issue_until("a.example", 2020), authority.client_config()).await;
     assert!(error.message.ends_with("has expired"), "{error}");
 }
 
 #[tokio::test]
 async fn what_does_not_speak_tls_is_said() {
-    let server = Server::start(|_| answer("200 OK", &[], b"plain")).await;
+    let server = StubServer::start(|_| answer("200 OK", &[], b"plain")).await;
     // It waits for the end of a request's head, which a TLS greeting may not have; so it is made to answer.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -63,8 +67,8 @@ async fn what_does_not_speak_tls_is_said() {
     assert!(!error.sent);
     // The other way round.
     drop(server);
-    let authority = Authority::new();
-    let server = serving(&authority.vouch_for("a.example")).await;
+    let authority = TestCertificateAuthority::new();
+    let server = serving(&authority.issue("a.example")).await;
     let error = get(&client(tls()), &server.url("/")).await.unwrap_err();
     assert!(matches!(error.kind, WebErrorKind::Malformed | WebErrorKind::Reset), "{error}");
 }
@@ -85,12 +89,12 @@ async fn a_server_that_leaves_amid_the_greeting_is_said() {
 
 #[tokio::test]
 async fn whom_to_trust_is_asked_when_it_matters_and_again_after_a_failure() {
-    let authority = Authority::new();
-    let secure = serving(&authority.vouch_for("a.example")).await;
-    let plain = Server::start(|_| answer("200 OK", &[], b"plain")).await;
-    let trusted = authority.trusted();
+    let authority = TestCertificateAuthority::new();
+    let secure = serving(&authority.issue("a.example")).await;
+    let plain = StubServer::start(|_| answer("200 OK", &[], b"plain")).await;
+    let trusted = authority.client_config();
     let asked = AtomicUsize::new(0);
-    let client = client(TlsMaker::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+    let client = client(TlsConfigFactory::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
         0 => Err("no certificates here".to_owned()),
         1 => Ok(trusted.clone()),
         _ => Err("asked too often".to_owned()),

@@ -7,21 +7,24 @@ use async_trait::async_trait;
 use reqwest::Method;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::super::testing::{Names, Reply, Server, allowing, answer, get, local, send, tls};
-use super::super::{GuardedClient, Resolve, WebErrorKind, WebSettings};
+use super::super::testing::{
+    ScriptedResolver, StubReply, StubServer, allowing, answer, get, loopback_client, send, tls,
+};
+use super::super::{DnsResolver, GuardedClient, WebErrorKind, WebSettings};
 
 const MIB: usize = 1024 * 1024;
 
 #[tokio::test]
 async fn every_method_goes_out_with_headers_and_body() {
-    let server = Server::start(|_| answer("200 OK", &["X-Reply: yes"], b"got it")).await;
+    let server = StubServer::start(|_| answer("200 OK", &["X-Reply: yes"], b"got it")).await;
     for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
         let body = (method != Method::GET).then_some("the body");
         let headers = [("X-Ask", "please")];
-        let answer = send(&local(), method.clone(), &server.url("/p?q=1"), &headers, body).await.unwrap();
+        let answer =
+            send(&loopback_client(), method.clone(), &server.url("/p?q=1"), &headers, body).await.unwrap();
         assert_eq!((answer.status.as_u16(), answer.body.bytes.as_slice()), (200, &b"got it"[..]));
         assert_eq!(answer.headers["x-reply"], "yes");
-        let seen = server.seen().pop().unwrap();
+        let seen = server.requests().pop().unwrap();
         assert_eq!((seen.method.as_str(), seen.target.as_str()), (method.as_str(), "/p?q=1"));
         assert_eq!(seen.header("x-ask"), Some("please"));
         assert_eq!(seen.body, body.unwrap_or_default().as_bytes());
@@ -35,64 +38,65 @@ async fn every_status_is_an_answer() {
     for status in
         ["200 OK", "201 Created", "404 Not Found", "418 Teapot", "500 Internal Server Error", "503 No"]
     {
-        let server = Server::start(move |_| answer(status, &[], b"body")).await;
-        let answer = get(&local(), &server.url("/")).await.unwrap();
+        let server = StubServer::start(move |_| answer(status, &[], b"body")).await;
+        let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
         assert_eq!(answer.status.as_u16(), status[..3].parse::<u16>().unwrap());
         assert_eq!(
             (answer.body.bytes.as_slice(), answer.body.total, answer.body.cut),
             (&b"body"[..], Some(4), false)
         );
     }
-    let server = Server::start(|_| Reply::Says(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())).await;
-    let answer = get(&local(), &server.url("/")).await.unwrap();
+    let server = StubServer::start(|_| StubReply::Says(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())).await;
+    let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.body.bytes.len()), (204, 0));
 }
 
 #[tokio::test]
 async fn head_has_no_body() {
     let server =
-        Server::start(|_| Reply::Says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n".to_vec())).await;
-    let answer = send(&local(), Method::HEAD, &server.url("/"), &[], None).await.unwrap();
+        StubServer::start(|_| StubReply::Says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n".to_vec()))
+            .await;
+    let answer = send(&loopback_client(), Method::HEAD, &server.url("/"), &[], None).await.unwrap();
     assert_eq!((answer.headers["content-length"].as_bytes(), answer.body.bytes.len()), (&b"99"[..], 0));
     assert!(!answer.body.cut);
 }
 
 #[tokio::test]
 async fn a_body_is_read_to_the_bound_and_the_connection_ends() {
-    let server = Server::start(|_| {
-        Reply::Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".to_vec(), vec![b'a'; 65536])
+    let server = StubServer::start(|_| {
+        StubReply::Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".to_vec(), vec![b'a'; 65536])
     })
     .await;
-    let answer = get(&local(), &server.url("/")).await.unwrap();
+    let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!(
         (answer.body.bytes.len(), answer.body.total, answer.body.cut),
         (MIB, Some(50 * MIB as u64), true)
     );
     assert!(answer.body.bytes.capacity() <= 2 * MIB);
     drop(answer);
-    server.gone().await;
+    server.wait_for_disconnect().await;
     let written = server.written();
     assert!(written < 30 * MIB, "the rest was not fetched: {written}");
 }
 
 #[tokio::test]
 async fn a_body_without_end_is_cut_too() {
-    let server = Server::start(|_| {
+    let server = StubServer::start(|_| {
         let chunk = [b"10000\r\n".as_slice(), &[b'a'; 65536], b"\r\n"].concat();
-        Reply::Endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(), chunk)
+        StubReply::Endless(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(), chunk)
     })
     .await;
-    let answer = get(&local(), &server.url("/")).await.unwrap();
+    let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!((answer.body.bytes.len(), answer.body.total, answer.body.cut), (MIB, None, true));
-    server.gone().await;
+    server.wait_for_disconnect().await;
 }
 
 #[tokio::test]
 async fn a_body_of_just_the_bound_is_whole() {
-    let server = Server::start(|_| answer("200 OK", &[], b"12345")).await;
+    let server = StubServer::start(|_| answer("200 OK", &[], b"12345")).await;
     for (bound, cut) in [(5, false), (4, true), (0, true)] {
         let settings = WebSettings { body_bytes: bound, ..allowing(&["127.0.0.1"]) };
-        let client = GuardedClient::new(settings, tls(), Names::of(&[]));
+        let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
         let answer = get(&client, &server.url("/")).await.unwrap();
         assert_eq!((answer.body.bytes.len(), answer.body.total, answer.body.cut), (bound, Some(5), cut));
     }
@@ -102,30 +106,30 @@ async fn a_body_of_just_the_bound_is_whole() {
 async fn a_compressed_body_is_not_unpacked() {
     // What a bomb looks like from outside: few bytes.
     let server =
-        Server::start(|_| answer("200 OK", &["Content-Encoding: gzip"], b"\x1f\x8b\x08\0bomb")).await;
-    let answer = get(&local(), &server.url("/")).await.unwrap();
+        StubServer::start(|_| answer("200 OK", &["Content-Encoding: gzip"], b"\x1f\x8b\x08\0bomb")).await;
+    let answer = get(&loopback_client(), &server.url("/")).await.unwrap();
     assert_eq!(answer.body.bytes, b"\x1f\x8b\x08\0bomb");
 }
 
 #[tokio::test]
 async fn a_request_that_is_given_up_ends_its_connection() {
     for head in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nslow"] {
-        let server = Server::start(move |_| Reply::Hangs(head.to_vec())).await;
-        let client = local();
+        let server = StubServer::start(move |_| StubReply::Hangs(head.to_vec())).await;
+        let client = loopback_client();
         let url = server.url("/");
         tokio::select! {
             answer = get(&client, &url) => panic!("no answer could come: {answer:?}"),
-            () = server.arrived() => {}
+            () = server.wait_for_request() => {}
         }
-        server.gone().await;
+        server.wait_for_disconnect().await;
     }
 }
 
 #[tokio::test]
 async fn too_large_a_request_is_not_sent() {
-    let server = Server::start(|_| answer("200 OK", &[], b"")).await;
+    let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
     let settings = WebSettings { request_bytes: 4, ..allowing(&["127.0.0.1"]) };
-    let client = GuardedClient::new(settings, tls(), Names::of(&[]));
+    let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
     let error = send(&client, Method::POST, &server.url("/"), &[], Some("12345")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::BadRequest);
     assert_eq!(error.message, "The request's body has 5 bytes; at most 4 are allowed");
@@ -135,16 +139,17 @@ async fn too_large_a_request_is_not_sent() {
 
 #[tokio::test]
 async fn it_is_told_when_the_request_leaves() {
-    let server = Server::start(|_| answer("200 OK", &[], b"")).await;
+    let server = StubServer::start(|_| answer("200 OK", &[], b"")).await;
     let told = AtomicUsize::new(0);
     let leaving = || {
         told.fetch_add(1, Ordering::SeqCst);
     };
-    let request = |url: &str| super::super::Request::new(Method::GET, super::super::parse_url(url).unwrap());
-    local().send(request("http://10.0.0.1/"), &leaving).await.unwrap_err();
-    local().send(request("http://nowhere.example/"), &leaving).await.unwrap_err();
+    let request =
+        |url: &str| super::super::WebRequest::new(Method::GET, super::super::parse_url(url).unwrap());
+    loopback_client().send(request("http://10.0.0.1/"), &leaving).await.unwrap_err();
+    loopback_client().send(request("http://nowhere.example/"), &leaving).await.unwrap_err();
     assert_eq!(told.load(Ordering::SeqCst), 0);
-    local().send(request(&server.url("/")), &leaving).await.unwrap();
+    loopback_client().send(request(&server.url("/")), &leaving).await.unwrap();
     assert_eq!(told.load(Ordering::SeqCst), 1);
 }
 
@@ -153,7 +158,7 @@ async fn nobody_listens() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let error = get(&local(), &format!("http://{address}/?secret=s")).await.unwrap_err();
+    let error = get(&loopback_client(), &format!("http://{address}/?secret=s")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::ConnectionRefused);
     assert_eq!(error.message, format!("{address} refused the connection: nothing listens there"));
     assert!(!error.sent);
@@ -161,26 +166,26 @@ async fn nobody_listens() {
 
 #[tokio::test]
 async fn one_address_that_does_not_answer_is_not_the_end() {
-    let server = Server::start(|_| answer("200 OK", &[], b"hi")).await;
-    let names = Names::of(&[("two.example", &[&["127.0.0.3", "127.0.0.1"]])]);
+    let server = StubServer::start(|_| answer("200 OK", &[], b"hi")).await;
+    let names = ScriptedResolver::of(&[("two.example", &[&["127.0.0.3", "127.0.0.1"]])]);
     let client = GuardedClient::new(allowing(&["127.0.0.0/8"]), tls(), names);
     assert!(get(&client, &server.url_as("http", "two.example", "/")).await.is_ok());
 }
 
 #[tokio::test]
 async fn names_without_an_address() {
-    let error = get(&local(), "http://nowhere.example/").await.unwrap_err();
+    let error = get(&loopback_client(), "http://nowhere.example/").await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Dns);
     assert_eq!(error.message, "The address of nowhere.example can't be found: no such name");
-    let client = GuardedClient::new(allowing(&[]), tls(), Names::of(&[("empty.example", &[&[]])]));
+    let client = GuardedClient::new(allowing(&[]), tls(), ScriptedResolver::of(&[("empty.example", &[&[]])]));
     let error = get(&client, "http://empty.example/").await.unwrap_err();
     assert_eq!(error.message, "The address of empty.example can't be found: it has no address");
 }
 
-struct Silent;
+struct StalledResolver;
 
 #[async_trait]
-impl Resolve for Silent {
+impl DnsResolver for StalledResolver {
     async fn resolve(&self, _: &str) -> std::io::Result<Vec<std::net::IpAddr>> {
         std::future::pending().await
     }
@@ -188,7 +193,7 @@ impl Resolve for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn a_name_server_that_is_silent() {
-    let client = GuardedClient::new(WebSettings::default(), tls(), std::sync::Arc::new(Silent));
+    let client = GuardedClient::new(WebSettings::default(), tls(), std::sync::Arc::new(StalledResolver));
     let error = get(&client, "http://slow.example/").await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Dns);
     assert_eq!(
@@ -212,7 +217,7 @@ async fn nobody_takes_the_connection_in_time() {
         waiting.push(stream);
     }
     let settings = WebSettings { connect_timeout: Duration::from_millis(100), ..allowing(&["127.0.0.1"]) };
-    let client = GuardedClient::new(settings, tls(), Names::of(&[]));
+    let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
     let error = get(&client, &format!("http://{address}/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::ConnectTimeout, "{error}");
     assert_eq!(error.message, format!("{address} did not take the connection in time"));
@@ -242,8 +247,8 @@ async fn answers_that_break_off_or_are_none() {
             "broke off",
         ),
     ] {
-        let server = Server::start(move |_| Reply::Says(says.to_vec())).await;
-        let error = get(&local(), &server.url("/")).await.unwrap_err();
+        let server = StubServer::start(move |_| StubReply::Says(says.to_vec())).await;
+        let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.message.contains(words), "{error}");
         assert!(error.message.contains(&server.address.to_string()), "{error}");
@@ -253,18 +258,19 @@ async fn answers_that_break_off_or_are_none() {
 
 #[tokio::test]
 async fn too_many_headers_are_not_read() {
-    let server = Server::start(|_| {
+    let server = StubServer::start(|_| {
         let mut says = b"HTTP/1.1 200 OK\r\n".to_vec();
         (0..500).for_each(|number| says.extend_from_slice(format!("x-{number}: y\r\n").as_bytes()));
-        Reply::Says([says, b"\r\n".to_vec()].concat())
+        StubReply::Says([says, b"\r\n".to_vec()].concat())
     })
     .await;
-    let error = get(&local(), &server.url("/")).await.unwrap_err();
+    let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Malformed);
     assert_eq!(error.message, format!("The headers of {}'s answer are too many or too long", server.address));
     let server =
-        Server::start(|_| Reply::Endless(b"HTTP/1.1 200 OK\r\nx: ".to_vec(), vec![b'a'; 65536])).await;
-    let error = get(&local(), &server.url("/")).await.unwrap_err();
+        StubServer::start(|_| StubReply::Endless(b"HTTP/1.1 200 OK\r\nx: ".to_vec(), vec![b'a'; 65536]))
+            .await;
+    let error = get(&loopback_client(), &server.url("/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Malformed, "{error}");
-    server.gone().await;
+    server.wait_for_disconnect().await;
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use super::{Escaping, answer, command, needs_escaping};
-use crate::bundle::{Bundle, Value};
+use super::{ExtraEscaping, command, needs_escaping, parse_output};
+use crate::bundle::{Bundle, BundleValue};
 use crate::host::{CallFailure, HostCall};
 
 fn call(extras: Option<Bundle>) -> HostCall {
@@ -9,7 +9,7 @@ fn call(extras: Option<Bundle>) -> HostCall {
         authority: "com.example.tools".to_owned(),
         method: "execute_tool".to_owned(),
         extras,
-        patience: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
     }
 }
 
@@ -20,11 +20,11 @@ fn args(text: &str) -> HostCall {
 #[test]
 fn a_call_without_extras_is_two_options() {
     assert_eq!(
-        command(&call(None), 0, Escaping::Raw).unwrap(),
+        command(&call(None), 0, ExtraEscaping::Raw).unwrap(),
         "content call --uri content://com.example.tools --method execute_tool"
     );
     assert_eq!(
-        command(&call(None), 10, Escaping::Backslash).unwrap(),
+        command(&call(None), 10, ExtraEscaping::Backslash).unwrap(),
         "content call --uri content://com.example.tools --user 10 --method execute_tool"
     );
 }
@@ -33,18 +33,18 @@ fn a_call_without_extras_is_two_options() {
 fn values_are_written_in_the_style_of_the_phone() {
     let json = r#"{"a":"b\\c"}"#;
     assert_eq!(
-        command(&args(json), 0, Escaping::Raw).unwrap(),
+        command(&args(json), 0, ExtraEscaping::Raw).unwrap(),
         r#"content call --uri content://com.example.tools --method execute_tool --extra 'args:s:{"a":"b\\c"}' --extra tool_name:s:get"#
     );
     assert_eq!(
-        command(&args(json), 0, Escaping::Backslash).unwrap(),
+        command(&args(json), 0, ExtraEscaping::Backslash).unwrap(),
         r#"content call --uri content://com.example.tools --method execute_tool --extra 'args:s:{"a"\:"b\\\\c"}' --extra tool_name:s:get"#
     );
 }
 
 #[test]
 fn a_quote_ends_no_word_of_the_shell() {
-    let line = command(&args("'; reboot; '"), 0, Escaping::Raw).unwrap();
+    let line = command(&args("'; reboot; '"), 0, ExtraEscaping::Raw).unwrap();
     assert!(line.ends_with(r"--extra 'args:s:'\''; reboot; '\''' --extra tool_name:s:get"), "{line}");
 }
 
@@ -60,17 +60,17 @@ fn the_style_matters_only_where_it_makes_a_difference() {
 #[test]
 fn numbers_keep_their_type_or_are_not_sent() {
     let one = call(Some(Bundle::new().with("n", 1)));
-    assert!(command(&one, 0, Escaping::Backslash).unwrap().ends_with("--extra n:i:1"));
-    assert!(matches!(command(&one, 0, Escaping::Raw), Err(CallFailure::Unsupported(_))));
-    let long = call(Some(Bundle::from_iter([("n".to_owned(), Value::Long(1))])));
-    assert!(command(&long, 0, Escaping::Raw).unwrap().ends_with("--extra n:l:1"));
+    assert!(command(&one, 0, ExtraEscaping::Backslash).unwrap().ends_with("--extra n:i:1"));
+    assert!(matches!(command(&one, 0, ExtraEscaping::Raw), Err(CallFailure::Unsupported(_))));
+    let long = call(Some(Bundle::from_iter([("n".to_owned(), BundleValue::Long(1))])));
+    assert!(command(&long, 0, ExtraEscaping::Raw).unwrap().ends_with("--extra n:l:1"));
 }
 
 #[test]
 fn what_adb_can_t_pass_is_refused_with_the_reason() {
-    let map = Bundle::from_iter([("tool_arguments".to_owned(), Value::Map(Vec::new()))]);
+    let map = Bundle::from_iter([("tool_arguments".to_owned(), BundleValue::Map(Vec::new()))]);
     assert_eq!(
-        command(&call(Some(map)), 0, Escaping::Backslash),
+        command(&call(Some(map)), 0, ExtraEscaping::Backslash),
         Err(CallFailure::Unsupported(
             "tool_arguments is a map, which can't be passed over adb: tools of the MCP dialects can be called from \
              an app only"
@@ -78,13 +78,13 @@ fn what_adb_can_t_pass_is_refused_with_the_reason() {
         ))
     );
     assert_eq!(
-        command(&args("a\0b"), 0, Escaping::Raw),
+        command(&args("a\0b"), 0, ExtraEscaping::Raw),
         Err(CallFailure::Unsupported("a NUL character can't be passed over adb".to_owned()))
     );
-    let long = command(&args(&"x".repeat(70_000)), 0, Escaping::Raw);
+    let long = command(&args(&"x".repeat(70_000)), 0, ExtraEscaping::Raw);
     assert!(matches!(long, Err(CallFailure::TooLarge(why)) if why.contains("at most 60000 can be passed")));
     let option = HostCall { method: "--user".to_owned(), ..call(None) };
-    assert!(matches!(command(&option, 0, Escaping::Raw), Err(CallFailure::Unsupported(_))));
+    assert!(matches!(command(&option, 0, ExtraEscaping::Raw), Err(CallFailure::Unsupported(_))));
 }
 
 const TRACE: &str =
@@ -93,16 +93,16 @@ const TRACE: &str =
 #[track_caller]
 fn thrown(what: &str) -> CallFailure {
     let stderr = format!("Error while accessing provider:com.example.tools\n{what}{TRACE}");
-    answer("", &stderr, "execute_tool").unwrap_err()
+    parse_output("", &stderr, "execute_tool").unwrap_err()
 }
 
 #[test]
 fn answers_are_bundles_or_none() {
-    let got = answer("Result: Bundle[{status=success, data={}}]\n", "", "execute_tool").unwrap();
+    let got = parse_output("Result: Bundle[{status=success, data={}}]\n", "", "execute_tool").unwrap();
     assert_eq!(got, Some(Bundle::new().with("status", "success").with("data", "{}")));
-    assert_eq!(answer("Result: null\n", "", "list_tools"), Ok(None));
+    assert_eq!(parse_output("Result: null\n", "", "list_tools"), Ok(None));
     let warned = "WARNING: linker: something\nResult: Bundle[{status=success, data={}}]\r\n";
-    assert!(answer(warned, "", "list_tools").unwrap().is_some());
+    assert!(parse_output(warned, "", "list_tools").unwrap().is_some());
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_null_answer_of_an_older_phone_is_told_from_an_exception_of_the_app() {
     let own = format!(
         "Error while accessing provider:com.example.tools\n{message}\n\tat com.android.commands.content.Content$CallCommand.onExecute(Content.java:497)\n"
     );
-    assert_eq!(answer("", &own, "list_tools"), Ok(None));
+    assert_eq!(parse_output("", &own, "list_tools"), Ok(None));
     assert!(
         matches!(thrown(message), CallFailure::Threw { class, .. } if class == "java.lang.NullPointerException")
     );
@@ -148,14 +148,14 @@ fn usage_and_silence_are_told() {
     let usage =
         "usage: adb shell content [subcommand] [options]\n\n[ERROR] Binding not well formed: k:s:a:b\n";
     assert_eq!(
-        answer(usage, "", "list_tools"),
+        parse_output(usage, "", "list_tools"),
         Err(CallFailure::Unsupported(
             "the phone's `content` does not take this call: Binding not well formed: k:s:a:b".to_owned()
         ))
     );
-    assert!(matches!(answer("", "", "list_tools"), Err(CallFailure::Threw { .. })));
+    assert!(matches!(parse_output("", "", "list_tools"), Err(CallFailure::Threw { .. })));
     assert!(matches!(
-        answer("Result: Bundle[{status=succ", "", "list_tools"),
+        parse_output("Result: Bundle[{status=succ", "", "list_tools"),
         Err(CallFailure::Threw { message, .. }) if message.starts_with("an answer that can't be read")
     ));
 }

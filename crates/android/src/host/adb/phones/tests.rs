@@ -1,4 +1,4 @@
-use super::{choose, complaint};
+use super::{adb_error, choose};
 
 fn chosen(rows: &str, wanted: Option<&str>) -> Result<String, (String, String)> {
     let text = format!("* daemon not running; starting now at tcp:5037\nList of devices attached\n{rows}\n");
@@ -50,7 +50,7 @@ fn a_phone_that_can_t_be_used_says_why() {
 
 #[test]
 fn what_adb_says_is_put_in_the_same_words() {
-    let said = |stderr: &str| complaint(stderr, "A").message;
+    let said = |stderr: &str| adb_error(stderr, "A").message;
     assert_eq!(said("adb: device 'A' not found\n"), "the phone A is not connected any more");
     assert_eq!(said("error: device offline\n"), "the phone A does not answer (offline)");
     assert_eq!(

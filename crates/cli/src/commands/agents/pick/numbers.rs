@@ -4,43 +4,51 @@ use std::io::{BufRead, Write};
 
 use super::cancelled;
 use super::checklist::Checklist;
-use crate::context::Context;
-use crate::report::{Done, Failure, plain};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult, io_error_message};
 
 /// How the line is written.
-const FORM: &str = "numbers of the tools to tick, as 1,3-5; or all, none; an empty line changes nothing";
+const INPUT_FORMAT: &str =
+    "numbers of the tools to tick, as 1,3-5; or all, none; an empty line changes nothing";
 
 /// Prints the list, and reads the line.
-pub(super) async fn ask(mut list: Checklist, context: &Context) -> Done<Vec<bool>> {
+pub(super) async fn prompt_numbers(mut list: Checklist, context: &CliContext) -> CliResult<Vec<bool>> {
     let wide = list.items().len().to_string().len();
     for (number, item) in list.items().iter().enumerate() {
-        context.printer.say(&format!("{:>wide$} {}", number + 1, item.line(context.printer.stderr().colour)));
+        context.printer.interactive_line(&format!(
+            "{:>wide$} {}",
+            number + 1,
+            item.line(context.printer.stderr().colour)
+        ));
     }
     let mut stderr = std::io::stderr().lock();
-    let _ = write!(stderr, "{FORM}: ").and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{INPUT_FORMAT}: ").and_then(|()| stderr.flush());
     drop(stderr);
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     let length = read.map_err(|error| {
-        Failure::new(format!("cannot read what is to be ticked: {}", plain(&error))).code("io")
+        CliError::new(format!("cannot read what is to be ticked: {}", io_error_message(&error)))
+            .with_code("io")
     })?;
     if length == 0 || line.trim().is_empty() {
         return Err(cancelled());
     }
-    let ticks = ticks(&line, list.items().len())?;
-    list.tick(&ticks);
+    let ticks = parse_selection(&line, list.items().len())?;
+    list.set_ticks(&ticks);
     Ok(list.ticks())
 }
 
 /// What a line ticks, of so many.
-fn ticks(line: &str, count: usize) -> Done<Vec<bool>> {
+fn parse_selection(line: &str, count: usize) -> CliResult<Vec<bool>> {
     match line.trim().to_lowercase().as_str() {
         "all" | "a" => return Ok(vec![true; count]),
         "none" | "n" => return Ok(vec![false; count]),
         _ => {}
     }
     let mut ticks = vec![false; count];
-    let wrong = |what: &str| Failure::usage(format!("{what:?} is no number from 1 to {count}")).hint(FORM);
+    let wrong = |what: &str| {
+        CliError::usage(format!("{what:?} is no number from 1 to {count}")).with_hint(INPUT_FORMAT)
+    };
     for part in line.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| {
@@ -65,10 +73,10 @@ mod tests {
             ("all", [true; 4]),
             ("None", [false; 4]),
         ] {
-            assert_eq!(ticks(line, 4).unwrap(), expected, "{line:?}");
+            assert_eq!(parse_selection(line, 4).unwrap(), expected, "{line:?}");
         }
         for line in ["0", "5", "x", "3-1", "1-9", "-2"] {
-            assert_eq!(ticks(line, 4).unwrap_err().word(), "usage", "{line:?}");
+            assert_eq!(parse_selection(line, 4).unwrap_err().code(), "usage", "{line:?}");
         }
     }
 }

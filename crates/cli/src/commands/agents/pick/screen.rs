@@ -5,80 +5,81 @@ use std::io::Write;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::cancelled;
-use super::checklist::{Checklist, Press, Verdict};
-use crate::context::Context;
-use crate::environment::Stream;
-use crate::print::live::Live;
-use crate::report::{Done, Failure};
-use crate::signals::Signals;
-use crate::terminal::keys::{self, Key};
-use crate::terminal::{Held, Mode};
+use super::checklist::{Checklist, ChecklistAction, ChecklistOutcome};
+use crate::context::CliContext;
+use crate::environment::OutputStream;
+use crate::error::{CliError, CliResult};
+use crate::print::live::LiveRegion;
+use crate::signals::SignalListener;
+use crate::terminal::keys::{self, KeyPress};
+use crate::terminal::{TerminalMode, TerminalModeGuard};
 
 /// How large a terminal is taken to be that does not say it.
-const USUAL: (usize, usize) = (80, 24);
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// Shows the list until it is kept or given up.
-pub(super) async fn ask(mut list: Checklist, context: &Context) -> Done<Vec<bool>> {
-    let mut signals = Signals::new()?;
+pub(super) async fn run_checklist(mut list: Checklist, context: &CliContext) -> CliResult<Vec<bool>> {
+    let mut signals = SignalListener::new()?;
     let mut resized = signal(SignalKind::window_change())
-        .map_err(|error| Failure::new(format!("cannot listen to signals: {error}")))?;
+        .map_err(|error| CliError::new(format!("cannot listen to signals: {error}")))?;
     let stderr = context.printer.stderr();
-    let _held = Held::new(Mode::Keys);
-    let mut keys = keys::read();
-    let (mut width, mut height) = size(stderr);
-    let mut live = Live::new(width, height);
+    let _held = TerminalModeGuard::new(TerminalMode::Raw);
+    let mut keys = keys::spawn_reader();
+    let (mut width, mut height) = terminal_size(stderr);
+    let mut live = LiveRegion::new(width, height);
     let verdict = loop {
-        write(&live.show(&list.rows(width, height, stderr.colour)));
+        write(&live.update(&list.rows(width, height, stderr.colour)));
         let key = tokio::select! {
-            key = keys.recv() => key.unwrap_or(Key::Eof),
-            _ = signals.next() => break Verdict::Cancel,
+            key = keys.recv() => key.unwrap_or(KeyPress::Eof),
+            _ = signals.next_signal() => break ChecklistOutcome::Cancel,
             _ = resized.recv() => {
                 // What a terminal makes of its lines when it changes is its own affair: all is drawn anew.
-                write(&live.settle(&[]));
-                (width, height) = size(stderr);
-                live = Live::new(width, height);
+                write(&live.print_above(&[]));
+                (width, height) = terminal_size(stderr);
+                live = LiveRegion::new(width, height);
                 continue;
             }
         };
         let verdict = match key {
-            Key::Interrupt | Key::Eof => Verdict::Cancel,
-            key => meant(key, list.is_typing())
-                .map_or(Verdict::GoOn, |press| list.press(press, Checklist::in_sight(height))),
+            KeyPress::Interrupt | KeyPress::Eof => ChecklistOutcome::Cancel,
+            key => key_action(key, list.is_editing_filter()).map_or(ChecklistOutcome::Continue, |press| {
+                list.apply(press, Checklist::visible_count(height))
+            }),
         };
-        if verdict != Verdict::GoOn {
+        if verdict != ChecklistOutcome::Continue {
             break verdict;
         }
     };
-    write(&live.settle(&[]));
-    if verdict == Verdict::Keep { Ok(list.ticks()) } else { Err(cancelled()) }
+    write(&live.print_above(&[]));
+    if verdict == ChecklistOutcome::Confirm { Ok(list.ticks()) } else { Err(cancelled()) }
 }
 
-fn size(stderr: Stream) -> (usize, usize) {
-    let now = stderr.stderr_now();
-    (now.width.unwrap_or(USUAL.0), now.height.unwrap_or(USUAL.1))
+fn terminal_size(stderr: OutputStream) -> (usize, usize) {
+    let now = stderr.with_stderr_size();
+    (now.width.unwrap_or(DEFAULT_SIZE.0), now.height.unwrap_or(DEFAULT_SIZE.1))
 }
 
 /// What a key asks for; letters are commands, but where something is looked for.
-fn meant(key: Key, is_typing: bool) -> Option<Press> {
+fn key_action(key: KeyPress, is_typing: bool) -> Option<ChecklistAction> {
     Some(match key {
-        Key::Up => Press::Up,
-        Key::Down => Press::Down,
-        Key::PageUp => Press::PageUp,
-        Key::PageDown => Press::PageDown,
-        Key::Home => Press::Top,
-        Key::End => Press::Bottom,
-        Key::Enter => Press::Enter,
-        Key::Escape => Press::Escape,
-        Key::Backspace if is_typing => Press::Delete,
-        Key::Char(c) if is_typing => Press::Type(c),
-        Key::Char(' ' | 'x') => Press::Toggle,
-        Key::Char('a') => Press::All,
-        Key::Char('n') => Press::None,
-        Key::Char('/') => Press::Filter,
-        Key::Char('k') => Press::Up,
-        Key::Char('j') => Press::Down,
-        Key::Char('q') => Press::Escape,
-        Key::Char(_) | Key::Backspace | Key::Interrupt | Key::Eof => return None,
+        KeyPress::Up => ChecklistAction::Up,
+        KeyPress::Down => ChecklistAction::Down,
+        KeyPress::PageUp => ChecklistAction::PageUp,
+        KeyPress::PageDown => ChecklistAction::PageDown,
+        KeyPress::Home => ChecklistAction::Top,
+        KeyPress::End => ChecklistAction::Bottom,
+        KeyPress::Enter => ChecklistAction::Enter,
+        KeyPress::Escape => ChecklistAction::Escape,
+        KeyPress::Backspace if is_typing => ChecklistAction::Delete,
+        KeyPress::Char(c) if is_typing => ChecklistAction::Type(c),
+        KeyPress::Char(' ' | 'x') => ChecklistAction::Toggle,
+        KeyPress::Char('a') => ChecklistAction::All,
+        KeyPress::Char('n') => ChecklistAction::None,
+        KeyPress::Char('/') => ChecklistAction::Filter,
+        KeyPress::Char('k') => ChecklistAction::Up,
+        KeyPress::Char('j') => ChecklistAction::Down,
+        KeyPress::Char('q') => ChecklistAction::Escape,
+        KeyPress::Char(_) | KeyPress::Backspace | KeyPress::Interrupt | KeyPress::Eof => return None,
     })
 }
 

@@ -6,8 +6,8 @@ fn folder() -> (tempfile::TempDir, DataFolder) {
     (temp, folder)
 }
 
-fn credentials(gateway: &str, name: &str) -> Credentials {
-    Credentials {
+fn credentials(gateway: &str, name: &str) -> DeviceCredentials {
+    DeviceCredentials {
         gateway: gateway.to_owned(),
         token: "twy_d_secret".to_owned().into(),
         key: Some(KeyPin::from_bytes([1; 32])),
@@ -21,27 +21,27 @@ fn credentials(gateway: &str, name: &str) -> Credentials {
 #[test]
 fn what_is_kept_is_found_again() {
     let (_temp, folder) = folder();
-    assert_eq!(Kept::read(&folder).unwrap().find(None, None).unwrap_err().word(), "not_paired");
-    let path = credentials("https://10.0.0.5:7717", "laptop").keep(&folder, None).unwrap();
+    assert_eq!(SavedCredentials::read(&folder).unwrap().find(None, None).unwrap_err().code(), "not_paired");
+    let path = credentials("https://10.0.0.5:7717", "laptop").save(&folder, None).unwrap();
     assert_eq!(path.file_name().unwrap(), "10.0.0.5-7717.json");
-    let kept = Kept::read(&folder).unwrap();
+    let kept = SavedCredentials::read(&folder).unwrap();
     for gateway in [None, Some("https://10.0.0.5:7717"), Some("https://10.0.0.5:7717/")] {
         let found = kept.find(gateway, None).unwrap();
         assert_eq!((found.name.as_str(), found.token.expose_secret()), ("laptop", "twy_d_secret"));
         assert_eq!(found.key, Some(KeyPin::from_bytes([1; 32])));
     }
-    assert_eq!(kept.find(Some("https://10.0.0.6:7717"), None).unwrap_err().word(), "not_paired");
+    assert_eq!(kept.find(Some("https://10.0.0.6:7717"), None).unwrap_err().code(), "not_paired");
     assert_eq!(kept.find(None, Some("new name")).unwrap().name, "laptop", "the only one there is");
 }
 
 #[test]
 fn several_are_told_apart() {
     let (_temp, folder) = folder();
-    credentials("https://a.example", "one").keep(&folder, None).unwrap();
-    credentials("https://a.example", "two").keep(&folder, Some("two")).unwrap();
-    credentials("https://b.example", "three").keep(&folder, None).unwrap();
-    let kept = Kept::read(&folder).unwrap();
-    assert_eq!(kept.find(None, None).unwrap_err().word(), "usage");
+    credentials("https://a.example", "one").save(&folder, None).unwrap();
+    credentials("https://a.example", "two").save(&folder, Some("two")).unwrap();
+    credentials("https://b.example", "three").save(&folder, None).unwrap();
+    let kept = SavedCredentials::read(&folder).unwrap();
+    assert_eq!(kept.find(None, None).unwrap_err().code(), "usage");
     assert_eq!(kept.find(Some("https://a.example"), None).unwrap().name, "one");
     assert_eq!(kept.find(Some("https://a.example"), Some("two")).unwrap().name, "two");
     assert_eq!(kept.find(None, Some("three")).unwrap().name, "three");
@@ -51,17 +51,17 @@ fn several_are_told_apart() {
 #[test]
 fn only_its_owner_may_read_it() {
     let (_temp, folder) = folder();
-    let path = credentials("https://a.example", "one").keep(&folder, None).unwrap();
-    assert_eq!(crate::folder::others_may(&path), None);
-    assert_eq!(crate::folder::others_may(&folder.devices()), None);
+    let path = credentials("https://a.example", "one").save(&folder, None).unwrap();
+    assert_eq!(crate::folder::permissions_for_others(&path), None);
+    assert_eq!(crate::folder::permissions_for_others(&folder.devices()), None);
 }
 
 #[test]
 fn a_broken_file_is_refused_without_showing_it() {
     let (_temp, folder) = folder();
-    let path = credentials("https://a.example", "one").keep(&folder, None).unwrap();
+    let path = credentials("https://a.example", "one").save(&folder, None).unwrap();
     std::fs::write(&path, "{\"token\": \"twy_d_secret\", \"gateway\": 5}").unwrap();
-    let text = Kept::read(&folder).unwrap_err().for_people(false);
+    let text = SavedCredentials::read(&folder).unwrap_err().render_text(false);
     assert!(text.contains("hint: correct it") && !text.contains("twy_d_secret"), "{text}");
     assert!(!format!("{:?}", credentials("https://a.example", "one")).contains("secret"));
 }

@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 /// The file of Claude Desktop.
 const CLAUDE_FILE: &str = "claude_desktop_config.json";
 
 /// A client whose own file is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Desktop {
+pub(super) enum DesktopClient {
     Claude,
     ClaudeCode,
     Cursor,
     VsCode,
 }
 
-impl Desktop {
+impl DesktopClient {
     pub(super) const ALL: [Self; 4] = [Self::Claude, Self::ClaudeCode, Self::Cursor, Self::VsCode];
 
     /// By its name.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
@@ -47,7 +47,7 @@ impl Desktop {
     }
 
     /// The object of its file that servers stand in.
-    pub(super) fn table(self) -> &'static str {
+    pub(super) fn servers_key(self) -> &'static str {
         match self {
             Self::VsCode => "servers",
             _ => "mcpServers",
@@ -55,17 +55,17 @@ impl Desktop {
     }
 
     /// Its file for all of this person's work.
-    pub(super) fn file(self, environment: &Environment) -> Option<PathBuf> {
+    pub(super) fn config_path(self, environment: &ProcessEnvironment) -> Option<PathBuf> {
         Some(match self {
             Self::Claude => {
-                let packaged = environment.absolute("LOCALAPPDATA").filter(|_| cfg!(windows));
+                let packaged = environment.absolute_path("LOCALAPPDATA").filter(|_| cfg!(windows));
                 let folder = match packaged.and_then(|local| packaged_claude(&local)) {
                     Some(folder) => folder,
                     None => environment.config_dir()?.join("Claude"),
                 };
                 folder.join(CLAUDE_FILE)
             }
-            Self::ClaudeCode => match environment.absolute("CLAUDE_CONFIG_DIR") {
+            Self::ClaudeCode => match environment.absolute_path("CLAUDE_CONFIG_DIR") {
                 Some(folder) => folder.join(".claude.json"),
                 None => environment.home()?.join(".claude.json"),
             },
@@ -83,7 +83,7 @@ impl Desktop {
     }
 
     /// What is left to be done once its file has changed.
-    pub(super) fn after(self) -> &'static str {
+    pub(super) fn restart_hint(self) -> &'static str {
         match self {
             Self::Claude => "quit Claude Desktop and start it again: it reads the file when it starts",
             Self::ClaudeCode => "start a new session of Claude Code; /mcp there shows how it stands",

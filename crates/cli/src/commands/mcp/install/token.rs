@@ -6,16 +6,16 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::client::{Client, read};
-use crate::context::Context;
-use crate::folder::{create_private_dir, private};
-use crate::report::{Done, Failure};
+use crate::client::{GatewayClient, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::{create_private_dir, private_file};
 
 /// What became of a client's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token {
-    Kept,
-    Made,
+pub(super) enum ClientTokenChange {
+    Reused,
+    Created,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,61 +37,65 @@ struct Made {
 }
 
 /// The label by which the token is known again.
-fn label(client: &str) -> String {
+fn token_label(client: &str) -> String {
     format!("MCP: {client}")
 }
 
 /// Makes the client's token, unless there is one that is as it should be.
-pub(super) async fn make(
+pub(super) async fn ensure_token(
     client: &str,
     agent: Option<&str>,
     anew: bool,
-    gateway: &Client,
-    context: &Context,
-) -> Done<Token> {
+    gateway: &GatewayClient,
+    context: &CliContext,
+) -> CliResult<ClientTokenChange> {
     let path = context.folder.mcp_client(client);
-    let old = live(client, gateway).await?;
+    let old = active_tokens(client, gateway).await?;
     let is_right = old.iter().any(|token| token.agent.as_deref() == agent);
-    if !anew && is_right && private::read_token(&path)?.is_some() {
-        return Ok(Token::Kept);
+    if !anew && is_right && private_file::read_token(&path)?.is_some() {
+        return Ok(ClientTokenChange::Reused);
     }
-    let mut body = json!({"role": "client", "label": label(client)});
+    let mut body = json!({"role": "client", "label": token_label(client)});
     if let (Some(agent), Some(fields)) = (agent, body.as_object_mut()) {
         fields.insert("agent".to_owned(), agent.into());
     }
-    let made: Made = read(&gateway.send(Method::POST, &["api", "tokens"], &body).await?)?;
+    let made: Made = parse_response(&gateway.send(Method::POST, &["api", "tokens"], &body).await?)?;
     context.folder.create()?;
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }
-    private::replace(&path, format!("{}\n", made.token).as_bytes())?;
-    revoke(&old, gateway).await?;
-    Ok(Token::Made)
+    private_file::replace(&path, format!("{}\n", made.token).as_bytes())?;
+    revoke_tokens(&old, gateway).await?;
+    Ok(ClientTokenChange::Created)
 }
 
 /// Takes the client's token back; where no gateway runs, only its file goes. Whether it was taken back.
-pub(super) async fn forget(client: &str, gateway: Option<&Client>, context: &Context) -> Done<bool> {
+pub(super) async fn remove_token(
+    client: &str,
+    gateway: Option<&GatewayClient>,
+    context: &CliContext,
+) -> CliResult<bool> {
     if let Some(gateway) = gateway {
-        revoke(&live(client, gateway).await?, gateway).await?;
+        revoke_tokens(&active_tokens(client, gateway).await?, gateway).await?;
     }
     let path: PathBuf = context.folder.mcp_client(client);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::io("remove", &path, &error))
+            Err(CliError::io("remove", &path, &error))
         }
         _ => Ok(gateway.is_some()),
     }
 }
 
-async fn live(client: &str, gateway: &Client) -> Done<Vec<Listed>> {
-    let all: Tokens = read(&gateway.get(&["api", "tokens"], &[]).await?)?;
-    let label = label(client);
+async fn active_tokens(client: &str, gateway: &GatewayClient) -> CliResult<Vec<Listed>> {
+    let all: Tokens = parse_response(&gateway.get(&["api", "tokens"], &[]).await?)?;
+    let label = token_label(client);
     Ok(all.tokens.into_iter().filter(|token| token.label == label && token.status == "active").collect())
 }
 
-async fn revoke(tokens: &[Listed], gateway: &Client) -> Done {
+async fn revoke_tokens(tokens: &[Listed], gateway: &GatewayClient) -> CliResult {
     for token in tokens {
-        gateway.ask(Method::DELETE, &["api", "tokens", &token.id]).await?;
+        gateway.send_empty(Method::DELETE, &["api", "tokens", &token.id]).await?;
     }
     Ok(())
 }

@@ -9,50 +9,56 @@ use reqwest::Url;
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use toolway_mcp::oauth::{Browser, BrowserFailure};
+use toolway_mcp::oauth::{BrowserError, LoginBrowser};
 use toolway_types::Slug;
 
-use super::page;
-use crate::environment::Environment;
+use super::callback_server;
+use crate::environment::ProcessEnvironment;
+use crate::error::{CliError, CliResult, io_error_message};
 use crate::print::{Printer, escape};
-use crate::report::{Done, Failure, plain};
 
 /// The path that the browser is sent back to.
-pub(super) const PATH: &str = "/callback";
+pub(super) const CALLBACK_PATH: &str = "/callback";
 /// Longest line that may be pasted, in bytes.
 const MAX_LINE: usize = 16 << 10;
 
 /// How the browser is reached, and for how long it is waited for.
 #[derive(Debug, Clone)]
-pub(super) struct Visit {
+pub(super) struct BrowserOptions {
     /// The port to listen on, where it is free: the one that the server knows already.
     pub(super) port: Option<u16>,
     /// Whether to try to open a browser.
-    pub(super) open: bool,
+    pub(super) opens_browser: bool,
     /// Whether the address may be pasted.
-    pub(super) paste: bool,
-    pub(super) within: Duration,
+    pub(super) accepts_paste: bool,
+    pub(super) timeout: Duration,
 }
 
 /// A browser of whoever sits at the terminal.
-pub(super) struct PersonsBrowser {
+pub(super) struct SystemBrowser {
     listener: TcpListener,
     address: SocketAddr,
-    visit: Visit,
+    options: BrowserOptions,
     slug: Slug,
     printer: Printer,
     /// Programs that open an address, the first that there is.
     openers: Vec<Vec<String>>,
 }
 
-impl PersonsBrowser {
+impl SystemBrowser {
     /// Listens on the loopback interface.
-    pub(super) fn new(visit: Visit, slug: Slug, printer: Printer, environment: &Environment) -> Done<Self> {
+    pub(super) fn new(
+        visit: BrowserOptions,
+        slug: Slug,
+        printer: Printer,
+        environment: &ProcessEnvironment,
+    ) -> CliResult<Self> {
         let bound = visit.port.and_then(|port| bind(port).ok());
         let (listener, address) = bound.map_or_else(|| bind(0), Ok).map_err(|error| {
-            Failure::new(format!("cannot listen on 127.0.0.1 for the browser: {}", plain(&error))).code("io")
+            CliError::new(format!("cannot listen on 127.0.0.1 for the browser: {}", io_error_message(&error)))
+                .with_code("io")
         })?;
-        Ok(Self { listener, address, visit, slug, printer, openers: openers(environment) })
+        Ok(Self { listener, address, options: visit, slug, printer, openers: openers(environment) })
     }
 
     /// Tries to open the address; that it is printed is enough where it can't be.
@@ -81,7 +87,7 @@ fn bind(port: u16) -> std::io::Result<(TcpListener, SocketAddr)> {
 }
 
 /// What opens an address on this computer. Without a screen on Linux there is nothing.
-fn openers(environment: &Environment) -> Vec<Vec<String>> {
+fn openers(environment: &ProcessEnvironment) -> Vec<Vec<String>> {
     let all: &[&[&str]] = if cfg!(target_os = "macos") {
         &[&["open"]]
     } else if cfg!(windows) {
@@ -95,36 +101,36 @@ fn openers(environment: &Environment) -> Vec<Vec<String>> {
 }
 
 /// The port that an earlier login was sent back to.
-pub(super) fn port_of(redirect_uri: &str) -> Option<u16> {
+pub(super) fn loopback_port(redirect_uri: &str) -> Option<u16> {
     let url = Url::parse(redirect_uri).ok()?;
-    url.port().filter(|_| url.host_str() == Some("127.0.0.1") && url.path() == PATH)
+    url.port().filter(|_| url.host_str() == Some("127.0.0.1") && url.path() == CALLBACK_PATH)
 }
 
 #[async_trait]
-impl Browser for PersonsBrowser {
+impl LoginBrowser for SystemBrowser {
     fn redirect_uri(&self) -> String {
-        format!("http://{}{PATH}", self.address)
+        format!("http://{}{CALLBACK_PATH}", self.address)
     }
 
     async fn visit(
         &self,
         url: &Url,
         is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
-    ) -> Result<SecretString, BrowserFailure> {
+    ) -> Result<SecretString, BrowserError> {
         self.printer.note(&format!("to sign in to {}, open this address in your browser:", self.slug));
         self.printer.note("");
         self.printer.note(&format!("  {}", escape::line(url.as_str())));
         self.printer.note("");
-        if self.visit.paste {
+        if self.options.accepts_paste {
             self.printer.note(
                 "if that browser is on another computer, paste here the address that it ends at (the page will not load)",
             );
         }
-        if self.visit.open {
+        if self.options.opens_browser {
             self.open(url);
         }
-        let listened = page::wait(&self.listener, is_answer);
-        let pasted = pasted(self.visit.paste, is_answer, &self.printer);
+        let listened = callback_server::wait_for_callback(&self.listener, is_answer);
+        let pasted = wait_for_pasted_query(self.options.accepts_paste, is_answer, &self.printer);
         let came = async {
             tokio::select! {
                 query = listened => query,
@@ -132,14 +138,14 @@ impl Browser for PersonsBrowser {
             }
         };
         let late = || {
-            BrowserFailure(format!("the browser did not come back within {} s", self.visit.within.as_secs()))
+            BrowserError(format!("the browser did not come back within {} s", self.options.timeout.as_secs()))
         };
-        tokio::time::timeout(self.visit.within, came).await.map_err(|_| late())
+        tokio::time::timeout(self.options.timeout, came).await.map_err(|_| late())
     }
 }
 
 /// The query of the first pasted address that belongs to this login. Never ends where nothing can be pasted.
-async fn pasted(
+async fn wait_for_pasted_query(
     may_be: bool,
     is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
     printer: &Printer,
@@ -153,7 +159,7 @@ async fn pasted(
         drop(send);
     }
     while let Some(line) = lines.recv().await {
-        match query_in(&line) {
+        match pasted_query(&line) {
             Some(query) if is_answer(query) => return query.to_owned().into(),
             _ => printer.note("that is not the address that the browser ends at for this login"),
         }
@@ -173,12 +179,12 @@ fn read_lines(to: &mpsc::Sender<String>) {
 }
 
 /// The query of an address that was pasted.
-pub(super) fn query_in(line: &str) -> Option<&str> {
+pub(super) fn pasted_query(line: &str) -> Option<&str> {
     let (_, query) = line.trim().split_once('?')?;
     Some(query.split('#').next().unwrap_or(query))
 }
 
-impl std::fmt::Debug for PersonsBrowser {
+impl std::fmt::Debug for SystemBrowser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PersonsBrowser").field("address", &self.address).finish_non_exhaustive()
     }

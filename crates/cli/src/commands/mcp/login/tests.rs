@@ -1,4 +1,4 @@
-use super::browser::{port_of, query_in};
+use super::browser::{loopback_port, pasted_query};
 
 #[test]
 fn the_port_of_an_earlier_login_is_taken_from_an_address_of_ours_alone() {
@@ -10,7 +10,7 @@ fn the_port_of_an_earlier_login_is_taken_from_an_address_of_ours_alone() {
         ("https://example.org:40123/callback", None),
         ("nothing", None),
     ] {
-        assert_eq!(port_of(address), port, "{address}");
+        assert_eq!(loopback_port(address), port, "{address}");
     }
 }
 
@@ -22,6 +22,6 @@ fn the_query_of_a_pasted_address_is_what_stands_behind_its_question_mark() {
         ("code=a&state=b", None),
         ("", None),
     ] {
-        assert_eq!(query_in(line), query, "{line}");
+        assert_eq!(pasted_query(line), query, "{line}");
     }
 }

@@ -9,31 +9,31 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::connection::{Connection, Heard};
-use super::session::Session;
-use super::streams::{self, Line, Output};
-use super::token::{self, Token};
+use super::connection::{BridgeConnection, ConnectionEvent};
+use super::session::BridgeSession;
+use super::streams::{self, ClientLine, StdoutWriter};
+use super::token::{self, BridgeToken};
 use super::{StdioArgs, message};
-use crate::client::{Client, Place};
-use crate::context::Context;
+use crate::client::{GatewayAddress, GatewayClient};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
 use crate::print::escape;
-use crate::report::{Done, Failure};
-use crate::signals::{Signal, Signals};
+use crate::signals::{ProcessSignal, SignalListener};
 
 /// How long one try to connect may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// For how long a gateway that was there is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The first wait between two tries, and the longest.
-const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+const RECONNECT_BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// How soon a gateway that was not there is looked for again, where the client asks again.
-const ANEW: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long what runs may take to end once the client is done.
-const FLUSH: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most lines that wait for a gateway.
 const MAX_WAITING: usize = 256;
 /// What may be otherwise at the next try. All else stays as it is until somebody does something about it.
-const PASSING: [&str; 7] = [
+const TRANSIENT_CODES: [&str; 7] = [
     "not_running",
     "unreachable",
     "connection_lost",
@@ -44,139 +44,144 @@ const PASSING: [&str; 7] = [
 ];
 
 /// A try to connect.
-type Connecting<'a> = Pin<Box<dyn Future<Output = Done<Connection>> + 'a>>;
+type ConnectFuture<'a> = Pin<Box<dyn Future<Output = CliResult<BridgeConnection>> + 'a>>;
 
 /// How things stand with the gateway.
-enum Gateway<'a> {
+enum GatewayState<'a> {
     /// It is tried for the first time, or anew after it was not there at all.
-    Tried(Connecting<'a>),
-    Here(Connection),
+    Connecting(ConnectFuture<'a>),
+    Connected(BridgeConnection),
     /// It was here, and is waited for.
-    Away {
+    Reconnecting {
         until: Instant,
         tries: u32,
-        next: Next<'a>,
+        next: ReconnectAttempt<'a>,
     },
     /// It never was.
-    NotThere {
-        failure: Failure,
+    Unavailable {
+        failure: CliError,
         since: Instant,
     },
 }
 
 /// The next try to find a gateway that is away.
-enum Next<'a> {
-    At(Instant),
-    Now(Connecting<'a>),
+enum ReconnectAttempt<'a> {
+    Scheduled(Instant),
+    Running(ConnectFuture<'a>),
 }
 
-struct Bridge<'a> {
+struct StdioBridge<'a> {
     args: &'a StdioArgs,
-    context: &'a Context,
-    session: Session,
-    gateway: Gateway<'a>,
+    context: &'a CliContext,
+    session: BridgeSession,
+    gateway: GatewayState<'a>,
     /// Lines that wait for a gateway, or for their turn.
-    waiting: VecDeque<String>,
+    waiting_lines: VecDeque<String>,
     to_gateway: VecDeque<String>,
     to_client: VecDeque<String>,
     /// When everything ends whether it is done or not; set once the client is done.
-    ending: Option<Instant>,
+    shutdown_deadline: Option<Instant>,
 }
 
 /// What happened.
-enum Event {
-    Line(Option<Line>),
+enum BridgeEvent {
+    ClientLine(Option<ClientLine>),
     Stop,
-    Connected(Done<Connection>),
-    Heard(Heard),
-    ToGateway,
-    ToClient,
+    Connected(CliResult<BridgeConnection>),
+    FromGateway(ConnectionEvent),
+    SentToGateway,
+    SentToClient,
     ClientGone,
-    Time,
+    Timer,
 }
 
 /// Serves until the client is done.
-pub(super) async fn run(args: &StdioArgs, context: &Context) -> Done {
-    let mut lines = streams::lines()?;
-    let mut signals = Signals::new()?;
-    let output = Output::stdout()?;
-    let mut bridge = Bridge {
+pub(super) async fn run(args: &StdioArgs, context: &CliContext) -> CliResult {
+    let mut lines = streams::spawn_stdin_reader()?;
+    let mut signals = SignalListener::new()?;
+    let output = StdoutWriter::stdout()?;
+    let mut bridge = StdioBridge {
         args,
         context,
-        session: Session::default(),
-        gateway: Gateway::Tried(Box::pin(connect(args, context, true))),
-        waiting: VecDeque::new(),
+        session: BridgeSession::default(),
+        gateway: GatewayState::Connecting(Box::pin(connect(args, context, true))),
+        waiting_lines: VecDeque::new(),
         to_gateway: VecDeque::new(),
         to_client: VecDeque::new(),
-        ending: None,
+        shutdown_deadline: None,
     };
-    let done = bridge.serve(&mut lines, &mut signals, &output.to).await;
+    let done = bridge.serve(&mut lines, &mut signals, &output.sender).await;
     while let Some(message) = bridge.to_client.pop_front() {
-        if tokio::time::timeout(FLUSH, output.to.send(message)).await.is_err() {
+        if tokio::time::timeout(FLUSH_TIMEOUT, output.sender.send(message)).await.is_err() {
             break;
         }
     }
-    if let Gateway::Here(connection) = bridge.gateway {
+    if let GatewayState::Connected(connection) = bridge.gateway {
         connection.close().await;
     }
     output.close().await;
     done
 }
 
-impl<'a> Bridge<'a> {
+impl<'a> StdioBridge<'a> {
     async fn serve(
         &mut self,
-        lines: &mut mpsc::Receiver<Line>,
-        signals: &mut Signals,
+        lines: &mut mpsc::Receiver<ClientLine>,
+        signals: &mut SignalListener,
         output: &mpsc::Sender<String>,
-    ) -> Done {
+    ) -> CliResult {
         loop {
-            self.pass_on();
+            self.forward_lines();
             if self.is_done() {
-                return self.end();
+                return self.finish();
             }
-            let event = self.next(lines, signals, output).await;
+            let event = self.next_event(lines, signals, output).await;
             match event {
-                Event::Line(Some(line)) => self.line(line),
-                Event::Line(None) | Event::Stop => self.client_is_done(),
-                Event::Connected(Ok(connection)) => self.connected(connection),
-                Event::Connected(Err(failure)) => self.not_connected(failure)?,
-                Event::Heard(Heard::Text(text)) => match self.session.of_gateway(&text) {
-                    Ok(passed) => {
-                        self.to_gateway.extend(passed.to_gateway);
-                        self.to_client.extend(passed.to_client);
+                BridgeEvent::ClientLine(Some(line)) => self.handle_line(line),
+                BridgeEvent::ClientLine(None) | BridgeEvent::Stop => self.begin_shutdown(),
+                BridgeEvent::Connected(Ok(connection)) => self.handle_connected(connection),
+                BridgeEvent::Connected(Err(failure)) => self.handle_connect_error(failure)?,
+                BridgeEvent::FromGateway(ConnectionEvent::Message(text)) => {
+                    match self.session.forward_from_gateway(&text) {
+                        Ok(passed) => {
+                            self.to_gateway.extend(passed.to_gateway);
+                            self.to_client.extend(passed.to_client);
+                        }
+                        Err(failure) => return Err(self.fail_waiting(failure)),
                     }
-                    Err(failure) => return Err(self.give_up(failure)),
-                },
-                Event::Heard(Heard::Lost(why)) => self.lost(&why),
-                Event::ToGateway | Event::ToClient => {}
-                Event::ClientGone => return Ok(()),
-                Event::Time => self.time(),
+                }
+                BridgeEvent::FromGateway(ConnectionEvent::Lost(why)) => self.handle_connection_lost(&why),
+                BridgeEvent::SentToGateway | BridgeEvent::SentToClient => {}
+                BridgeEvent::ClientGone => return Ok(()),
+                BridgeEvent::Timer => self.handle_timer(),
             }
         }
     }
 
     /// Waits for what happens next. Nothing is read while what was read before waits to be passed on.
-    async fn next(
+    async fn next_event(
         &mut self,
-        lines: &mut mpsc::Receiver<Line>,
-        signals: &mut Signals,
+        lines: &mut mpsc::Receiver<ClientLine>,
+        signals: &mut SignalListener,
         output: &mpsc::Sender<String>,
-    ) -> Event {
-        let is_reading =
-            self.ending.is_none() && self.waiting.len() < MAX_WAITING && self.to_client.is_empty();
-        let wake = self.wake();
+    ) -> BridgeEvent {
+        let is_reading = self.shutdown_deadline.is_none()
+            && self.waiting_lines.len() < MAX_WAITING
+            && self.to_client.is_empty();
+        let wake = self.next_wake();
         let (connecting, connection) = match &mut self.gateway {
-            Gateway::Tried(connecting) => (Some(connecting), None),
-            Gateway::Away { next: Next::Now(connecting), .. } => (Some(connecting), None),
-            Gateway::Here(connection) => (None, Some(connection)),
-            Gateway::Away { .. } | Gateway::NotThere { .. } => (None, None),
+            GatewayState::Connecting(connecting) => (Some(connecting), None),
+            GatewayState::Reconnecting { next: ReconnectAttempt::Running(connecting), .. } => {
+                (Some(connecting), None)
+            }
+            GatewayState::Connected(connection) => (None, Some(connection)),
+            GatewayState::Reconnecting { .. } | GatewayState::Unavailable { .. } => (None, None),
         };
         let (to_gateway, to_client) = (&mut self.to_gateway, &mut self.to_client);
         let is_free = to_client.is_empty();
         let gateway = async move {
             match (connecting, connection) {
-                (Some(connecting), _) => Event::Connected(connecting.await),
+                (Some(connecting), _) => BridgeEvent::Connected(connecting.await),
                 (None, Some(connection)) => exchange(connection, to_gateway, is_free).await,
                 (None, None) => std::future::pending().await,
             }
@@ -188,199 +193,224 @@ impl<'a> Bridge<'a> {
                     if let Some(message) = to_client.pop_front() {
                         permit.send(message);
                     }
-                    Event::ToClient
+                    BridgeEvent::SentToClient
                 }
-                Err(_) => Event::ClientGone,
+                Err(_) => BridgeEvent::ClientGone,
             },
-            line = lines.recv(), if is_reading => Event::Line(line),
-            signal = signals.next(), if self.ending.is_none() => match signal {
-                Signal::Stop => Event::Stop,
-                Signal::Reload => Event::Time,
+            line = lines.recv(), if is_reading => BridgeEvent::ClientLine(line),
+            signal = signals.next_signal(), if self.shutdown_deadline.is_none() => match signal {
+                ProcessSignal::Stop => BridgeEvent::Stop,
+                ProcessSignal::Reload => BridgeEvent::Timer,
             },
-            () = output.closed() => Event::ClientGone,
-            () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Event::Time,
+            () = output.closed() => BridgeEvent::ClientGone,
+            () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => BridgeEvent::Timer,
         }
     }
 
     /// When there is something to do that nobody else brings about.
-    fn wake(&self) -> Option<Instant> {
+    fn next_wake(&self) -> Option<Instant> {
         let next = match &self.gateway {
-            Gateway::Away { next: Next::At(at), .. } => Some(*at),
+            GatewayState::Reconnecting { next: ReconnectAttempt::Scheduled(at), .. } => Some(*at),
             _ => None,
         };
-        [next, self.ending].into_iter().flatten().min()
+        [next, self.shutdown_deadline].into_iter().flatten().min()
     }
 
-    fn line(&mut self, line: Line) {
+    fn handle_line(&mut self, line: ClientLine) {
         match line {
-            Line::Text(text) => self.waiting.push_back(text),
-            Line::TooLong => {
+            ClientLine::Text(text) => self.waiting_lines.push_back(text),
+            ClientLine::TooLong => {
                 let words = format!("a message may have {} bytes", streams::MAX_LINE);
-                self.to_client.push_back(message::unreadable(&words));
+                self.to_client.push_back(message::parse_error_response(&words));
             }
-            Line::NotUtf8 => self.to_client.push_back(message::unreadable("a message is not UTF-8")),
+            ClientLine::NotUtf8 => {
+                self.to_client.push_back(message::parse_error_response("a message is not UTF-8"))
+            }
         }
     }
 
     /// Passes lines on, as far as there is somebody to take them.
-    fn pass_on(&mut self) {
+    fn forward_lines(&mut self) {
         match &self.gateway {
-            Gateway::Here(connection) => {
+            GatewayState::Connected(connection) => {
                 let limit = connection.message_bytes;
                 while self.to_gateway.is_empty() && self.to_client.is_empty() {
-                    let Some(line) = self.waiting.pop_front() else { return };
+                    let Some(line) = self.waiting_lines.pop_front() else { return };
                     if line.len() > limit {
-                        let failure = Failure::new(format!(
+                        let failure = CliError::new(format!(
                             "a message of {} bytes is longer than the {limit} that the gateway takes",
                             line.len()
                         ))
-                        .code("too_long")
-                        .hint("the gateway's setting limits.frame_bytes is this bound");
-                        self.to_client.extend(message::all_failed(&line, &failure));
+                        .with_code("too_long")
+                        .with_hint("the gateway's setting limits.frame_bytes is this bound");
+                        self.to_client.extend(message::error_responses(&line, &failure));
                         continue;
                     }
-                    self.to_gateway.extend(self.session.of_client(&line));
+                    self.to_gateway.extend(self.session.forward_from_client(&line));
                 }
             }
-            Gateway::NotThere { since, .. } if !self.waiting.is_empty() && since.elapsed() >= ANEW => {
-                self.gateway = Gateway::Tried(Box::pin(connect(self.args, self.context, true)));
+            GatewayState::Unavailable { since, .. }
+                if !self.waiting_lines.is_empty() && since.elapsed() >= RETRY_INTERVAL =>
+            {
+                self.gateway = GatewayState::Connecting(Box::pin(connect(self.args, self.context, true)));
             }
-            Gateway::NotThere { failure, .. } => {
-                let answers = self.waiting.iter().filter_map(|line| message::all_failed(line, failure));
+            GatewayState::Unavailable { failure, .. } => {
+                let answers =
+                    self.waiting_lines.iter().filter_map(|line| message::error_responses(line, failure));
                 self.to_client.extend(answers);
-                self.waiting.clear();
+                self.waiting_lines.clear();
             }
-            Gateway::Tried(_) | Gateway::Away { .. } => {}
+            GatewayState::Connecting(_) | GatewayState::Reconnecting { .. } => {}
         }
     }
 
-    fn connected(&mut self, connection: Connection) {
-        if matches!(self.gateway, Gateway::Away { .. }) {
+    fn handle_connected(&mut self, connection: BridgeConnection) {
+        if matches!(self.gateway, GatewayState::Reconnecting { .. }) {
             self.context.printer.note("the gateway is back");
         }
-        self.gateway = Gateway::Here(connection);
-        self.to_gateway = self.session.greeting().into();
+        self.gateway = GatewayState::Connected(connection);
+        self.to_gateway = self.session.replay_messages().into();
     }
 
     /// A try to connect came to nothing.
-    fn not_connected(&mut self, failure: Failure) -> Done {
+    fn handle_connect_error(&mut self, failure: CliError) -> CliResult {
         let now = Instant::now();
         match &mut self.gateway {
-            Gateway::Away { until, tries, next } if now < *until && PASSING.contains(&failure.word()) => {
+            GatewayState::Reconnecting { until, tries, next }
+                if now < *until && TRANSIENT_CODES.contains(&failure.code()) =>
+            {
                 *tries += 1;
-                let (first, longest) = WAITS;
-                *next = Next::At(now + first.saturating_mul(1 << (*tries).min(8)).min(longest));
+                let (first, longest) = RECONNECT_BACKOFF;
+                *next = ReconnectAttempt::Scheduled(
+                    now + first.saturating_mul(1 << (*tries).min(8)).min(longest),
+                );
                 Ok(())
             }
-            Gateway::Away { .. } => Err(self.give_up(failure)),
+            GatewayState::Reconnecting { .. } => Err(self.fail_waiting(failure)),
             _ => {
-                failure.tell(self.context.printer.stderr(), self.context.printer.json);
-                self.gateway = Gateway::NotThere { failure, since: now };
+                failure.print(self.context.printer.stderr(), self.context.printer.json);
+                self.gateway = GatewayState::Unavailable { failure, since: now };
                 Ok(())
             }
         }
     }
 
     /// The gateway has gone, and is waited for.
-    fn lost(&mut self, why: &str) {
+    fn handle_connection_lost(&mut self, why: &str) {
         let words = format!("the connection to the gateway was lost: {}; trying again", escape::line(why));
         self.context.printer.note(&words);
         self.to_gateway.clear();
-        self.to_client.extend(self.session.lost());
+        self.to_client.extend(self.session.handle_connection_lost());
         let now = Instant::now();
-        self.gateway = Gateway::Away { until: now + PATIENCE, tries: 0, next: Next::At(now + WAITS.0) };
+        self.gateway = GatewayState::Reconnecting {
+            until: now + RECONNECT_TIMEOUT,
+            tries: 0,
+            next: ReconnectAttempt::Scheduled(now + RECONNECT_BACKOFF.0),
+        };
     }
 
-    fn time(&mut self) {
-        if let Gateway::Away { next, .. } = &mut self.gateway
-            && matches!(next, Next::At(at) if *at <= Instant::now())
+    fn handle_timer(&mut self) {
+        if let GatewayState::Reconnecting { next, .. } = &mut self.gateway
+            && matches!(next, ReconnectAttempt::Scheduled(at) if *at <= Instant::now())
         {
-            *next = Next::Now(Box::pin(connect(self.args, self.context, false)));
+            *next = ReconnectAttempt::Running(Box::pin(connect(self.args, self.context, false)));
         }
     }
 
     /// No gateway comes any more: whoever waits is told.
-    fn give_up(&mut self, failure: Failure) -> Failure {
-        self.to_client.extend(self.session.given_up(&failure));
-        let answers = self.waiting.iter().filter_map(|line| message::all_failed(line, &failure));
+    fn fail_waiting(&mut self, failure: CliError) -> CliError {
+        self.to_client.extend(self.session.fail_pending(&failure));
+        let answers = self.waiting_lines.iter().filter_map(|line| message::error_responses(line, &failure));
         self.to_client.extend(answers);
-        self.waiting.clear();
+        self.waiting_lines.clear();
         failure
     }
 
-    fn client_is_done(&mut self) {
-        self.ending.get_or_insert_with(|| Instant::now() + FLUSH);
+    fn begin_shutdown(&mut self) {
+        self.shutdown_deadline.get_or_insert_with(|| Instant::now() + FLUSH_TIMEOUT);
     }
 
     /// Whether the client is done and nothing more comes of what it asked for.
     fn is_done(&self) -> bool {
-        let Some(ending) = self.ending else { return false };
-        let is_passed = self.waiting.is_empty() && self.to_gateway.is_empty() && self.to_client.is_empty();
-        (is_passed && self.session.is_quiet()) || ending <= Instant::now()
+        let Some(ending) = self.shutdown_deadline else { return false };
+        let is_passed =
+            self.waiting_lines.is_empty() && self.to_gateway.is_empty() && self.to_client.is_empty();
+        (is_passed && self.session.is_idle()) || ending <= Instant::now()
     }
 
     /// How it ends where the client is done.
-    fn end(&mut self) -> Done {
+    fn finish(&mut self) -> CliResult {
         match &self.gateway {
-            Gateway::NotThere { .. } => Err(Failure::told()),
-            Gateway::Here(_) => Ok(()),
-            Gateway::Tried(_) | Gateway::Away { .. } if self.waiting.is_empty() => Ok(()),
-            Gateway::Tried(_) | Gateway::Away { .. } => {
-                Err(self.give_up(Failure::new("the gateway did not answer in time").code("unreachable")))
+            GatewayState::Unavailable { .. } => Err(CliError::already_reported()),
+            GatewayState::Connected(_) => Ok(()),
+            GatewayState::Connecting(_) | GatewayState::Reconnecting { .. }
+                if self.waiting_lines.is_empty() =>
+            {
+                Ok(())
             }
+            GatewayState::Connecting(_) | GatewayState::Reconnecting { .. } => Err(self
+                .fail_waiting(CliError::new("the gateway did not answer in time").with_code("unreachable"))),
         }
     }
 }
 
 /// Moves messages to and from the gateway, whichever can be moved first. What it says waits while `is_free` is not so.
-async fn exchange(connection: &mut Connection, to_gateway: &mut VecDeque<String>, is_free: bool) -> Event {
-    let to = connection.to.clone();
+async fn exchange(
+    connection: &mut BridgeConnection,
+    to_gateway: &mut VecDeque<String>,
+    is_free: bool,
+) -> BridgeEvent {
+    let to = connection.outgoing.clone();
     tokio::select! {
         permit = to.reserve(), if !to_gateway.is_empty() => {
             if let (Ok(permit), Some(message)) = (permit, to_gateway.pop_front()) {
                 permit.send(message);
             } else {
                 // Nobody writes any more; what reading finds says why.
-                return Event::Heard(connection.hear().await);
+                return BridgeEvent::FromGateway(connection.next_event().await);
             }
-            Event::ToGateway
+            BridgeEvent::SentToGateway
         }
-        heard = connection.hear(), if is_free => Event::Heard(heard),
+        heard = connection.next_event(), if is_free => BridgeEvent::FromGateway(heard),
         else => std::future::pending().await,
     }
 }
 
 /// Finds the gateway and opens a connection. A token of this program's own that is refused is replaced where `may_renew`.
-async fn connect(args: &StdioArgs, context: &Context, may_renew: bool) -> Done<Connection> {
+async fn connect(args: &StdioArgs, context: &CliContext, may_renew: bool) -> CliResult<BridgeConnection> {
     let trying = async {
-        let place = Place::find(&args.connect, context)?;
-        let token = token::find(args, &place, context).await?;
-        match open(args, &place, &token).await {
-            Err(failure) if may_renew && token.is_automatic && is_refusal(&failure) => {
-                let token = token::renew(&token, &place, context).await?;
-                open(args, &place, &token).await
+        let place = GatewayAddress::find(&args.connect, context)?;
+        let token = token::find_token(args, &place, context).await?;
+        match open_connection(args, &place, &token).await {
+            Err(failure) if may_renew && token.is_automatic && is_token_refused(&failure) => {
+                let token = token::renew_token(&token, &place, context).await?;
+                open_connection(args, &place, &token).await
             }
             done => done,
         }
     };
     tokio::time::timeout(CONNECT, trying).await.unwrap_or_else(|_| {
-        Err(Failure::new("the gateway took too long to answer")
-            .code("unreachable")
-            .hint("its log may say why; `toolway doctor` looks at it"))
+        Err(CliError::new("the gateway took too long to answer")
+            .with_code("unreachable")
+            .with_hint("its log may say why; `toolway doctor` looks at it"))
     })
 }
 
-fn is_refusal(failure: &Failure) -> bool {
-    matches!(failure.word(), "token_revoked" | "token_unknown" | "token_expired")
+fn is_token_refused(failure: &CliError) -> bool {
+    matches!(failure.code(), "token_revoked" | "token_unknown" | "token_expired")
 }
 
-async fn open(args: &StdioArgs, place: &Place, token: &Token) -> Done<Connection> {
-    let target = place.clone().with(token.text.clone(), token.place.clone());
+async fn open_connection(
+    args: &StdioArgs,
+    place: &GatewayAddress,
+    token: &BridgeToken,
+) -> CliResult<BridgeConnection> {
+    let target = place.clone().with_token(token.secret.clone(), token.location.clone());
     let mut query: Vec<(&str, String)> = args.only.iter().map(|glob| ("only", glob.clone())).collect();
     query.extend(args.agent.iter().map(|agent| ("agent", agent.clone())));
     if args.read_only {
         query.push(("read_only", "true".to_owned()));
     }
-    let socket = Client::new(target)?.websocket(&["ws", "mcp"], &query).await?;
-    Ok(Connection::over(socket))
+    let socket = GatewayClient::new(target)?.websocket(&["ws", "mcp"], &query).await?;
+    Ok(BridgeConnection::from_websocket(socket))
 }

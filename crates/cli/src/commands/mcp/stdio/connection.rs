@@ -11,44 +11,44 @@ use tokio::task::JoinSet;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
-use crate::client::Socket;
+use crate::client::GatewayWebSocket;
 
 /// Messages that wait in either direction.
 const QUEUE: usize = 1;
 /// How often a gateway that is sent nothing is pinged.
-const PING: Duration = Duration::from_secs(20);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
 /// A gateway that says nothing for so long, pongs included, is gone.
-const SILENCE: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the gateway has to take a goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Largest message that is sent where the gateway does not say what it takes.
-const MESSAGE_BYTES: usize = 16 << 20;
+const DEFAULT_MESSAGE_BYTES: usize = 16 << 20;
 
 /// What comes from the gateway.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum ConnectionEvent {
     /// A message.
-    Text(Utf8Bytes),
+    Message(Utf8Bytes),
     /// The connection has ended, and why.
     Lost(String),
 }
 
 /// A connection. Dropping it breaks it off.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct BridgeConnection {
     /// Takes messages for the gateway.
-    pub(super) to: mpsc::Sender<String>,
-    from: mpsc::Receiver<Heard>,
+    pub(super) outgoing: mpsc::Sender<String>,
+    incoming: mpsc::Receiver<ConnectionEvent>,
     /// Largest message that the gateway takes, in bytes.
     pub(super) message_bytes: usize,
-    writing: JoinSet<()>,
-    _reading: JoinSet<()>,
+    writer: JoinSet<()>,
+    _reader: JoinSet<()>,
 }
 
-impl Connection {
+impl BridgeConnection {
     /// Over a WebSocket that was opened.
-    pub(super) fn over(socket: Socket) -> Self {
-        let said = socket.headers.get(toolway_wire::MESSAGE_BYTES_HEADER);
+    pub(super) fn from_websocket(socket: GatewayWebSocket) -> Self {
+        let said = socket.headers.get(toolway_wire::MAX_MESSAGE_BYTES_HEADER);
         let said = said.and_then(|value| value.to_str().ok()?.parse().ok());
         let (sink, stream) = socket.stream.split();
         let (to, texts) = mpsc::channel(QUEUE);
@@ -56,25 +56,31 @@ impl Connection {
         let (mut writing, mut reading) = (JoinSet::new(), JoinSet::new());
         writing.spawn(write(sink, texts));
         reading.spawn(read(stream, tell));
-        Self { to, from, message_bytes: said.unwrap_or(MESSAGE_BYTES), writing, _reading: reading }
+        Self {
+            outgoing: to,
+            incoming: from,
+            message_bytes: said.unwrap_or(DEFAULT_MESSAGE_BYTES),
+            writer: writing,
+            _reader: reading,
+        }
     }
 
     /// The next message, or the end.
-    pub(super) async fn hear(&mut self) -> Heard {
-        self.from.recv().await.unwrap_or_else(|| Heard::Lost("it broke off".to_owned()))
+    pub(super) async fn next_event(&mut self) -> ConnectionEvent {
+        self.incoming.recv().await.unwrap_or_else(|| ConnectionEvent::Lost("it broke off".to_owned()))
     }
 
     /// Says goodbye, once all that was given to it is written.
     pub(super) async fn close(self) {
-        let Self { to, mut writing, .. } = self;
+        let Self { outgoing: to, writer: mut writing, .. } = self;
         drop(to);
-        let _ = tokio::time::timeout(GOODBYE, writing.join_next()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, writing.join_next()).await;
     }
 }
 
 async fn write(mut sink: SplitSink<WebSocketStream<Upgraded>, Message>, mut texts: mpsc::Receiver<String>) {
     loop {
-        let message = match tokio::time::timeout(PING, texts.recv()).await {
+        let message = match tokio::time::timeout(PING_INTERVAL, texts.recv()).await {
             Ok(Some(text)) => Message::text(text),
             Ok(None) => break,
             Err(_) => Message::Ping(Vec::new().into()),
@@ -87,11 +93,11 @@ async fn write(mut sink: SplitSink<WebSocketStream<Upgraded>, Message>, mut text
     let _ = sink.close().await;
 }
 
-async fn read(mut stream: SplitStream<WebSocketStream<Upgraded>>, tell: mpsc::Sender<Heard>) {
+async fn read(mut stream: SplitStream<WebSocketStream<Upgraded>>, tell: mpsc::Sender<ConnectionEvent>) {
     let why = loop {
-        match tokio::time::timeout(SILENCE, stream.next()).await {
+        match tokio::time::timeout(IDLE_TIMEOUT, stream.next()).await {
             Ok(Some(Ok(Message::Text(text)))) => {
-                if tell.send(Heard::Text(text)).await.is_err() {
+                if tell.send(ConnectionEvent::Message(text)).await.is_err() {
                     return;
                 }
             }
@@ -102,9 +108,9 @@ async fn read(mut stream: SplitStream<WebSocketStream<Upgraded>>, tell: mpsc::Se
             Ok(Some(Ok(_))) => {}
             Ok(Some(Err(Error::Capacity(error)))) => break format!("it sent too much: {error}"),
             Ok(Some(Err(_)) | None) => break "it broke off".to_owned(),
-            Err(_) => break format!("nothing was heard of it for {} s", SILENCE.as_secs()),
+            Err(_) => break format!("nothing was heard of it for {} s", IDLE_TIMEOUT.as_secs()),
         }
     };
     // Whoever listened has gone.
-    let _ = tell.send(Heard::Lost(why)).await;
+    let _ = tell.send(ConnectionEvent::Lost(why)).await;
 }

@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::report::Failure;
+use crate::error::CliError;
 
 /// Something failed on this side of the server (the range that JSON-RPC leaves to servers).
 const SERVER_ERROR: i64 = -32000;
 
 /// The parts of one message.
 #[derive(Debug, Deserialize)]
-pub(super) struct Outline<'a> {
+pub(super) struct MessageOutline<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -29,26 +29,26 @@ pub(super) struct Outline<'a> {
 
 /// What kind of message it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum JsonRpcKind {
     Request,
     Notification,
-    Answer,
+    Response,
     /// None of them. Whoever reads it says what is wrong with it.
-    Odd,
+    Invalid,
 }
 
 /// An id by which requests are told apart: one that is written in two ways is one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Id(String);
+pub(super) struct JsonRpcId(String);
 
-impl Id {
+impl JsonRpcId {
     /// The id that is written so.
-    pub(super) fn of(raw: &RawValue) -> Self {
+    pub(super) fn from_raw(raw: &RawValue) -> Self {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        Self::of_value(&value)
+        Self::from_value(&value)
     }
 
-    pub(super) fn of_value(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         match value.as_f64() {
             // 1.0 is the number 1.
             Some(number) if value.is_f64() && number.fract() == 0.0 => Self(format!("{number:.0}")),
@@ -57,33 +57,33 @@ impl Id {
     }
 
     /// A text as an id.
-    pub(super) fn text(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self(Value::from(text).to_string())
     }
 
     /// As JSON.
-    pub(super) fn json(&self) -> &str {
+    pub(super) fn as_json(&self) -> &str {
         &self.0
     }
 }
 
-impl<'a> Outline<'a> {
+impl<'a> MessageOutline<'a> {
     /// The parts of a text; none where it is no JSON object.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> JsonRpcKind {
         match (&self.method, self.id, self.result.is_some() || self.error.is_some()) {
-            (Some(_), Some(_), false) => Kind::Request,
-            (Some(_), None, false) => Kind::Notification,
-            (None, Some(_), true) => Kind::Answer,
-            _ => Kind::Odd,
+            (Some(_), Some(_), false) => JsonRpcKind::Request,
+            (Some(_), None, false) => JsonRpcKind::Notification,
+            (None, Some(_), true) => JsonRpcKind::Response,
+            _ => JsonRpcKind::Invalid,
         }
     }
 
-    pub(super) fn id(&self) -> Option<Id> {
-        self.id.map(Id::of)
+    pub(super) fn id(&self) -> Option<JsonRpcId> {
+        self.id.map(JsonRpcId::from_raw)
     }
 
     pub(super) fn method(&self) -> &str {
@@ -92,17 +92,17 @@ impl<'a> Outline<'a> {
 
     /// What stands at a place in the parameters, as `/_meta/x`.
     pub(super) fn param(&self, pointer: &str) -> Option<Value> {
-        at(self.params, pointer)
+        value_at(self.params, pointer)
     }
 
     /// What stands at a place in the result.
     pub(super) fn result(&self, pointer: &str) -> Option<Value> {
-        at(self.result, pointer)
+        value_at(self.result, pointer)
     }
 
     /// The same message under another id.
-    pub(super) fn under(&self, id: &Id) -> String {
-        let mut text = format!(r#"{{"jsonrpc":"2.0","id":{}"#, id.json());
+    pub(super) fn with_id(&self, id: &JsonRpcId) -> String {
+        let mut text = format!(r#"{{"jsonrpc":"2.0","id":{}"#, id.as_json());
         if let Some(method) = &self.method {
             text.push_str(&format!(r#","method":{}"#, Value::from(method.as_ref())));
         }
@@ -116,13 +116,13 @@ impl<'a> Outline<'a> {
     }
 }
 
-fn at(part: Option<&RawValue>, pointer: &str) -> Option<Value> {
+fn value_at(part: Option<&RawValue>, pointer: &str) -> Option<Value> {
     let value: Value = serde_json::from_str(part?.get()).ok()?;
     value.pointer(pointer).cloned()
 }
 
 /// The messages of a text: several where it is a batch.
-pub(super) fn parts(text: &str) -> Vec<&str> {
+pub(super) fn split_batch(text: &str) -> Vec<&str> {
     if text.trim_start().starts_with('[') {
         let parts: Option<Vec<&RawValue>> = serde_json::from_str(text).ok();
         return parts.map_or_else(|| vec![text], |parts| parts.into_iter().map(RawValue::get).collect());
@@ -140,7 +140,7 @@ pub(super) fn notification(method: &str, params: Option<Value>) -> String {
 }
 
 /// The answer that a request was in vain. The hint stands in the message, since that is what programs show.
-pub(super) fn failed(id: Option<&Id>, failure: &Failure) -> String {
+pub(super) fn error_response(id: Option<&JsonRpcId>, failure: &CliError) -> String {
     let hints = failure.hints();
     let message = match &hints {
         Some(hints) => format!("{}. Hint: {hints}", failure.message()),
@@ -149,24 +149,24 @@ pub(super) fn failed(id: Option<&Id>, failure: &Failure) -> String {
     let error = json!({
         "code": SERVER_ERROR,
         "message": message,
-        "data": {"code": failure.word(), "hint": hints},
+        "data": {"code": failure.code(), "hint": hints},
     });
-    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.map_or("null", Id::json))
+    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.map_or("null", JsonRpcId::as_json))
 }
 
 /// The answer to what can't be read at all.
-pub(super) fn unreadable(message: &str) -> String {
+pub(super) fn parse_error_response(message: &str) -> String {
     json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": message}}).to_string()
 }
 
 /// The answers to all that is asked in a text, in vain; none where nothing is.
-pub(super) fn all_failed(text: &str, failure: &Failure) -> Option<String> {
+pub(super) fn error_responses(text: &str, failure: &CliError) -> Option<String> {
     let is_batch = text.trim_start().starts_with('[');
     let answer = |part: &str| {
-        let outline = Outline::of(part)?;
-        (outline.kind() == Kind::Request).then(|| failed(outline.id().as_ref(), failure))
+        let outline = MessageOutline::parse(part)?;
+        (outline.kind() == JsonRpcKind::Request).then(|| error_response(outline.id().as_ref(), failure))
     };
-    let answers: Vec<String> = parts(text).into_iter().filter_map(answer).collect();
+    let answers: Vec<String> = split_batch(text).into_iter().filter_map(answer).collect();
     match answers.as_slice() {
         [] => None,
         [one] if !is_batch => Some(one.clone()),

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 
-use super::message::{self, Id, Kind, Outline};
-use crate::report::{Done, Failure};
+use super::message::{self, JsonRpcId, JsonRpcKind, MessageOutline};
+use crate::error::{CliError, CliResult};
 
 /// Most subscriptions that are made anew with a gateway that comes back.
 const MAX_SUBSCRIPTIONS: usize = 1024;
 /// Where a notification says to which `subscriptions/listen` it belongs.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const SUBSCRIPTION_ID_META: &str = "io.modelcontextprotocol/subscriptionId";
 /// What lists there are: the capability, the notification of a change, and the filter that asks for it.
 const LISTS: [(&str, &str, &str); 3] = [
     ("tools", "notifications/tools/list_changed", "toolsListChanged"),
@@ -23,36 +23,36 @@ const LISTS: [(&str, &str, &str); 3] = [
 
 /// What is to be sent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct ForwardedMessages {
     pub(super) to_gateway: Vec<String>,
     pub(super) to_client: Vec<String>,
 }
 
 /// One client's use of MCP, over all connections to the gateway.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct BridgeSession {
     /// How many connections there were before this one.
     generation: u64,
     /// What the client waits for.
-    pending: HashMap<Id, Pending>,
+    pending: HashMap<JsonRpcId, ClientRequest>,
     /// What this side itself waits for.
-    own: HashMap<Id, Own>,
-    next_own: u64,
+    replayed: HashMap<JsonRpcId, ReplayedRequest>,
+    next_replay_id: u64,
     /// What the gateway waits for, under the ids that the client knows.
-    asked: BTreeSet<Id>,
+    gateway_requests: BTreeSet<JsonRpcId>,
     /// The handshake that was answered.
-    handshake: Option<Handshake>,
+    handshake: Option<InitializeHandshake>,
     /// Whether the client said that it is ready.
     is_initialized: bool,
     /// `logging/setLevel`, as it was last asked for.
-    level: Option<String>,
+    log_level: Option<String>,
     /// `resources/subscribe`, by the address of the resource.
     subscriptions: BTreeMap<String, String>,
 }
 
 /// A request of the client.
 #[derive(Debug)]
-struct Pending {
+struct ClientRequest {
     method: String,
     /// The request as it was written, where it may have to be said again.
     text: Option<String>,
@@ -61,7 +61,7 @@ struct Pending {
 }
 
 #[derive(Debug)]
-struct Handshake {
+struct InitializeHandshake {
     /// The client's `initialize`.
     text: String,
     version: Value,
@@ -69,22 +69,24 @@ struct Handshake {
 
 /// A request that is said again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Own {
+enum ReplayedRequest {
     Initialize,
     Other,
 }
 
-impl Session {
+impl BridgeSession {
     /// Whether the client waits for nothing that ends by itself.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.pending.values().all(|pending| pending.method == "subscriptions/listen")
     }
 
     /// The client says something.
-    pub(super) fn of_client(&mut self, text: &str) -> Option<String> {
+    pub(super) fn forward_from_client(&mut self, text: &str) -> Option<String> {
         let is_batch = text.trim_start().starts_with('[');
-        let parts: Vec<String> =
-            message::parts(text).into_iter().filter_map(|part| self.part_from_client(part)).collect();
+        let parts: Vec<String> = message::split_batch(text)
+            .into_iter()
+            .filter_map(|part| self.forward_client_message(part))
+            .collect();
         match parts.as_slice() {
             [] => None,
             [one] if !is_batch => Some(one.clone()),
@@ -92,10 +94,10 @@ impl Session {
         }
     }
 
-    fn part_from_client(&mut self, text: &str) -> Option<String> {
-        let Some(outline) = Outline::of(text) else { return Some(text.to_owned()) };
+    fn forward_client_message(&mut self, text: &str) -> Option<String> {
+        let Some(outline) = MessageOutline::parse(text) else { return Some(text.to_owned()) };
         match (outline.kind(), outline.id()) {
-            (Kind::Request, Some(id)) => {
+            (JsonRpcKind::Request, Some(id)) => {
                 let is_repeated = matches!(
                     outline.method(),
                     "initialize"
@@ -104,88 +106,92 @@ impl Session {
                         | "resources/subscribe"
                         | "resources/unsubscribe"
                 );
-                let pending = Pending {
+                let pending = ClientRequest {
                     method: outline.method().to_owned(),
                     text: is_repeated.then(|| text.to_owned()),
                     accepted: None,
                 };
                 self.pending.insert(id, pending);
             }
-            (Kind::Notification, _) => match outline.method() {
+            (JsonRpcKind::Notification, _) => match outline.method() {
                 "notifications/initialized" => self.is_initialized = true,
                 "notifications/cancelled" => {
                     if let Some(id) = outline.param("/requestId") {
-                        self.pending.remove(&Id::of_value(&id));
+                        self.pending.remove(&JsonRpcId::from_value(&id));
                     }
                 }
                 _ => {}
             },
-            (Kind::Answer, Some(id)) => return self.answer_from_client(&outline, &id),
+            (JsonRpcKind::Response, Some(id)) => return self.forward_client_response(&outline, &id),
             _ => {}
         }
         Some(text.to_owned())
     }
 
     /// An answer to what a gateway asked. One to what an earlier connection asked must not answer anything of this one.
-    fn answer_from_client(&mut self, outline: &Outline<'_>, id: &Id) -> Option<String> {
-        self.asked.remove(id).then(|| outline.under(&self.without_alias(id)))
+    fn forward_client_response(&mut self, outline: &MessageOutline<'_>, id: &JsonRpcId) -> Option<String> {
+        self.gateway_requests.remove(id).then(|| outline.with_id(&self.strip_alias(id)))
     }
 
     /// The gateway says something.
     ///
     /// # Errors
     /// Where it can't be told what the last one knew.
-    pub(super) fn of_gateway(&mut self, text: &str) -> Done<Passed> {
-        let mut passed = Passed::default();
+    pub(super) fn forward_from_gateway(&mut self, text: &str) -> CliResult<ForwardedMessages> {
+        let mut passed = ForwardedMessages::default();
         if text.starts_with('[') {
-            for part in message::parts(text) {
-                if let Some(outline) = Outline::of(part) {
-                    self.answered(&outline)?;
+            for part in message::split_batch(text) {
+                if let Some(outline) = MessageOutline::parse(part) {
+                    self.record_response(&outline)?;
                 }
             }
             passed.to_client.push(text.to_owned());
             return Ok(passed);
         }
-        let Some(outline) = Outline::of(text) else { return Ok(passed) };
+        let Some(outline) = MessageOutline::parse(text) else { return Ok(passed) };
         match outline.kind() {
-            Kind::Answer => match outline.id().and_then(|id| self.own.remove(&id)) {
-                Some(own) => passed.to_client = self.own_answered(own, &outline)?,
+            JsonRpcKind::Response => match outline.id().and_then(|id| self.replayed.remove(&id)) {
+                Some(own) => passed.to_client = self.handle_replay_response(own, &outline)?,
                 None => {
-                    self.answered(&outline)?;
+                    self.record_response(&outline)?;
                     passed.to_client.push(text.to_owned());
                 }
             },
-            Kind::Request => {
+            JsonRpcKind::Request => {
                 if let Some(id) = outline.id() {
                     let alias = self.alias(&id);
-                    passed.to_client.push(if alias == id { text.to_owned() } else { outline.under(&alias) });
-                    self.asked.insert(alias);
+                    passed.to_client.push(if alias == id {
+                        text.to_owned()
+                    } else {
+                        outline.with_id(&alias)
+                    });
+                    self.gateway_requests.insert(alias);
                 }
             }
-            Kind::Notification => passed.to_client = self.notified(&outline, text),
-            Kind::Odd => passed.to_client.push(text.to_owned()),
+            JsonRpcKind::Notification => passed.to_client = self.forward_notification(&outline, text),
+            JsonRpcKind::Invalid => passed.to_client.push(text.to_owned()),
         }
         Ok(passed)
     }
 
     /// The client's request is answered: what it changed is remembered.
-    fn answered(&mut self, outline: &Outline<'_>) -> Done {
+    fn record_response(&mut self, outline: &MessageOutline<'_>) -> CliResult {
         let Some(pending) = outline.id().and_then(|id| self.pending.remove(&id)) else { return Ok(()) };
         let (Some(text), true) = (pending.text, outline.error.is_none()) else { return Ok(()) };
         match pending.method.as_str() {
             "initialize" => {
                 let version = outline.result("/protocolVersion").unwrap_or_default();
-                self.handshake = Some(Handshake { text, version });
+                self.handshake = Some(InitializeHandshake { text, version });
             }
-            "logging/setLevel" => self.level = Some(text),
+            "logging/setLevel" => self.log_level = Some(text),
             "resources/subscribe" => {
-                let uri = uri_of(&text);
+                let uri = resource_uri(&text);
                 if self.subscriptions.len() < MAX_SUBSCRIPTIONS || self.subscriptions.contains_key(&uri) {
                     self.subscriptions.insert(uri, text);
                 }
             }
             "resources/unsubscribe" => {
-                self.subscriptions.remove(&uri_of(&text));
+                self.subscriptions.remove(&resource_uri(&text));
             }
             _ => {}
         }
@@ -193,17 +199,21 @@ impl Session {
     }
 
     /// What this side said again is answered. The client need not know, but that lists may be others now.
-    fn own_answered(&self, own: Own, outline: &Outline<'_>) -> Done<Vec<String>> {
-        let Some(handshake) = self.handshake.as_ref().filter(|_| own == Own::Initialize) else {
+    fn handle_replay_response(
+        &self,
+        own: ReplayedRequest,
+        outline: &MessageOutline<'_>,
+    ) -> CliResult<Vec<String>> {
+        let Some(handshake) = self.handshake.as_ref().filter(|_| own == ReplayedRequest::Initialize) else {
             return Ok(Vec::new());
         };
         let version = outline.result("/protocolVersion").unwrap_or_default();
         if version != handshake.version {
-            return Err(Failure::new(
+            return Err(CliError::new(
                 "the gateway that came back does not speak this client's version of MCP",
             )
-            .code("version_changed")
-            .hint("start this server again in the client"));
+            .with_code("version_changed")
+            .with_hint("start this server again in the client"));
         }
         let is_told = |list: &str| {
             outline.result(&format!("/capabilities/{list}/listChanged")) == Some(Value::Bool(true))
@@ -212,71 +222,72 @@ impl Session {
         Ok(told.map(|(_, method, _)| message::notification(method, None)).collect())
     }
 
-    fn notified(&mut self, outline: &Outline<'_>, text: &str) -> Vec<String> {
+    fn forward_notification(&mut self, outline: &MessageOutline<'_>, text: &str) -> Vec<String> {
         match outline.method() {
             "notifications/cancelled" => {
                 let Some(id) = outline.param("/requestId") else { return vec![text.to_owned()] };
-                let alias = self.alias(&Id::of_value(&id));
-                if !self.asked.remove(&alias) || self.generation == 0 {
+                let alias = self.alias(&JsonRpcId::from_value(&id));
+                if !self.gateway_requests.remove(&alias) || self.generation == 0 {
                     return vec![text.to_owned()];
                 }
-                vec![cancelled(&alias, outline.param("/reason"))]
+                vec![cancelled_notification(&alias, outline.param("/reason"))]
             }
-            "notifications/subscriptions/acknowledged" => self.acknowledged(outline, text),
+            "notifications/subscriptions/acknowledged" => self.forward_acknowledgement(outline, text),
             _ => vec![text.to_owned()],
         }
     }
 
     /// A `subscriptions/listen` begins. Where the client knows that already, lists may have changed since.
-    fn acknowledged(&mut self, outline: &Outline<'_>, text: &str) -> Vec<String> {
-        let id = outline.param("/_meta").and_then(|meta| meta.get(SUBSCRIPTION).cloned());
+    fn forward_acknowledgement(&mut self, outline: &MessageOutline<'_>, text: &str) -> Vec<String> {
+        let id = outline.param("/_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID_META).cloned());
         let accepted = outline.param("/notifications").unwrap_or_default();
-        let listen = id.as_ref().and_then(|id| self.pending.get_mut(&Id::of_value(id)));
+        let listen = id.as_ref().and_then(|id| self.pending.get_mut(&JsonRpcId::from_value(id)));
         let Some(listen) = listen else { return vec![text.to_owned()] };
         let is_known = listen.accepted.replace(accepted.clone()).is_some();
         if !is_known {
             return vec![text.to_owned()];
         }
         let wanted = LISTS.iter().filter(|(_, _, filter)| accepted.get(filter) == Some(&Value::Bool(true)));
-        let params = json!({"_meta": {SUBSCRIPTION: id}});
+        let params = json!({"_meta": {SUBSCRIPTION_ID_META: id}});
         wanted.map(|(_, method, _)| message::notification(method, Some(params.clone()))).collect()
     }
 
     /// The connection is lost. Gives what the client is told of it.
-    pub(super) fn lost(&mut self) -> Vec<String> {
-        self.own.clear();
-        let asked = std::mem::take(&mut self.asked);
+    pub(super) fn handle_connection_lost(&mut self) -> Vec<String> {
+        self.replayed.clear();
+        let asked = std::mem::take(&mut self.gateway_requests);
         let reason = Value::from("the gateway that asked has gone");
-        let mut told: Vec<String> = asked.iter().map(|id| cancelled(id, Some(reason.clone()))).collect();
-        let failure = Failure::new("the connection to the gateway was lost before this was answered")
-            .code("connection_lost")
-            .hint("`toolway calls list` shows what became of a call; ask again for anything else");
+        let mut told: Vec<String> =
+            asked.iter().map(|id| cancelled_notification(id, Some(reason.clone()))).collect();
+        let failure = CliError::new("the connection to the gateway was lost before this was answered")
+            .with_code("connection_lost")
+            .with_hint("`toolway calls list` shows what became of a call; ask again for anything else");
         let (again, gone): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.pending)
             .into_iter()
             .partition(|(_, it)| matches!(it.method.as_str(), "initialize" | "subscriptions/listen"));
         self.pending = again;
-        told.extend(gone.keys().map(|id| message::failed(Some(id), &failure)));
+        told.extend(gone.keys().map(|id| message::error_response(Some(id), &failure)));
         self.generation += 1;
         told
     }
 
     /// No connection comes any more: all that the client waits for is in vain.
-    pub(super) fn given_up(&mut self, failure: &Failure) -> Vec<String> {
-        self.pending.drain().map(|(id, _)| message::failed(Some(&id), failure)).collect()
+    pub(super) fn fail_pending(&mut self, failure: &CliError) -> Vec<String> {
+        self.pending.drain().map(|(id, _)| message::error_response(Some(&id), failure)).collect()
     }
 
     /// What a new connection is told before anything else: nothing where it is the first.
-    pub(super) fn greeting(&mut self) -> Vec<String> {
+    pub(super) fn replay_messages(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         if let Some(text) = self.handshake.as_ref().map(|it| it.text.clone()) {
-            said.extend(self.again(&text, Own::Initialize));
+            said.extend(self.replay(&text, ReplayedRequest::Initialize));
             if self.is_initialized {
                 said.push(message::notification("notifications/initialized", None));
             }
         }
-        let others: Vec<String> = self.level.iter().chain(self.subscriptions.values()).cloned().collect();
+        let others: Vec<String> = self.log_level.iter().chain(self.subscriptions.values()).cloned().collect();
         for text in others {
-            said.extend(self.again(&text, Own::Other));
+            said.extend(self.replay(&text, ReplayedRequest::Other));
         }
         // What the client still waits for keeps its own id.
         let waited = |method: &'static str| {
@@ -289,34 +300,34 @@ impl Session {
     }
 
     /// Says something again, as this side's own.
-    fn again(&mut self, text: &str, what: Own) -> Option<String> {
-        self.next_own += 1;
-        let id = Id::text(&format!("toolway-again-{}", self.next_own));
-        let said = Outline::of(text)?.under(&id);
-        self.own.insert(id, what);
+    fn replay(&mut self, text: &str, what: ReplayedRequest) -> Option<String> {
+        self.next_replay_id += 1;
+        let id = JsonRpcId::from_text(&format!("toolway-again-{}", self.next_replay_id));
+        let said = MessageOutline::parse(text)?.with_id(&id);
+        self.replayed.insert(id, what);
         Some(said)
     }
 
     /// Under which id the client knows what this connection's gateway asks. Gateways count from the same number, so
     /// from the second connection on, ids say of which they are.
-    fn alias(&self, id: &Id) -> Id {
+    fn alias(&self, id: &JsonRpcId) -> JsonRpcId {
         match self.generation {
             0 => id.clone(),
-            generation => Id::text(&format!("{generation}:{}", id.json())),
+            generation => JsonRpcId::from_text(&format!("{generation}:{}", id.as_json())),
         }
     }
 
-    fn without_alias(&self, id: &Id) -> Id {
+    fn strip_alias(&self, id: &JsonRpcId) -> JsonRpcId {
         let prefix = format!("{}:", self.generation);
-        let text: Option<String> = serde_json::from_str(id.json()).ok();
+        let text: Option<String> = serde_json::from_str(id.as_json()).ok();
         let inner = text.as_deref().filter(|_| self.generation > 0).and_then(|it| it.strip_prefix(&prefix));
         let inner = inner.and_then(|json| serde_json::from_str::<Value>(json).ok());
-        inner.map_or_else(|| id.clone(), |value| Id::of_value(&value))
+        inner.map_or_else(|| id.clone(), |value| JsonRpcId::from_value(&value))
     }
 }
 
-fn cancelled(id: &Id, reason: Option<Value>) -> String {
-    let id: Value = serde_json::from_str(id.json()).unwrap_or_default();
+fn cancelled_notification(id: &JsonRpcId, reason: Option<Value>) -> String {
+    let id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
     let params = match reason {
         Some(reason) => json!({ "requestId": id, "reason": reason }),
         None => json!({ "requestId": id }),
@@ -324,8 +335,8 @@ fn cancelled(id: &Id, reason: Option<Value>) -> String {
     message::notification("notifications/cancelled", Some(params))
 }
 
-fn uri_of(text: &str) -> String {
-    let uri = Outline::of(text).and_then(|outline| outline.param("/uri"));
+fn resource_uri(text: &str) -> String {
+    let uri = MessageOutline::parse(text).and_then(|outline| outline.param("/uri"));
     uri.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::report::{Done, Failure};
+use crate::error::{CliError, CliResult};
 
 /// Longest line that is kept, in bytes. What a gateway takes is usually less.
 pub(super) const MAX_LINE: usize = 64 << 20;
 /// Lines that wait in either direction.
-const QUEUE: usize = 4;
+const QUEUE_CAPACITY: usize = 4;
 /// How long the client has to take what was written last.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A line of the client.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ClientLine {
     Text(String),
     /// Longer than [`MAX_LINE`].
     TooLong,
@@ -25,15 +25,15 @@ pub(super) enum Line {
 }
 
 /// Lines of standard input, until it ends.
-pub(super) fn lines() -> Done<mpsc::Receiver<Line>> {
-    let (tell, lines) = mpsc::channel(QUEUE);
-    thread("stdin", move || read(std::io::stdin().lock(), &tell))?;
+pub(super) fn spawn_stdin_reader() -> CliResult<mpsc::Receiver<ClientLine>> {
+    let (tell, lines) = mpsc::channel(QUEUE_CAPACITY);
+    spawn_thread("stdin", move || read_lines(std::io::stdin().lock(), &tell))?;
     Ok(lines)
 }
 
-fn read(input: impl Read, tell: &mpsc::Sender<Line>) {
+fn read_lines(input: impl Read, tell: &mpsc::Sender<ClientLine>) {
     let mut input = BufReader::new(input);
-    while let Some(line) = next(&mut input, MAX_LINE) {
+    while let Some(line) = next_line(&mut input, MAX_LINE) {
         if tell.blocking_send(line).is_err() {
             return;
         }
@@ -41,7 +41,7 @@ fn read(input: impl Read, tell: &mpsc::Sender<Line>) {
 }
 
 /// The next line that is not empty; none at the end. A last line without its end was cut, and is no line.
-fn next(input: &mut impl BufRead, limit: usize) -> Option<Line> {
+fn next_line(input: &mut impl BufRead, limit: usize) -> Option<ClientLine> {
     loop {
         let mut line = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -50,19 +50,19 @@ fn next(input: &mut impl BufRead, limit: usize) -> Option<Line> {
             if line.len() <= limit {
                 return None;
             }
-            skip(input)?;
-            return Some(Line::TooLong);
+            skip_line(input)?;
+            return Some(ClientLine::TooLong);
         }
         match String::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) => return Some(Line::Text(text)),
-            Err(_) => return Some(Line::NotUtf8),
+            Ok(text) => return Some(ClientLine::Text(text)),
+            Err(_) => return Some(ClientLine::NotUtf8),
         }
     }
 }
 
 /// Reads to the end of the line.
-fn skip(input: &mut impl BufRead) -> Option<()> {
+fn skip_line(input: &mut impl BufRead) -> Option<()> {
     loop {
         let buffer = input.fill_buf().ok().filter(|buffer| !buffer.is_empty())?;
         let (used, is_over) = match buffer.iter().position(|byte| *byte == b'\n') {
@@ -78,21 +78,21 @@ fn skip(input: &mut impl BufRead) -> Option<()> {
 
 /// Standard output: one message a line.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct StdoutWriter {
     /// Takes messages; closed once nobody reads them.
-    pub(super) to: mpsc::Sender<String>,
-    written: oneshot::Receiver<()>,
+    pub(super) sender: mpsc::Sender<String>,
+    done: oneshot::Receiver<()>,
 }
 
-impl Output {
+impl StdoutWriter {
     /// Standard output.
-    pub(super) fn stdout() -> Done<Self> {
-        let (to, mut messages) = mpsc::channel::<String>(QUEUE);
+    pub(super) fn stdout() -> CliResult<Self> {
+        let (to, mut messages) = mpsc::channel::<String>(QUEUE_CAPACITY);
         let (tell, written) = oneshot::channel();
-        thread("stdout", move || {
+        spawn_thread("stdout", move || {
             let mut output = std::io::stdout().lock();
             while let Some(message) = messages.blocking_recv() {
-                let line = as_line(message);
+                let line = to_single_line(message);
                 if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
                     break;
                 }
@@ -100,28 +100,28 @@ impl Output {
             // Nobody may be waiting.
             let _ = tell.send(());
         })?;
-        Ok(Self { to, written })
+        Ok(Self { sender: to, done: written })
     }
 
     /// Waits until all is written, or the client does not take it.
     pub(super) async fn close(self) {
-        drop(self.to);
-        let _ = tokio::time::timeout(LAST_WORDS, self.written).await;
+        drop(self.sender);
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.done).await;
     }
 }
 
 /// One line: line feeds stand only between tokens of a message, where they mean nothing.
-fn as_line(message: String) -> String {
+fn to_single_line(message: String) -> String {
     let mut line = if message.contains(['\n', '\r']) { message.replace(['\n', '\r'], " ") } else { message };
     line.push('\n');
     line
 }
 
-fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Done {
+fn spawn_thread(name: &str, work: impl FnOnce() + Send + 'static) -> CliResult {
     let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     started
         .map(|_| ())
-        .map_err(|error| Failure::new(format!("cannot start: {}", crate::report::plain(&error))))
+        .map_err(|error| CliError::new(format!("cannot start: {}", crate::error::io_error_message(&error))))
 }
 
 #[cfg(test)]

@@ -9,74 +9,89 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::StdioArgs;
-use crate::client::find::{given_token, no_token, owner_token};
-use crate::client::{Client, Place, TokenPlace, read};
-use crate::context::Context;
-use crate::folder::{create_private_dir, private};
-use crate::report::{Done, Failure};
+use crate::client::target::{explicit_token, missing_token_error, owner_token};
+use crate::client::{GatewayAddress, GatewayClient, TokenLocation, parse_response};
+use crate::context::CliContext;
+use crate::error::{CliError, CliResult};
+use crate::folder::{create_private_dir, private_file};
 
 /// The client whose token is made where none is named.
-const AUTOMATIC: &str = "mcp-stdio";
+const AUTOMATIC_CLIENT: &str = "mcp-stdio";
 /// How the owner's token begins.
-const OWNERS: &str = "twy_o_";
+const OWNER_TOKEN_PREFIX: &str = "twy_o_";
 
 /// A token to show.
 #[derive(Debug)]
-pub(super) struct Token {
-    pub(super) text: SecretString,
-    pub(super) place: TokenPlace,
+pub(super) struct BridgeToken {
+    pub(super) secret: SecretString,
+    pub(super) location: TokenLocation,
     /// Whether this program made it, so that it may make another.
     pub(super) is_automatic: bool,
 }
 
 /// The token of a client.
-pub(super) async fn find(args: &StdioArgs, place: &Place, context: &Context) -> Done<Token> {
+pub(super) async fn find_token(
+    args: &StdioArgs,
+    place: &GatewayAddress,
+    context: &CliContext,
+) -> CliResult<BridgeToken> {
     if let Some(client) = &args.client {
-        return of_client(client, context);
+        return client_token(client, context);
     }
-    if let Some((text, place)) = given_token(&args.connect, context)? {
-        if text.expose_secret().starts_with(OWNERS) {
-            return Err(Failure::new(format!(
+    if let Some((text, place)) = explicit_token(&args.connect, context)? {
+        if text.expose_secret().starts_with(OWNER_TOKEN_PREFIX) {
+            return Err(CliError::new(format!(
                 "the token in {place} is the owner's, which no client is given"
             ))
-            .code("owner_token")
-            .hint("make one with `toolway tokens create --role client`, or name none: then one is made"));
+            .with_code("owner_token")
+            .with_hint(
+                "make one with `toolway tokens create --role client`, or name none: then one is made",
+            ));
         }
-        return Ok(Token { text, place, is_automatic: false });
+        return Ok(BridgeToken { secret: text, location: place, is_automatic: false });
     }
-    if !place.is_here {
-        return Err(no_token(&place.url));
+    if !place.is_local {
+        return Err(missing_token_error(&place.url));
     }
-    let path = file(AUTOMATIC, context);
-    match private::read_token(&path)? {
-        Some(text) => Ok(Token { text, place: TokenPlace::Folder(path), is_automatic: true }),
-        None => make(&path, None, place, context).await,
+    let path = token_path(AUTOMATIC_CLIENT, context);
+    match private_file::read_token(&path)? {
+        Some(text) => {
+            Ok(BridgeToken { secret: text, location: TokenLocation::DataFolder(path), is_automatic: true })
+        }
+        None => create_token(&path, None, place, context).await,
     }
 }
 
 /// Another in the place of one that is refused; for one that this program made.
-pub(super) async fn renew(refused: &Token, place: &Place, context: &Context) -> Done<Token> {
-    make(&file(AUTOMATIC, context), Some(&refused.text), place, context).await
+pub(super) async fn renew_token(
+    refused: &BridgeToken,
+    place: &GatewayAddress,
+    context: &CliContext,
+) -> CliResult<BridgeToken> {
+    create_token(&token_path(AUTOMATIC_CLIENT, context), Some(&refused.secret), place, context).await
 }
 
-fn file(client: &str, context: &Context) -> PathBuf {
+fn token_path(client: &str, context: &CliContext) -> PathBuf {
     context.folder.mcp_client(client)
 }
 
-fn of_client(client: &str, context: &Context) -> Done<Token> {
+fn client_token(client: &str, context: &CliContext) -> CliResult<BridgeToken> {
     let is_name =
         !client.is_empty() && client.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_name || client.starts_with('.') {
-        return Err(Failure::usage(format!("--client: {client:?} is not the name of a client"))
-            .hint("name it as `toolway mcp install` did, as claude-desktop"));
+        return Err(CliError::usage(format!("--client: {client:?} is not the name of a client"))
+            .with_hint("name it as `toolway mcp install` did, as claude-desktop"));
     }
-    let path = file(client, context);
-    let Some(text) = private::read_token(&path)? else {
-        return Err(Failure::new(format!("there is no token for the client {client}"))
-            .code("no_token")
-            .hint(format!("`toolway mcp install --client {client}{}` makes one", context.folder.flag())));
+    let path = token_path(client, context);
+    let Some(text) = private_file::read_token(&path)? else {
+        return Err(CliError::new(format!("there is no token for the client {client}"))
+            .with_code("no_token")
+            .with_hint(format!(
+                "`toolway mcp install --client {client}{}` makes one",
+                context.folder.data_dir_flag()
+            )));
     };
-    Ok(Token { text, place: TokenPlace::Folder(path), is_automatic: false })
+    Ok(BridgeToken { secret: text, location: TokenLocation::DataFolder(path), is_automatic: false })
 }
 
 #[derive(Deserialize)]
@@ -86,55 +101,63 @@ struct Made {
 }
 
 /// Makes a token as the owner and keeps it. Where another process was quicker, its token is taken.
-async fn make(path: &Path, refused: Option<&SecretString>, place: &Place, context: &Context) -> Done<Token> {
+async fn create_token(
+    path: &Path,
+    refused: Option<&SecretString>,
+    place: &GatewayAddress,
+    context: &CliContext,
+) -> CliResult<BridgeToken> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }
-    let kept =
-        |text: SecretString| Token { text, place: TokenPlace::Folder(path.to_owned()), is_automatic: true };
-    if let Some(there) = others(path, refused)? {
+    let kept = |text: SecretString| BridgeToken {
+        secret: text,
+        location: TokenLocation::DataFolder(path.to_owned()),
+        is_automatic: true,
+    };
+    if let Some(there) = other_token(path, refused)? {
         return Ok(kept(there));
     }
-    let owner = owner(place, context)?;
-    let body = json!({"role": "client", "label": AUTOMATIC});
-    let made: Made = read(&owner.send(Method::POST, &["api", "tokens"], &body).await?)?;
-    match keep(path, &made.token, refused) {
+    let owner = owner_client(place, context)?;
+    let body = json!({"role": "client", "label": AUTOMATIC_CLIENT});
+    let made: Made = parse_response(&owner.send(Method::POST, &["api", "tokens"], &body).await?)?;
+    match save_token(path, &made.token, refused) {
         Ok(None) => Ok(kept(made.token.into())),
         Ok(Some(there)) => {
             // That nobody uses ours is all that matters.
-            let _ = owner.ask(Method::DELETE, &["api", "tokens", &made.id]).await;
+            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.id]).await;
             Ok(kept(there))
         }
         Err(failure) => {
-            let _ = owner.ask(Method::DELETE, &["api", "tokens", &made.id]).await;
+            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.id]).await;
             Err(failure)
         }
     }
 }
 
-fn owner(place: &Place, context: &Context) -> Done<Client> {
+fn owner_client(place: &GatewayAddress, context: &CliContext) -> CliResult<GatewayClient> {
     let (token, token_place) = owner_token(&context.folder)?;
-    Client::new(place.clone().with(token, token_place))
+    GatewayClient::new(place.clone().with_token(token, token_place))
 }
 
 /// What a file holds by now, where that is not what was refused.
-fn others(path: &Path, refused: Option<&SecretString>) -> Done<Option<SecretString>> {
-    let there = private::read_token(path)?;
+fn other_token(path: &Path, refused: Option<&SecretString>) -> CliResult<Option<SecretString>> {
+    let there = private_file::read_token(path)?;
     Ok(there.filter(|there| refused.is_none_or(|refused| there.expose_secret() != refused.expose_secret())))
 }
 
 /// Puts a token into its file. Gives the one that is there where somebody was quicker.
-fn keep(path: &Path, token: &str, refused: Option<&SecretString>) -> Done<Option<SecretString>> {
+fn save_token(path: &Path, token: &str, refused: Option<&SecretString>) -> CliResult<Option<SecretString>> {
     let bytes = format!("{token}\n");
     if refused.is_some() {
-        if let Some(there) = others(path, refused)? {
+        if let Some(there) = other_token(path, refused)? {
             return Ok(Some(there));
         }
-        return private::replace(path, bytes.as_bytes()).map(|()| None);
+        return private_file::replace(path, bytes.as_bytes()).map(|()| None);
     }
-    match private::write_whole_new(path, bytes.as_bytes()) {
+    match private_file::write_whole_new(path, bytes.as_bytes()) {
         Ok(()) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => others(path, None),
-        Err(error) => Err(Failure::io("write", path, &error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => other_token(path, None),
+        Err(error) => Err(CliError::io("write", path, &error)),
     }
 }

@@ -2,15 +2,16 @@ use super::*;
 
 #[test]
 fn selectors_are_read_in_each_form() {
-    let expected = When { tools: vec!["a/*".to_owned()], read_only: Some(false), ..When::default() };
+    let expected =
+        RuleCondition { tools: vec!["a/*".to_owned()], read_only: Some(false), ..RuleCondition::default() };
     for text in [
         r#"{"tools": ["a/*"], "read_only": false}"#,
         r#" { tools = ["a/*"], read_only = false } "#,
         "tools = [\"a/*\"]\nread_only = false",
     ] {
-        assert_eq!(parse(text).unwrap(), expected, "{text}");
+        assert_eq!(parse_condition(text).unwrap(), expected, "{text}");
     }
-    assert_eq!(parse("").unwrap(), When::default());
+    assert_eq!(parse_condition("").unwrap(), RuleCondition::default());
 }
 
 #[test]
@@ -21,9 +22,9 @@ fn what_is_no_selector_is_bad_usage() {
         ("tools = [", "--when: "),
         ("[]", "--when: "),
     ] {
-        let failure = parse(text).unwrap_err();
-        assert_eq!(failure.word(), "usage");
-        let said = failure.for_people(false);
+        let failure = parse_condition(text).unwrap_err();
+        assert_eq!(failure.code(), "usage");
+        let said = failure.render_text(false);
         assert!(said.contains(part) && said.contains("hint: write it as"), "{said}");
     }
 }
@@ -37,7 +38,7 @@ fn flags_are_added_to_it() {
         read_only: Some(false),
         ..WhenArgs::default()
     };
-    let when = args.read().unwrap();
+    let when = args.to_condition().unwrap();
     assert_eq!(
         (when.tools.join(" "), when.roles.join(" "), when.read_only),
         ("a/* b/*".into(), "client".into(), Some(false))

@@ -3,22 +3,22 @@ use super::*;
 #[test]
 fn arguments_are_passed_on_as_they_are() {
     let text = r#"{"b": 1.0, "a": 12345678901234567890123}"#;
-    assert_eq!(arguments(text).unwrap().get(), text);
-    assert_eq!(arguments("  ").unwrap().get(), "{}");
+    assert_eq!(parse_arguments(text).unwrap().get(), text);
+    assert_eq!(parse_arguments("  ").unwrap().get(), "{}");
 }
 
 #[test]
 fn arguments_that_are_no_object_are_bad_usage() {
     for text in ["{", "[1]", "5", "{'a': 1}", "{\"a\":1} x"] {
-        let failure = arguments(text).unwrap_err();
-        assert_eq!(failure.word(), "usage", "{text}");
-        assert!(failure.for_people(false).contains("hint: write them as a JSON object"));
+        let failure = parse_arguments(text).unwrap_err();
+        assert_eq!(failure.code(), "usage", "{text}");
+        assert!(failure.render_text(false).contains("hint: write them as a JSON object"));
     }
 }
 
 #[test]
 fn progress_is_said_in_words() {
-    let said = |text: &str| read::<Progress>(text).unwrap().in_words();
+    let said = |text: &str| parse_response::<ToolCallProgress>(text).unwrap().describe();
     assert_eq!(said(r#"{"progress":0.25}"#), "25 %");
     assert_eq!(said(r#"{"progress":3,"total":4,"message":"third\nof four"}"#), "75 %  third\\nof four");
     assert_eq!(said(r#"{"progress":17}"#), "17");

@@ -3,32 +3,32 @@ use super::*;
 #[test]
 fn outcomes_of_both_kinds_are_read() {
     let success = r#"{"call_id":"x","duration_ms":1.5,"status":"success","result":{"a":1.0}}"#;
-    let Outcome::Success(found) = Outcome::read(success).unwrap() else { panic!("a success") };
+    let CallOutcome::Success(found) = CallOutcome::parse(success).unwrap() else { panic!("a success") };
     assert_eq!(found.result.get(), r#"{"a":1.0}"#);
     let error = r#"{"call_id":"x","duration_ms":1.5,"status":"error","error_type":"timeout","message":"m","code":"no_progress","dispatched":true,"retryable":true}"#;
-    let Outcome::Error(found) = Outcome::read(error).unwrap() else { panic!("an error") };
+    let CallOutcome::Error(found) = CallOutcome::parse(error).unwrap() else { panic!("an error") };
     assert_eq!((found.code.as_str(), found.dispatched), ("no_progress", true));
-    assert!(Outcome::read("{}").is_err());
+    assert!(CallOutcome::parse("{}").is_err());
 }
 
 #[test]
 fn an_error_says_where_more_can_be_read_where_there_is_more() {
     let error = r#"{"call_id":"c1","status":"error","error_type":"execution_error","message":"m","code":"tool_failed"}"#;
     let said = |recorded| {
-        let Outcome::Error(found) = Outcome::read(error).unwrap() else { panic!("an error") };
-        failure(found, recorded).for_people(false)
+        let CallOutcome::Error(found) = CallOutcome::parse(error).unwrap() else { panic!("an error") };
+        outcome_error(found, recorded).render_text(false)
     };
     assert_eq!(
-        said(Recorded::ByGateway),
+        said(RecordLocation::GatewayRecord),
         "error: m (tool_failed)\nhint: `toolway calls show c1` shows the whole call\n"
     );
-    assert_eq!(said(Recorded::Nowhere), "error: m (tool_failed)\n");
+    assert_eq!(said(RecordLocation::Nowhere), "error: m (tool_failed)\n");
 }
 
 #[test]
 fn parts_that_are_no_text_are_named() {
     let image = ContentPart::Image { data: "A".repeat(4096), mime_type: "image/png".to_owned() };
-    assert_eq!(described(&image), "[image, image/png, 3 KiB; --json shows it whole]");
+    assert_eq!(describe_content(&image), "[image, image/png, 3 KiB; --json shows it whole]");
     let resource = ContentPart::Resource { resource: serde_json::json!({"uri": "file:///x"}) };
-    assert_eq!(described(&resource), "[resource, file:///x; --json shows it whole]");
+    assert_eq!(describe_content(&resource), "[resource, file:///x; --json shows it whole]");
 }

@@ -3,8 +3,8 @@ use serde_json::json;
 use super::*;
 
 #[track_caller]
-fn written(error: DoorError) -> (u16, serde_json::Value, String) {
-    let words = serde_json::to_value(error.written()).unwrap();
+fn written(error: OpenAiApiError) -> (u16, serde_json::Value, String) {
+    let words = serde_json::to_value(error.to_response()).unwrap();
     let response = error.into_response();
     let retry = response.headers()["x-should-retry"].to_str().unwrap().to_owned();
     (response.status().as_u16(), words, retry)
@@ -12,7 +12,7 @@ fn written(error: DoorError) -> (u16, serde_json::Value, String) {
 
 #[test]
 fn a_refusal_has_the_form_that_openais_have() {
-    let error = DoorError::invalid("messages[0].role", "no such role");
+    let error = OpenAiApiError::invalid("messages[0].role", "no such role");
     let words = json!({"error": {"message": "no such role", "type": "invalid_request_error",
                                   "param": "messages[0].role", "code": "invalid_value"}});
     assert_eq!(written(error), (400, words, "false".to_owned()));
@@ -20,7 +20,7 @@ fn a_refusal_has_the_form_that_openais_have() {
     let words = json!({"error": {
         "message": "The model `hom` does not exist: there is no agent \"hom\"; did you mean home?",
         "type": "invalid_request_error", "param": "model", "code": "model_not_found"}});
-    assert_eq!(written(DoorError::no_such_model(&unknown)), (404, words, "false".to_owned()));
+    assert_eq!(written(OpenAiApiError::no_such_model(&unknown)), (404, words, "false".to_owned()));
 }
 
 #[test]
@@ -39,7 +39,11 @@ fn how_a_turn_failed_is_told_by_the_status() {
         let why = TurnFailure { code, message: "it failed".to_owned(), hint: Some("do this".to_owned()) };
         let words =
             json!({"error": {"message": "it failed (do this)", "type": kind, "param": null, "code": word}});
-        assert_eq!(written(DoorError::failed(&why)), (status, words, retry.to_owned()), "{code:?}");
+        assert_eq!(
+            written(OpenAiApiError::from_turn_failure(&why)),
+            (status, words, retry.to_owned()),
+            "{code:?}"
+        );
     }
 }
 
@@ -52,7 +56,7 @@ fn refusals_of_the_gateway_become_openais() {
         (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "invalid_request_error", "body_too_large", "false"),
         (StatusCode::SERVICE_UNAVAILABLE, "storage_failed", "server_error", "storage_failed", "true"),
     ] {
-        let error = DoorError::from(ApiError::new(status, code, "no").with_hint("do this"));
+        let error = OpenAiApiError::from(ApiError::new(status, code, "no").with_hint("do this"));
         let words = json!({"error": {"message": "no (do this)", "type": kind, "param": null, "code": word}});
         assert_eq!(written(error), (status.as_u16(), words, retry.to_owned()), "{code}");
     }
@@ -61,9 +65,9 @@ fn refusals_of_the_gateway_become_openais() {
 #[test]
 fn headers_say_how_to_sign_in_and_when_to_come_back() {
     let refused = ApiError::new(StatusCode::UNAUTHORIZED, "token_missing", "a token is needed");
-    let response = DoorError::from(refused).into_response();
+    let response = OpenAiApiError::from(refused).into_response();
     assert_eq!(response.headers()[WWW_AUTHENTICATE], "Bearer");
     let slow = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", "slow down");
-    let response = DoorError::from(slow.retry_after(Duration::from_secs(7))).into_response();
+    let response = OpenAiApiError::from(slow.retry_after(Duration::from_secs(7))).into_response();
     assert_eq!(response.headers()[RETRY_AFTER], "8");
 }

@@ -2,13 +2,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn reading(messages: Value) -> Result<(Vec<String>, Vec<Message>), DoorError> {
-    let said: Vec<Said> = serde_json::from_value(messages).unwrap();
-    read(said)
+fn reading(messages: Value) -> Result<(Vec<String>, Vec<ModelMessage>), OpenAiApiError> {
+    let said: Vec<ChatCompletionMessageParam> = serde_json::from_value(messages).unwrap();
+    read_messages(said)
 }
 
 #[track_caller]
-fn messages(messages: Value) -> Vec<Message> {
+fn messages(messages: Value) -> Vec<ModelMessage> {
     reading(messages).unwrap_or_else(|refused| panic!("{refused:?}")).1
 }
 
@@ -34,7 +34,8 @@ fn system_messages_are_told_apart_wherever_they_stand() {
     ]))
     .unwrap();
     assert_eq!(system, ["Be kind.", "Be\nbrief."]);
-    let expected = [Message::user("hi"), Message::assistant("hello"), Message::user("who are you?")];
+    let expected =
+        [ModelMessage::user("hi"), ModelMessage::assistant("hello"), ModelMessage::user("who are you?")];
     assert_eq!(messages, expected);
 }
 
@@ -59,7 +60,7 @@ fn calls_and_their_results_belong_together_by_the_callers_ids() {
     assert_eq!((calls[1].name.as_str(), calls[1].arguments.as_str()), ("time", "{\"zone\":\"UTC\"}"));
     assert_eq!(calls[1].id.to_string(), ours, "an id of ours comes back as it was");
     let result = |at: usize| match &read[2].parts[at] {
-        Part::ToolResult(result) => (result.call_id, result.name.clone(), (*result.outcome).clone()),
+        MessagePart::ToolResult(result) => (result.call_id, result.name.clone(), (*result.outcome).clone()),
         other => panic!("{other:?}"),
     };
     assert_eq!(result(0), (calls[1].id, "time".to_owned(), Outcome::Success(ToolOutput::text("12:00"))));
@@ -73,8 +74,8 @@ fn pictures_come_with_the_request_and_are_not_fetched() {
         {"type": "text", "text": "what is this?"}, {"type": "image_url", "image_url": {"url": url, "detail": "low"}}]}])
     };
     let read = messages(picture("data:image/png;base64,iVBORw0="));
-    let expected = Part::Image { data: "iVBORw0=".to_owned(), mime_type: "image/png".to_owned() };
-    assert_eq!(read[0].parts, [Part::text("what is this?"), expected]);
+    let expected = MessagePart::Image { data: "iVBORw0=".to_owned(), mime_type: "image/png".to_owned() };
+    assert_eq!(read[0].parts, [MessagePart::text("what is this?"), expected]);
     let place = "messages[0].content[1].image_url.url";
     for (url, code) in [
         ("https://example.org/cat.png", "unsupported_parameter"),
@@ -96,7 +97,8 @@ fn refusals_of_a_model_are_what_it_said() {
         {"role": "assistant", "content": null, "refusal": "Never."},
         {"role": "assistant", "content": ""},
     ]));
-    let expected = [Message::user("hi"), Message::assistant("No."), Message::assistant("Never.")];
+    let expected =
+        [ModelMessage::user("hi"), ModelMessage::assistant("No."), ModelMessage::assistant("Never.")];
     assert_eq!(read, expected, "and an answer of nothing is none");
 }
 

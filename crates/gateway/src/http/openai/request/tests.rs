@@ -4,11 +4,11 @@ use super::*;
 
 /// Reads a request with these fields besides a message.
 #[track_caller]
-fn asked(fields: Value) -> Asked {
+fn asked(fields: Value) -> ParsedCompletionRequest {
     asking(fields).unwrap_or_else(|refused| panic!("{refused:?}"))
 }
 
-fn asking(fields: Value) -> Result<Asked, DoorError> {
+fn asking(fields: Value) -> Result<ParsedCompletionRequest, OpenAiApiError> {
     let mut body = json!({"model": "default", "messages": [{"role": "user", "content": "hi"}]});
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     read(body.to_string().as_bytes())
@@ -29,7 +29,7 @@ fn what_is_left_out_is_left_to_the_agent() {
     let asked = asked(json!({"model": "toolway/home"}));
     assert_eq!(asked.model, "toolway/home");
     assert!(!asked.stream && !asked.include_usage);
-    assert_eq!(asked.messages, [Message::user("hi")]);
+    assert_eq!(asked.messages, [ModelMessage::user("hi")]);
     assert_eq!(asked.system, Vec::<String>::new());
     assert!(asked.client_tools.is_empty());
     assert_eq!(asked.tool_choice, ToolChoice::Auto);

@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 use toolway_agent::event::{TurnFailure, TurnFailureCode};
 use toolway_types::{Outcome, ToolOutput};
 
-use super::super::reply::tests::{ID, call, end, head};
+use super::super::completion::tests::{ID, call, end, head};
 use super::*;
 
 /// The pieces of these events, without what stands in front of each.
 fn pieces(include_usage: bool, events: Vec<TurnEvent>) -> Vec<Value> {
-    let mut pieces = Pieces::new(head(), include_usage);
+    let mut pieces = ChunkQueue::new(head(), include_usage);
     let last = events.len();
     for (at, event) in events.into_iter().enumerate() {
-        assert_eq!(pieces.take(event), at + 1 == last, "only the last is the last");
+        assert_eq!(pieces.push_event(event), at + 1 == last, "only the last is the last");
     }
     let made = pieces.ready.into_iter().map(|piece| {
         if piece == DONE {
@@ -113,7 +113,7 @@ fn calls_of_the_callers_tools_come_whole_and_numbered() {
 }
 
 #[test]
-fn m12_a_failure_in_the_middle_is_an_error_and_no_end() {
+fn a_mid_stream_failure_sends_an_error_and_no_finish_event_m12() {
     let why = TurnFailure { code: TurnFailureCode::Provider, message: "it broke off".to_owned(), hint: None };
     let failed = TurnEnd { status: TurnStatus::Failed(why), ..end() };
     let error = json!({"error": {"message": "it broke off", "type": "server_error", "param": null,

@@ -20,15 +20,15 @@ fn labels_are_found_however_they_are_written() {
         ("koi8-r", "KOI8-R"),
     ];
     for (label, name) in cases {
-        assert_eq!(named(Some(label)).unwrap().name(), name, "{label}");
+        assert_eq!(find_encoding(Some(label)).unwrap().name(), name, "{label}");
     }
-    assert_eq!(named(None).unwrap(), UTF_8);
+    assert_eq!(find_encoding(None).unwrap(), UTF_8);
 }
 
 #[test]
 fn an_unknown_one_is_refused_with_close_names() {
     let told = |name| {
-        let error = named(Some(name)).unwrap_err();
+        let error = find_encoding(Some(name)).unwrap_err();
         assert_eq!(error.code, Code::InvalidArguments);
         error.message
     };

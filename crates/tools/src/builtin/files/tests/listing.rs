@@ -4,16 +4,16 @@ use std::process::Command;
 use serde_json::json;
 use toolway_types::Code;
 
-use super::super::list;
-use super::kit::{AGENT, World, link, listed};
+use super::super::list_files;
+use super::harness::{AGENT, FileAccessHarness, link, listed};
 
-fn names(listing: &list::Listing) -> Vec<&str> {
+fn names(listing: &list_files::FolderListing) -> Vec<&str> {
     listing.entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
 #[test]
 fn a_folder_is_listed_in_order_with_kinds_and_sizes() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::create_dir(world.at("docs/sub")).unwrap();
     fs::write(world.at("docs/b.txt"), "12345").unwrap();
     fs::write(world.at("docs/B.txt"), "").unwrap();
@@ -39,7 +39,7 @@ fn a_folder_is_listed_in_order_with_kinds_and_sizes() {
 
 #[test]
 fn at_home_the_listed_folders_come_first() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     // Also before anything was written.
     let listing = json!(world.list(".").unwrap());
     let folders = json!([
@@ -51,7 +51,7 @@ fn at_home_the_listed_folders_come_first() {
     // A folder of a listed one's name can't be reached by it, so is not shown.
     fs::create_dir(world.own("docs")).unwrap();
     fs::write(world.own("docs/mine.txt"), "x").unwrap();
-    let request = list::Request { recursive: true, ..Default::default() };
+    let request = list_files::ListFilesRequest { recursive: true, ..Default::default() };
     let listing = world.access.list(AGENT, &request, &|| false).unwrap();
     assert_eq!(names(&listing), ["docs", "manual", "a.txt"]);
     assert_eq!(world.read("docs/mine.txt").unwrap_err().code, Code::FileNotFound);
@@ -61,7 +61,7 @@ fn at_home_the_listed_folders_come_first() {
 
 #[test]
 fn recursion_goes_in_order_and_not_along_links() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     for folder in ["docs/b/deep", "docs/d"] {
         fs::create_dir_all(world.at(folder)).unwrap();
     }
@@ -83,12 +83,13 @@ fn recursion_goes_in_order_and_not_along_links() {
 
 #[test]
 fn what_is_left_out_is_told() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     for n in 0..50 {
         fs::write(world.at(&format!("docs/f{n:02}")), "").unwrap();
     }
     let list = |limit, recursive| {
-        let request = list::Request { path: Some("docs".to_owned()), limit: Some(limit), recursive };
+        let request =
+            list_files::ListFilesRequest { path: Some("docs".to_owned()), limit: Some(limit), recursive };
         world.access.list(AGENT, &request, &|| false).unwrap()
     };
     let listing = list(3, false);
@@ -109,7 +110,7 @@ fn what_is_left_out_is_told() {
 
 #[test]
 fn a_folder_of_many_files_is_listed_within_bounds() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     for n in 0..3_000 {
         fs::File::create(world.at(&format!("docs/{n:04}"))).unwrap();
     }
@@ -121,7 +122,7 @@ fn a_folder_of_many_files_is_listed_within_bounds() {
 
 #[test]
 fn what_is_no_folder_is_told_as_such() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let error = world.list("manual/page.txt").unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
@@ -132,16 +133,17 @@ fn what_is_no_folder_is_told_as_such() {
     let error = world.list("none").unwrap_err();
     assert_eq!((error.code, error.message.as_str()), (Code::FileNotFound, "File not found: none"));
     let mut world = world;
-    world.relist(vec![listed("usb", "/nowhere/usb".as_ref(), true)]).unwrap();
+    world.replace_folders(vec![listed("usb", "/nowhere/usb".as_ref(), true)]).unwrap();
     assert_eq!(world.list("usb").unwrap_err().message, "File not found: usb");
     assert_eq!(world.read("usb/x").unwrap_err().message, "File not found: usb/x");
 }
 
 #[test]
 fn listing_stops_when_nobody_wants_it_any_more() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::write(world.at("docs/a"), "").unwrap();
-    let request = list::Request { path: Some("docs".to_owned()), recursive: true, limit: None };
+    let request =
+        list_files::ListFilesRequest { path: Some("docs".to_owned()), recursive: true, limit: None };
     let error = world.access.list(AGENT, &request, &|| true).unwrap_err();
     assert_eq!(error.code, Code::Cancelled);
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use toolway_types::Code;
 
 use super::super::FileAccess;
-use super::kit::{SECRET, World, assert_no_parts, listed, names};
+use super::harness::{FileAccessHarness, SECRET, assert_no_parts, listed, names};
 
 /// Says to the second run that it is one.
 const INSIDE: &str = "TOOLWAY_TEST_IN_MOUNT_NAMESPACE";
@@ -60,7 +60,7 @@ fn a_full_disk_leaves_the_old_content() {
     if !in_mount_namespace("a_full_disk_leaves_the_old_content") {
         return;
     }
-    let world = World::new();
+    let world = FileAccessHarness::new();
     mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"], &world.at("docs"));
     world.write("docs/a.txt", "old").unwrap();
     world.append("docs/log.txt", "line\n").unwrap();
@@ -90,7 +90,7 @@ fn a_read_only_disk_is_told_as_such() {
     if !in_mount_namespace("a_read_only_disk_is_told_as_such") {
         return;
     }
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::write(world.at("docs/a.txt"), "old").unwrap();
     bind(&world.at("docs"), &world.at("docs"));
     mount(&["-o", "remount,bind,ro"], &world.at("docs"));
@@ -103,11 +103,11 @@ fn a_read_only_disk_is_told_as_such() {
 }
 
 #[test]
-fn e10_the_data_folder_is_not_reached_through_a_second_mount() {
-    if !in_mount_namespace("e10_the_data_folder_is_not_reached_through_a_second_mount") {
+fn a_second_mount_does_not_reach_the_data_folder_e10() {
+    if !in_mount_namespace("a_second_mount_does_not_reach_the_data_folder_e10") {
         return;
     }
-    let mut world = World::new();
+    let mut world = FileAccessHarness::new();
     world.write("a.txt", "mine").unwrap();
     for folder in ["data", "tls", "other", "everything", "harmless", "own"] {
         fs::create_dir(world.at("docs").join(folder)).unwrap();
@@ -157,7 +157,7 @@ fn e10_the_data_folder_is_not_reached_through_a_second_mount() {
     world.assert_untouched();
     // A listed folder that is such a mount itself.
     for path in ["docs/tls", "docs/other"] {
-        world.relist(vec![listed("a", &world.at(path), true)]).unwrap();
+        world.replace_folders(vec![listed("a", &world.at(path), true)]).unwrap();
         assert_eq!(world.list("a").unwrap_err().code, Code::Denied, "{path}");
         assert_eq!(world.write("a/new.txt", "x").unwrap_err().code, Code::Denied, "{path}");
     }
@@ -172,7 +172,7 @@ fn a_disk_that_is_mounted_later_is_found() {
     if !in_mount_namespace("a_disk_that_is_mounted_later_is_found") {
         return;
     }
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("docs/a.txt", "below").unwrap();
     mount(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"], &world.at("docs"));
     assert_eq!(world.read("docs/a.txt").unwrap_err().code, Code::FileNotFound);

@@ -4,12 +4,12 @@ use std::process::Command;
 use encoding_rs::SHIFT_JIS;
 use toolway_types::Code;
 
-use super::super::read;
-use super::kit::{AGENT, World};
+use super::super::read_file;
+use super::harness::{AGENT, FileAccessHarness};
 
 #[test]
 fn a_file_is_read_as_it_is() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("notes.txt", "one\r\ntwo\n").unwrap();
     assert_eq!(world.read("notes.txt").unwrap(), "one\r\ntwo\n");
     assert_eq!(world.read("./notes.txt").unwrap(), "one\r\ntwo\n");
@@ -19,8 +19,8 @@ fn a_file_is_read_as_it_is() {
 }
 
 #[test]
-fn a_missing_file_is_told_in_the_specifications_words() {
-    let world = World::new();
+fn a_missing_file_is_reported_as_file_not_found() {
+    let world = FileAccessHarness::new();
     for path in ["notes.txt", "a/b.txt", "docs/none.txt", "manual/page.txt/under"] {
         let error = world.read(path).unwrap_err();
         assert_eq!((error.code, error.message), (Code::FileNotFound, format!("File not found: {path}")));
@@ -33,7 +33,7 @@ fn a_missing_file_is_told_in_the_specifications_words() {
 
 #[test]
 fn a_folder_is_not_a_file() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("sub/a.txt", "a").unwrap();
     for path in ["sub", "sub/", ".", "docs", "manual/.", "sub/.."] {
         let error = world.read(path).unwrap_err();
@@ -45,7 +45,7 @@ fn a_folder_is_not_a_file() {
 
 #[test]
 fn names_of_any_script_and_paths_with_steps_back_are_found() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("größe/日本.txt", "ok").unwrap();
     assert_eq!(world.read("größe/日本.txt").unwrap(), "ok");
     assert_eq!(world.read("größe/../größe/./日本.txt").unwrap(), "ok");
@@ -54,7 +54,7 @@ fn names_of_any_script_and_paths_with_steps_back_are_found() {
 
 #[test]
 fn encodings_are_read_by_name_or_mark() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let docs = |name: &str, bytes: &[u8]| fs::write(world.at("docs").join(name), bytes).unwrap();
     docs("latin.txt", b"Gr\xFC\xDFe \x80");
     docs("sjis.txt", &SHIFT_JIS.encode("日本語\nテキスト").0);
@@ -71,7 +71,7 @@ fn encodings_are_read_by_name_or_mark() {
 
 #[test]
 fn binary_files_are_refused_with_another_way() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let docs = |name: &str, bytes: &[u8]| fs::write(world.at("docs").join(name), bytes).unwrap();
     docs("a.png", b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0");
     let error = world.read("docs/a.png").unwrap_err();
@@ -93,13 +93,16 @@ fn binary_files_are_refused_with_another_way() {
 
 #[test]
 fn a_long_file_comes_in_pages() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let text: String = (0..20_000).map(|n| format!("line {n} äöü\n")).collect();
     world.write("long.txt", &text).unwrap();
     let (mut all, mut offset, mut rounds) = (String::new(), 0, 0);
     loop {
-        let request =
-            read::Request { path: "long.txt".to_owned(), offset: Some(offset), ..Default::default() };
+        let request = read_file::ReadFileRequest {
+            path: "long.txt".to_owned(),
+            offset: Some(offset),
+            ..Default::default()
+        };
         let output = world.access.read(AGENT, &request, &|| false).unwrap();
         let page = output.content[0].as_text().unwrap();
         // With what is said of the rest it stays below what a model is shown of one result.
@@ -116,15 +119,19 @@ fn a_long_file_comes_in_pages() {
     }
     assert_eq!(all, text);
     assert_eq!(rounds, text.len().div_ceil(48 << 10));
-    let request = read::Request { path: "long.txt".to_owned(), offset: Some(1 << 40), ..Default::default() };
+    let request = read_file::ReadFileRequest {
+        path: "long.txt".to_owned(),
+        offset: Some(1 << 40),
+        ..Default::default()
+    };
     let beyond = world.access.read(AGENT, &request, &|| false).unwrap().joined_text();
     assert!(beyond.contains("the file ends before it"), "{beyond}");
 }
 
 #[test]
-fn r19_a_sparse_file_of_5_gb_is_read_in_pages() {
+fn a_sparse_5_gb_file_is_read_in_pages_r19() {
     use std::os::unix::fs::FileExt;
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let file = fs::File::create(world.at("docs/vast.log")).unwrap();
     let size = 5_u64 << 30;
     file.set_len(size).unwrap();
@@ -132,7 +139,12 @@ fn r19_a_sparse_file_of_5_gb_is_read_in_pages() {
     file.write_all_at(b"\nthe end\n", size - 9).unwrap();
     let read = |offset, limit| {
         let path = "docs/vast.log".to_owned();
-        let request = read::Request { path, offset: Some(offset), limit: Some(limit), ..Default::default() };
+        let request = read_file::ReadFileRequest {
+            path,
+            offset: Some(offset),
+            limit: Some(limit),
+            ..Default::default()
+        };
         world.access.read(AGENT, &request, &|| false)
     };
     let started = tokio::time::Instant::now();
@@ -153,7 +165,7 @@ fn r19_a_sparse_file_of_5_gb_is_read_in_pages() {
 
 #[test]
 fn special_files_are_refused_at_once() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let fifo = world.at("docs/pipe");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let _socket = std::os::unix::net::UnixListener::bind(world.at("docs/socket")).unwrap();
@@ -174,8 +186,8 @@ fn special_files_are_refused_at_once() {
 
 #[test]
 fn devices_are_refused() {
-    let mut world = World::new();
-    world.relist(vec![super::kit::listed("dev", "/dev".as_ref(), true)]).unwrap();
+    let mut world = FileAccessHarness::new();
+    world.replace_folders(vec![super::harness::listed("dev", "/dev".as_ref(), true)]).unwrap();
     for path in ["dev/zero", "dev/null", "dev/full", "dev/tty"] {
         let error = world.read(path).unwrap_err();
         assert!(error.message.contains("neither a file nor a folder"), "{error:?}");
@@ -186,7 +198,7 @@ fn devices_are_refused() {
 
 #[test]
 fn long_names_are_told_as_such() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let long = format!("docs/{}", "n".repeat(300));
     for error in [
         world.read(&long).unwrap_err(),

@@ -4,25 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolway_core::{Call, Caller, Engine, EngineParts, Keep, Lease, RawArguments, Registry};
-use toolway_types::{Envelope, RawJson, Slug, SystemClock};
+use toolway_core::{
+    CallRequest, Caller, Engine, EngineParts, Lease, RawArguments, Registry, SourceRetention,
+};
+use toolway_types::{RawJson, ResultEnvelope, Slug, SystemClock};
 
 use super::super::{FileAccess, list_tool, read_tool, write_tool};
-use super::kit::{World, assert_no_parts};
+use super::harness::{FileAccessHarness, assert_no_parts};
 
-struct Desk {
+struct FileToolsHarness {
     engine: Arc<Engine>,
-    world: World,
+    world: FileAccessHarness,
     _lease: Lease,
 }
 
-impl Desk {
+impl FileToolsHarness {
     fn new() -> Self {
-        let world = World::new();
+        let world = FileAccessHarness::new();
         let folders = world.access.folders().to_vec();
         let access = Arc::new(FileAccess::new(&world.at("data"), folders).unwrap());
         let registry = Registry::new();
-        let lease = registry.lease(Slug::builtin(), Keep::Known);
+        let lease = registry.lease(Slug::builtin(), SourceRetention::Names);
         lease.replace(vec![
             read_tool(access.clone()).unwrap(),
             write_tool(access.clone()).unwrap(),
@@ -32,20 +34,20 @@ impl Desk {
         Self { engine, world, _lease: lease }
     }
 
-    fn call(&self, agent: Option<&str>, name: &str, arguments: Value) -> Call {
+    fn call(&self, agent: Option<&str>, name: &str, arguments: Value) -> CallRequest {
         let caller = Caller { agent: agent.map(Into::into), ..Caller::local_owner() };
-        Call::new(name, RawArguments::Json(RawJson::from(&arguments)), caller)
+        CallRequest::new(name, RawArguments::Json(RawJson::from(&arguments)), caller)
     }
 
     async fn run(&self, agent: Option<&str>, name: &str, arguments: Value) -> Value {
         let finished = self.engine.call(self.call(agent, name, arguments)).await;
-        json!(Envelope(&finished.outcome))
+        json!(ResultEnvelope(&finished.outcome))
     }
 }
 
 #[tokio::test]
 async fn agents_read_what_they_wrote() {
-    let desk = Desk::new();
+    let desk = FileToolsHarness::new();
     let helper = Some("helper");
     let written = desk.run(helper, "write_file", json!({"path": "a.txt", "content": "x\n"})).await;
     let result = json!({"path": "a.txt", "bytes_written": 2});
@@ -69,7 +71,7 @@ async fn agents_read_what_they_wrote() {
 
 #[tokio::test]
 async fn wrong_arguments_are_validation_errors() {
-    let desk = Desk::new();
+    let desk = FileToolsHarness::new();
     let wrong = [
         ("read_file", json!({})),
         ("read_file", json!({"path": ""})),
@@ -99,7 +101,7 @@ async fn wrong_arguments_are_validation_errors() {
 
 #[tokio::test]
 async fn a_very_large_content_is_written() {
-    let desk = Desk::new();
+    let desk = FileToolsHarness::new();
     let content = "0123456789abcdef".repeat(1 << 20);
     let written = desk.run(None, "write_file", json!({"path": "big.txt", "content": content})).await;
     assert_eq!(written["result"]["bytes_written"], 16 << 20);
@@ -111,7 +113,7 @@ async fn a_very_large_content_is_written() {
 async fn lines_appended_at_once_stay_whole() {
     const TASKS: usize = 20;
     const LINES: usize = 50;
-    let desk = Arc::new(Desk::new());
+    let desk = Arc::new(FileToolsHarness::new());
     // Of all lengths, some longer than what is written at a time.
     let line = |task: usize, n: usize| format!("{task} {n} {}\n", "x".repeat(task * n * 7));
     let tasks = (0..TASKS).map(|task| {
@@ -139,7 +141,7 @@ async fn lines_appended_at_once_stay_whole() {
 
 #[tokio::test]
 async fn a_call_past_its_deadline_writes_nothing_any_more() {
-    let desk = Desk::new();
+    let desk = FileToolsHarness::new();
     let path = desk.world.at("docs/log.txt");
     std::fs::write(&path, "old\n").unwrap();
     let held = std::fs::File::options().append(true).open(&path).unwrap();
@@ -148,7 +150,7 @@ async fn a_call_past_its_deadline_writes_nothing_any_more() {
     let mut call = desk.call(None, "write_file", append.clone());
     call.timeout = Some(Duration::from_millis(100));
     let finished = desk.engine.call(call).await;
-    assert_eq!(json!(Envelope(&finished.outcome))["code"], "timeout");
+    assert_eq!(json!(ResultEnvelope(&finished.outcome))["code"], "timeout");
     drop(held);
     // Had it gone on, it would have the lock before or after this one.
     let answer = desk
@@ -160,8 +162,8 @@ async fn a_call_past_its_deadline_writes_nothing_any_more() {
 }
 
 #[tokio::test]
-async fn e10_what_is_outside_is_a_permission_error() {
-    let desk = Desk::new();
+async fn a_path_outside_the_folders_is_a_permission_error_e10() {
+    let desk = FileToolsHarness::new();
     for path in ["/etc/passwd", "../../owner.token", "docs/../../data/toolway.db"] {
         let answer = desk.run(None, "read_file", json!({"path": path})).await;
         assert_eq!(answer["error_type"], "permission_denied", "{answer}");

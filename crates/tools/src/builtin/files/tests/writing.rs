@@ -2,18 +2,18 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use serde_json::json;
-use toolway_types::{Code, Envelope, Outcome};
+use toolway_types::{Code, Outcome, ResultEnvelope};
 
-use super::super::write;
-use super::kit::{AGENT, World, assert_no_parts, link};
+use super::super::write_file;
+use super::harness::{AGENT, FileAccessHarness, assert_no_parts, link};
 
 #[test]
 fn what_is_written_is_confirmed_with_path_and_bytes() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let output = world.write("notes.txt", "Grüße").unwrap();
     assert_eq!(output.joined_text(), "Wrote 7 bytes to notes.txt");
     assert_eq!(
-        json!(Envelope(&Outcome::Success(output))),
+        json!(ResultEnvelope(&Outcome::Success(output))),
         json!({"status": "success", "result": {"path": "notes.txt", "bytes_written": 7}})
     );
     assert_eq!(fs::read_to_string(world.own("notes.txt")).unwrap(), "Grüße");
@@ -28,7 +28,7 @@ fn what_is_written_is_confirmed_with_path_and_bytes() {
 
 #[test]
 fn the_confirmed_path_can_be_used_again() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let told = |path: &str| {
         let output = world.write(path, "x").unwrap();
         let value = output.structured.unwrap().to_value();
@@ -43,7 +43,7 @@ fn the_confirmed_path_can_be_used_again() {
 
 #[test]
 fn folders_on_the_way_are_made() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("a/b/c.txt", "x").unwrap();
     world.append("docs/a/b/c.txt", "x").unwrap();
     assert_eq!(fs::read_to_string(world.at("docs/a/b/c.txt")).unwrap(), "x");
@@ -61,19 +61,19 @@ fn folders_on_the_way_are_made() {
 
 #[test]
 fn reading_and_refused_writing_make_nothing() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let _ = world.read("a/b.txt");
     let _ = world.list("a");
     let _ = world.list(".");
     let _ = world.write("../x/y.txt", "x");
     let _ = world.write("docs/new/../../x.txt", "x");
-    assert!(!world.own("").exists() || super::kit::names(&world.own("")).is_empty());
+    assert!(!world.own("").exists() || super::harness::names(&world.own("")).is_empty());
     assert!(!world.at("docs/x.txt").exists() && !world.at("x.txt").exists());
 }
 
 #[test]
 fn who_may_use_a_file_stays_as_it_was() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let path = world.at("docs/run.sh");
     fs::write(&path, "old").unwrap();
     for mode in [0o755, 0o640, 0o600] {
@@ -91,7 +91,7 @@ fn who_may_use_a_file_stays_as_it_was() {
 
 #[test]
 fn a_read_only_folder_refuses_and_names_the_setting() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     for path in ["manual/page.txt", "manual/new.txt", "manual/new/new.txt", &world.text("manual/page.txt")] {
         for error in [world.write(path, "x").unwrap_err(), world.append(path, "x").unwrap_err()] {
             assert_eq!(error.code, Code::Denied);
@@ -100,12 +100,12 @@ fn a_read_only_folder_refuses_and_names_the_setting() {
         }
     }
     assert_eq!(fs::read_to_string(world.at("manual/page.txt")).unwrap(), "read me");
-    assert_eq!(super::kit::names(&world.at("manual")), ["page.txt"]);
+    assert_eq!(super::harness::names(&world.at("manual")), ["page.txt"]);
 }
 
 #[test]
 fn a_read_only_file_is_left_alone() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let path = world.at("docs/kept.txt");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
@@ -125,7 +125,7 @@ fn a_read_only_file_is_left_alone() {
 
 #[test]
 fn a_folder_is_not_written_over() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::create_dir(world.at("docs/sub")).unwrap();
     for path in ["docs/sub", "docs/sub/", "docs", ".", "docs/new/"] {
         for error in [world.write(path, "x").unwrap_err(), world.append(path, "x").unwrap_err()] {
@@ -142,7 +142,7 @@ fn a_folder_is_not_written_over() {
 
 #[test]
 fn a_link_within_is_written_through() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::create_dir(world.at("docs/sub")).unwrap();
     fs::write(world.at("docs/sub/real.txt"), "old").unwrap();
     link("sub/real.txt", world.at("docs/alias.txt"));
@@ -163,7 +163,7 @@ fn a_link_within_is_written_through() {
 
 #[test]
 fn text_is_not_added_to_another_encoding() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let bytes = b"\xFF\xFEh\0i\0";
     fs::write(world.at("docs/utf16.txt"), bytes).unwrap();
     let error = world.append("docs/utf16.txt", "more").unwrap_err();
@@ -176,14 +176,18 @@ fn text_is_not_added_to_another_encoding() {
 
 #[test]
 fn a_write_that_is_stopped_leaves_the_old() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::write(world.at("docs/a.txt"), "old").unwrap();
     let content = "x".repeat(4 << 20);
     for looks in 0..20_u32 {
-        for mode in [write::Mode::Overwrite, write::Mode::Append] {
+        for mode in [write_file::WriteMode::Overwrite, write_file::WriteMode::Append] {
             let left = std::cell::Cell::new(looks);
             let stopped = || left.replace(left.get().saturating_sub(1)) == 0;
-            let request = write::Request { path: "docs/a.txt".to_owned(), content: content.clone(), mode };
+            let request = write_file::WriteFileRequest {
+                path: "docs/a.txt".to_owned(),
+                content: content.clone(),
+                mode,
+            };
             if let Err(error) = world.access.write(AGENT, &request, "one", &stopped) {
                 assert_eq!(error.code, Code::Cancelled);
                 assert_eq!(fs::read_to_string(world.at("docs/a.txt")).unwrap(), "old", "{looks} {mode:?}");
@@ -197,7 +201,7 @@ fn a_write_that_is_stopped_leaves_the_old() {
 
 #[test]
 fn readers_see_the_old_or_the_new() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     let sizes = [300_000, 5, 70_000, 200_001];
     let content = |n: usize| char::from(b'a' + (n % 26) as u8).to_string().repeat(sizes[n % 4]);
     world.write("docs/a.txt", &content(0)).unwrap();
@@ -223,7 +227,7 @@ fn readers_see_the_old_or_the_new() {
 #[test]
 fn a_file_under_two_names_is_overwritten_under_one() {
     // So that writing never reaches what another name stands for.
-    let world = World::new();
+    let world = FileAccessHarness::new();
     fs::write(world.at("docs/a.txt"), "old").unwrap();
     fs::hard_link(world.at("docs/a.txt"), world.at("outside/b.txt")).unwrap();
     world.write("docs/a.txt", "new").unwrap();
@@ -233,7 +237,7 @@ fn a_file_under_two_names_is_overwritten_under_one() {
 
 #[test]
 fn an_append_finds_the_file_that_took_the_name_meanwhile() {
-    let world = World::new();
+    let world = FileAccessHarness::new();
     world.write("docs/log.txt", "old\n").unwrap();
     let held = fs::File::options().append(true).open(world.at("docs/log.txt")).unwrap();
     held.lock().unwrap();

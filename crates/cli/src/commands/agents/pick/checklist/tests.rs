@@ -1,7 +1,12 @@
 use super::*;
 
-fn item(name: &str, does: &str, needs: &str, ticked: bool) -> Item {
-    Item { name: name.to_owned(), does: does.to_owned(), needs: needs.to_owned(), ticked }
+fn item(name: &str, does: &str, needs: &str, ticked: bool) -> ChecklistItem {
+    ChecklistItem {
+        name: name.to_owned(),
+        description: does.to_owned(),
+        permissions: needs.to_owned(),
+        is_selected: ticked,
+    }
 }
 
 /// The example of the feature's own description, with one tool that needs a permission.
@@ -18,9 +23,9 @@ fn list() -> Checklist {
     )
 }
 
-fn press(list: &mut Checklist, presses: &[Press]) {
+fn press(list: &mut Checklist, presses: &[ChecklistAction]) {
     for one in presses {
-        assert_eq!(list.press(*one, 3), Verdict::GoOn);
+        assert_eq!(list.apply(*one, 3), ChecklistOutcome::Continue);
     }
 }
 
@@ -43,37 +48,54 @@ fn it_looks_as_people_know_it() {
 #[test]
 fn ticks_come_and_go() {
     let mut list = list();
-    press(&mut list, &[Press::Toggle, Press::Down, Press::Down, Press::Down, Press::Toggle]);
+    press(
+        &mut list,
+        &[
+            ChecklistAction::Toggle,
+            ChecklistAction::Down,
+            ChecklistAction::Down,
+            ChecklistAction::Down,
+            ChecklistAction::Toggle,
+        ],
+    );
     assert_eq!(list.ticks(), [false, true, true, true, false]);
-    press(&mut list, &[Press::None]);
+    press(&mut list, &[ChecklistAction::None]);
     assert_eq!(list.ticks(), [false; 5]);
-    press(&mut list, &[Press::All]);
+    press(&mut list, &[ChecklistAction::All]);
     assert_eq!(list.ticks(), [true; 5]);
 }
 
 #[test]
 fn only_what_is_shown_is_ticked_by_all() {
     let mut list = list();
-    press(&mut list, &[Press::Filter]);
-    assert!(list.is_typing());
-    press(&mut list, &"FILE".chars().map(Press::Type).collect::<Vec<_>>());
+    press(&mut list, &[ChecklistAction::Filter]);
+    assert!(list.is_editing_filter());
+    press(&mut list, &"FILE".chars().map(ChecklistAction::Type).collect::<Vec<_>>());
     assert_eq!(list.rows(80, 24, false).last().unwrap(), "/FILE_");
     assert_eq!(list.rows(80, 24, false).len(), 4);
-    press(&mut list, &[Press::Enter, Press::None]);
+    press(&mut list, &[ChecklistAction::Enter, ChecklistAction::None]);
     assert_eq!(list.ticks(), [true, false, false, false, false]);
     assert!(list.rows(80, 24, false).last().unwrap().starts_with("/FILE  space"));
-    press(&mut list, &[Press::Escape]);
+    press(&mut list, &[ChecklistAction::Escape]);
     assert_eq!(list.rows(80, 24, false).len(), 7);
-    press(&mut list, &[Press::Filter, Press::Type('z'), Press::Type('z'), Press::Toggle]);
+    press(
+        &mut list,
+        &[
+            ChecklistAction::Filter,
+            ChecklistAction::Type('z'),
+            ChecklistAction::Type('z'),
+            ChecklistAction::Toggle,
+        ],
+    );
     assert_eq!(list.rows(80, 24, false)[1], "  (none has that)");
-    press(&mut list, &[Press::Delete, Press::Delete, Press::Enter]);
+    press(&mut list, &[ChecklistAction::Delete, ChecklistAction::Delete, ChecklistAction::Enter]);
     assert_eq!(list.rows(80, 24, false).len(), 7);
 }
 
 #[test]
 fn enter_keeps_and_escape_cancels() {
-    assert_eq!(list().press(Press::Enter, 3), Verdict::Keep);
-    assert_eq!(list().press(Press::Escape, 3), Verdict::Cancel);
+    assert_eq!(list().apply(ChecklistAction::Enter, 3), ChecklistOutcome::Confirm);
+    assert_eq!(list().apply(ChecklistAction::Escape, 3), ChecklistOutcome::Cancel);
 }
 
 #[test]
@@ -87,9 +109,9 @@ fn a_small_terminal_shows_a_part() {
             "  [x] read_file - Read the co…",
             "1/5  space tick  a all  n non…"
         ]
-        .map(|row| live::cut(row, 30))
+        .map(|row| live::truncate(row, 30))
     );
-    press(&mut list, &[Press::Down, Press::Down]);
+    press(&mut list, &[ChecklistAction::Down, ChecklistAction::Down]);
     assert_eq!(
         list.rows(80, 5, false)[1..3],
         [
@@ -97,9 +119,12 @@ fn a_small_terminal_shows_a_part() {
             "> [x] write_file - Write contents to a file on local storage"
         ]
     );
-    press(&mut list, &[Press::Bottom]);
+    press(&mut list, &[ChecklistAction::Bottom]);
     assert!(list.rows(44, 5, false)[2].ends_with("! needs device.camera"), "{:?}", list.rows(44, 5, false));
-    press(&mut list, &[Press::PageUp, Press::Up, Press::Up, Press::Up]);
+    press(
+        &mut list,
+        &[ChecklistAction::PageUp, ChecklistAction::Up, ChecklistAction::Up, ChecklistAction::Up],
+    );
     assert!(list.rows(80, 5, false)[1].starts_with("> [x] get_current_time"));
     assert_eq!(list.rows(80, 1, false).len(), 3, "one of them is always in sight");
 }

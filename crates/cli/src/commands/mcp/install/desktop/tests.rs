@@ -2,32 +2,36 @@ use super::*;
 
 #[test]
 fn names_are_those_of_the_commands() {
-    for desktop in Desktop::ALL {
-        assert_eq!(Desktop::named(desktop.name()), Some(desktop));
+    for desktop in DesktopClient::ALL {
+        assert_eq!(DesktopClient::from_name(desktop.name()), Some(desktop));
     }
-    assert_eq!(Desktop::named("notepad"), None);
+    assert_eq!(DesktopClient::from_name("notepad"), None);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn files_are_where_each_client_has_them() {
-    let place = |desktop: Desktop, variables: &[(&str, &str)]| {
-        desktop.file(&Environment::with(variables, Some("/home/ada"))).unwrap().display().to_string()
+    let place = |desktop: DesktopClient, variables: &[(&str, &str)]| {
+        desktop
+            .config_path(&ProcessEnvironment::with(variables, Some("/home/ada")))
+            .unwrap()
+            .display()
+            .to_string()
     };
-    assert_eq!(place(Desktop::Claude, &[]), "/home/ada/.config/Claude/claude_desktop_config.json");
-    assert_eq!(place(Desktop::ClaudeCode, &[]), "/home/ada/.claude.json");
-    assert_eq!(place(Desktop::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "/c")]), "/c/.claude.json");
-    assert_eq!(place(Desktop::Cursor, &[]), "/home/ada/.cursor/mcp.json");
-    assert_eq!(place(Desktop::VsCode, &[]), "/home/ada/.config/Code/User/mcp.json");
-    assert_eq!(place(Desktop::VsCode, &[("XDG_CONFIG_HOME", "/x")]), "/x/Code/User/mcp.json");
-    assert_eq!(Desktop::Cursor.file(&Environment::with(&[], None)), None);
+    assert_eq!(place(DesktopClient::Claude, &[]), "/home/ada/.config/Claude/claude_desktop_config.json");
+    assert_eq!(place(DesktopClient::ClaudeCode, &[]), "/home/ada/.claude.json");
+    assert_eq!(place(DesktopClient::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "/c")]), "/c/.claude.json");
+    assert_eq!(place(DesktopClient::Cursor, &[]), "/home/ada/.cursor/mcp.json");
+    assert_eq!(place(DesktopClient::VsCode, &[]), "/home/ada/.config/Code/User/mcp.json");
+    assert_eq!(place(DesktopClient::VsCode, &[("XDG_CONFIG_HOME", "/x")]), "/x/Code/User/mcp.json");
+    assert_eq!(DesktopClient::Cursor.config_path(&ProcessEnvironment::with(&[], None)), None);
 }
 
 #[cfg(target_os = "macos")]
 #[test]
 fn files_are_where_each_client_has_them() {
-    let place = |desktop: Desktop| {
-        desktop.file(&Environment::with(&[], Some("/Users/ada"))).unwrap().display().to_string()
+    let place = |desktop: DesktopClient| {
+        desktop.file(&ProcessEnvironment::with(&[], Some("/Users/ada"))).unwrap().display().to_string()
     };
     let support = "/Users/ada/Library/Application Support";
     assert_eq!(place(Desktop::Claude), format!("{support}/Claude/claude_desktop_config.json"));

@@ -5,7 +5,7 @@ use super::*;
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-fn welcome(id: &str, version: &str) -> String {
+fn initialize_result(id: &str, version: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"{version}","capabilities":{{"tools":{{"listChanged":true}},"prompts":{{}},"logging":{{}}}},"serverInfo":{{"name":"toolway","version":"0"}}}}}}"#
     )
@@ -16,20 +16,20 @@ fn value(text: &str) -> Value {
 }
 
 /// A client whose handshake is done.
-fn begun() -> Session {
-    let mut session = Session::default();
-    assert!(session.greeting().is_empty(), "the first gateway is told nothing that it is not asked");
-    assert_eq!(session.of_client(INITIALIZE).as_deref(), Some(INITIALIZE));
-    passes(&mut session, &welcome("0", "2025-11-25"));
-    assert_eq!(session.of_client(INITIALIZED).as_deref(), Some(INITIALIZED));
+fn initialized_session() -> BridgeSession {
+    let mut session = BridgeSession::default();
+    assert!(session.replay_messages().is_empty(), "the first gateway is told nothing that it is not asked");
+    assert_eq!(session.forward_from_client(INITIALIZE).as_deref(), Some(INITIALIZE));
+    assert_forwarded(&mut session, &initialize_result("0", "2025-11-25"));
+    assert_eq!(session.forward_from_client(INITIALIZED).as_deref(), Some(INITIALIZED));
     session
 }
 
 /// The gateway's message reaches the client as it is.
 #[track_caller]
-fn passes(session: &mut Session, text: &str) {
-    let passed = session.of_gateway(text).unwrap();
-    assert_eq!(passed, Passed { to_gateway: Vec::new(), to_client: vec![text.to_owned()] });
+fn assert_forwarded(session: &mut BridgeSession, text: &str) {
+    let passed = session.forward_from_gateway(text).unwrap();
+    assert_eq!(passed, ForwardedMessages { to_gateway: Vec::new(), to_client: vec![text.to_owned()] });
 }
 
 fn request(id: &str, method: &str, params: &str) -> String {
@@ -42,58 +42,58 @@ fn result(id: &str) -> String {
 
 #[test]
 fn on_one_connection_everything_passes_as_it_is() {
-    let mut session = begun();
+    let mut session = initialized_session();
     let call = request("1", "tools/call", r#"{"name":"x","arguments":{"b":1.0,"a":2}}"#);
-    assert_eq!(session.of_client(&call).as_deref(), Some(call.as_str()));
-    assert!(!session.is_quiet());
+    assert_eq!(session.forward_from_client(&call).as_deref(), Some(call.as_str()));
+    assert!(!session.is_idle());
     let asks = request("0", "elicitation/create", r#"{"message":"may it?"}"#);
-    passes(&mut session, &asks);
+    assert_forwarded(&mut session, &asks);
     let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"action":"accept"}}"#;
-    assert_eq!(session.of_client(answer).as_deref(), Some(answer));
-    passes(
+    assert_eq!(session.forward_from_client(answer).as_deref(), Some(answer));
+    assert_forwarded(
         &mut session,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
     );
-    passes(&mut session, &result("1"));
-    assert!(session.is_quiet());
+    assert_forwarded(&mut session, &result("1"));
+    assert!(session.is_idle());
     // What is no message is for the gateway to complain of.
     for odd in ["nothing of ours", "[]", r#"{"id":1}"#] {
         let expected = if odd == "[]" { None } else { Some(odd) };
-        assert_eq!(session.of_client(odd).as_deref(), expected, "{odd}");
+        assert_eq!(session.forward_from_client(odd).as_deref(), expected, "{odd}");
     }
 }
 
 #[test]
 fn a_cancelled_request_is_waited_for_no_more() {
-    let mut session = begun();
-    session.of_client(&request("1", "tools/call", "{}"));
+    let mut session = initialized_session();
+    session.forward_from_client(&request("1", "tools/call", "{}"));
     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(session.of_client(cancelled).as_deref(), Some(cancelled));
-    assert!(session.is_quiet());
+    assert_eq!(session.forward_from_client(cancelled).as_deref(), Some(cancelled));
+    assert!(session.is_idle());
 }
 
 #[test]
 fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
-    let mut session = begun();
+    let mut session = initialized_session();
     let level = request("2", "logging/setLevel", r#"{"level":"debug"}"#);
-    session.of_client(&level);
-    passes(&mut session, &result("2"));
+    session.forward_from_client(&level);
+    assert_forwarded(&mut session, &result("2"));
     for (id, uri, subscribe) in [("3", "a:1", true), ("4", "a:2", true), ("5", "a:1", false)] {
         let method = if subscribe { "resources/subscribe" } else { "resources/unsubscribe" };
-        session.of_client(&request(id, method, &format!(r#"{{"uri":"{uri}"}}"#)));
-        passes(&mut session, &result(id));
+        session.forward_from_client(&request(id, method, &format!(r#"{{"uri":"{uri}"}}"#)));
+        assert_forwarded(&mut session, &result(id));
     }
-    session.of_client(&request("6", "tools/call", "{}"));
-    passes(&mut session, &request("0", "elicitation/create", "{}"));
+    session.forward_from_client(&request("6", "tools/call", "{}"));
+    assert_forwarded(&mut session, &request("0", "elicitation/create", "{}"));
 
-    let told = session.lost();
+    let told = session.handle_connection_lost();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(value(&told[0])["method"], "notifications/cancelled");
     assert_eq!(value(&told[0])["params"]["requestId"], 0);
     assert_eq!((&value(&told[1])["id"], &value(&told[1])["error"]["code"]), (&json!(6), &json!(-32000)));
     assert_eq!(value(&told[1])["error"]["data"]["code"], "connection_lost");
 
-    let said: Vec<Value> = session.greeting().iter().map(|text| value(text)).collect();
+    let said: Vec<Value> = session.replay_messages().iter().map(|text| value(text)).collect();
     let methods: Vec<&str> = said.iter().map(|it| it["method"].as_str().unwrap()).collect();
     assert_eq!(
         methods,
@@ -105,96 +105,103 @@ fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
     assert!(ids.iter().all(|id| id.as_str().unwrap().starts_with("toolway-again-")));
 
     // The client hears nothing of the answers but that lists may be others.
-    let passed = session.of_gateway(&welcome(&ids[0].to_string(), "2025-11-25")).unwrap();
+    let passed = session.forward_from_gateway(&initialize_result(&ids[0].to_string(), "2025-11-25")).unwrap();
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     assert_eq!(passed.to_client.iter().map(|it| value(it)).collect::<Vec<_>>(), [value(changed)]);
     for id in &ids[1..] {
-        assert_eq!(session.of_gateway(&result(&id.to_string())).unwrap(), Passed::default());
+        assert_eq!(
+            session.forward_from_gateway(&result(&id.to_string())).unwrap(),
+            ForwardedMessages::default()
+        );
     }
-    assert!(session.is_quiet());
+    assert!(session.is_idle());
 }
 
 /// Gateways count what they ask from the same number: an answer to the last one must not answer anything of this one.
 #[test]
 fn an_answer_reaches_only_the_gateway_that_asked() {
-    let mut session = begun();
-    passes(&mut session, &request("0", "elicitation/create", r#"{"message":"may the first?"}"#));
-    session.lost();
-    session.greeting();
+    let mut session = initialized_session();
+    assert_forwarded(&mut session, &request("0", "elicitation/create", r#"{"message":"may the first?"}"#));
+    session.handle_connection_lost();
+    session.replay_messages();
     let second = request("0", "elicitation/create", r#"{"message":"may the second?"}"#);
-    let passed = session.of_gateway(&second).unwrap();
+    let passed = session.forward_from_gateway(&second).unwrap();
     let shown = value(&passed.to_client[0]);
     assert_eq!((&shown["id"], &shown["params"]["message"]), (&json!("1:0"), &json!("may the second?")));
 
     let late = r#"{"jsonrpc":"2.0","id":0,"result":{"action":"accept"}}"#;
-    assert_eq!(session.of_client(late), None);
-    let answer = session.of_client(r#"{"jsonrpc":"2.0","id":"1:0","result":{"action":"decline"}}"#).unwrap();
+    assert_eq!(session.forward_from_client(late), None);
+    let answer =
+        session.forward_from_client(r#"{"jsonrpc":"2.0","id":"1:0","result":{"action":"decline"}}"#).unwrap();
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}"#);
-    assert_eq!(session.of_client(late), None, "answered is answered");
+    assert_eq!(session.forward_from_client(late), None, "answered is answered");
 }
 
 #[test]
 fn a_question_that_a_later_gateway_takes_back_is_the_one_that_the_client_knows() {
-    let mut session = begun();
-    session.lost();
-    session.greeting();
-    session.of_gateway(&request("7", "elicitation/create", "{}")).unwrap();
+    let mut session = initialized_session();
+    session.handle_connection_lost();
+    session.replay_messages();
+    session.forward_from_gateway(&request("7", "elicitation/create", "{}")).unwrap();
     let back =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"late"}}"#;
-    let told = session.of_gateway(back).unwrap().to_client;
+    let told = session.forward_from_gateway(back).unwrap().to_client;
     assert_eq!(value(&told[0])["params"], json!({"requestId": "1:7", "reason": "late"}));
-    assert_eq!(session.of_client(r#"{"jsonrpc":"2.0","id":"1:7","result":{}}"#), None);
+    assert_eq!(session.forward_from_client(r#"{"jsonrpc":"2.0","id":"1:7","result":{}}"#), None);
 }
 
 /// Without a handshake (2026-07-28) it is `subscriptions/listen` that goes on.
 #[test]
 fn listening_goes_on_with_a_gateway_that_comes_back() {
-    let mut session = Session::default();
+    let mut session = BridgeSession::default();
     let listen =
         request("\"l\"", "subscriptions/listen", r#"{"notifications":{"toolsListChanged":true},"_meta":{}}"#);
-    session.of_client(&listen);
-    assert!(session.is_quiet(), "listening never ends by itself");
+    session.forward_from_client(&listen);
+    assert!(session.is_idle(), "listening never ends by itself");
     let acknowledged =
         json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
-            "notifications": {"toolsListChanged": true}, "_meta": {SUBSCRIPTION: "l"},
+            "notifications": {"toolsListChanged": true}, "_meta": {SUBSCRIPTION_ID_META: "l"},
         }})
         .to_string();
-    passes(&mut session, &acknowledged);
-    assert_eq!(session.lost(), Vec::<String>::new());
-    assert_eq!(session.greeting(), [listen]);
-    let told = session.of_gateway(&acknowledged).unwrap().to_client;
+    assert_forwarded(&mut session, &acknowledged);
+    assert_eq!(session.handle_connection_lost(), Vec::<String>::new());
+    assert_eq!(session.replay_messages(), [listen]);
+    let told = session.forward_from_gateway(&acknowledged).unwrap().to_client;
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
-                         "params": {"_meta": {SUBSCRIPTION: "l"}}});
+                         "params": {"_meta": {SUBSCRIPTION_ID_META: "l"}}});
     assert_eq!(told.iter().map(|it| value(it)).collect::<Vec<_>>(), [changed]);
-    let failure = Failure::new("gone");
-    assert_eq!(value(&session.given_up(&failure)[0])["id"], "l");
+    let failure = CliError::new("gone");
+    assert_eq!(value(&session.fail_pending(&failure)[0])["id"], "l");
 }
 
 #[test]
 fn a_handshake_that_was_not_answered_is_said_again_as_it_was() {
-    let mut session = Session::default();
-    session.of_client(INITIALIZE);
-    assert_eq!(session.lost(), Vec::<String>::new());
-    assert_eq!(session.greeting(), [INITIALIZE]);
-    passes(&mut session, &welcome("0", "2025-11-25"));
+    let mut session = BridgeSession::default();
+    session.forward_from_client(INITIALIZE);
+    assert_eq!(session.handle_connection_lost(), Vec::<String>::new());
+    assert_eq!(session.replay_messages(), [INITIALIZE]);
+    assert_forwarded(&mut session, &initialize_result("0", "2025-11-25"));
 }
 
 #[test]
 fn a_gateway_that_speaks_another_version_can_not_take_over() {
-    let mut session = begun();
-    session.lost();
-    let said = session.greeting();
+    let mut session = initialized_session();
+    session.handle_connection_lost();
+    let said = session.replay_messages();
     let id = value(&said[0])["id"].to_string();
-    assert_eq!(session.of_gateway(&welcome(&id, "2025-06-18")).unwrap_err().word(), "version_changed");
+    assert_eq!(
+        session.forward_from_gateway(&initialize_result(&id, "2025-06-18")).unwrap_err().code(),
+        "version_changed"
+    );
 }
 
 #[test]
 fn batches_are_followed_part_by_part() {
-    let mut session = begun();
+    let mut session = initialized_session();
     let batch = format!("[{},{}]", request("1", "tools/list", "{}"), request("2", "tools/call", "{}"));
-    assert_eq!(session.of_client(&batch), Some(batch));
-    assert!(!session.is_quiet());
+    assert_eq!(session.forward_from_client(&batch), Some(batch));
+    assert!(!session.is_idle());
     let answers = format!("[{},{}]", result("1"), result("2"));
-    passes(&mut session, &answers);
-    assert!(session.is_quiet());
+    assert_forwarded(&mut session, &answers);
+    assert!(session.is_idle());
 }

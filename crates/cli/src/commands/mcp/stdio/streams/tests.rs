@@ -1,43 +1,43 @@
 use super::*;
 
 #[track_caller]
-fn reads(input: &[u8], limit: usize, expected: &[Line]) {
+fn assert_reads(input: &[u8], limit: usize, expected: &[ClientLine]) {
     let mut input = BufReader::with_capacity(3, input);
     let mut lines = Vec::new();
-    while let Some(line) = next(&mut input, limit) {
+    while let Some(line) = next_line(&mut input, limit) {
         lines.push(line);
     }
     assert_eq!(lines, expected);
 }
 
-fn text(text: &str) -> Line {
-    Line::Text(text.to_owned())
+fn text(text: &str) -> ClientLine {
+    ClientLine::Text(text.to_owned())
 }
 
 #[test]
 fn lines_are_read_as_they_are() {
-    reads(b"{\"a\":1}\n\n  \r\n{\"b\":2}\r\n", 100, &[text("{\"a\":1}\n"), text("{\"b\":2}\r\n")]);
-    reads("é\n".as_bytes(), 3, &[text("é\n")]);
-    reads(b"\xff\n{}\n", 100, &[Line::NotUtf8, text("{}\n")]);
+    assert_reads(b"{\"a\":1}\n\n  \r\n{\"b\":2}\r\n", 100, &[text("{\"a\":1}\n"), text("{\"b\":2}\r\n")]);
+    assert_reads("é\n".as_bytes(), 3, &[text("é\n")]);
+    assert_reads(b"\xff\n{}\n", 100, &[ClientLine::NotUtf8, text("{}\n")]);
 }
 
 #[test]
 fn a_line_that_is_too_long_is_left_out_whole() {
-    reads(b"0123456789\n{}\n", 5, &[Line::TooLong, text("{}\n")]);
-    reads(b"012345\n{}\n", 5, &[Line::TooLong, text("{}\n")]);
-    reads(b"01234\n", 5, &[text("01234\n")]);
+    assert_reads(b"0123456789\n{}\n", 5, &[ClientLine::TooLong, text("{}\n")]);
+    assert_reads(b"012345\n{}\n", 5, &[ClientLine::TooLong, text("{}\n")]);
+    assert_reads(b"01234\n", 5, &[text("01234\n")]);
 }
 
 /// A line without its end was cut off where its writer ended.
 #[test]
 fn a_last_line_without_its_end_is_none() {
-    reads(b"{}\n{\"cut\":", 100, &[text("{}\n")]);
-    reads(b"0123456789", 5, &[]);
-    reads(b"", 5, &[]);
+    assert_reads(b"{}\n{\"cut\":", 100, &[text("{}\n")]);
+    assert_reads(b"0123456789", 5, &[]);
+    assert_reads(b"", 5, &[]);
 }
 
 #[test]
 fn a_message_is_written_as_one_line() {
-    assert_eq!(as_line("{\"a\":1}".to_owned()), "{\"a\":1}\n");
-    assert_eq!(as_line("{\n\"a\":\r\n1}".to_owned()), "{ \"a\":  1}\n");
+    assert_eq!(to_single_line("{\"a\":1}".to_owned()), "{\"a\":1}\n");
+    assert_eq!(to_single_line("{\n\"a\":\r\n1}".to_owned()), "{ \"a\":  1}\n");
 }

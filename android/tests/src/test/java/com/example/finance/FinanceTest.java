@@ -132,7 +132,7 @@ public class FinanceTest {
         return value;
     }
 
-    /** The tutorial's own lists, key by key. */
+    /** The tool list of ClawSeed's CETP tutorial, key by key. */
     @Test
     public void theToolsAreThoseOfTheTutorial() throws Exception {
         JSONObject data = new JSONObject(call("list_tools", null).getString("data"));
@@ -156,7 +156,7 @@ public class FinanceTest {
                 call("get_provider_info", null).getString("data"));
     }
 
-    /** The tutorial's fourth step: refused, allowed, revoked and refused again. */
+    /** ClawSeed's CETP tutorial, section 4: refused, allowed, revoked and refused again. */
     @Test
     public void dataIsForWhomTheUserAllows() throws Exception {
         Bundle refused = execute("get_portfolio_holdings", "{}");

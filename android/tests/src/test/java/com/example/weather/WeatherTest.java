@@ -48,7 +48,7 @@ public class WeatherTest {
         return answer.getString("error_message");
     }
 
-    /** Key by key what the guide's example says. */
+    /** The tool of the dialect `mcp-a`, key by key. */
     @Test
     public void theToolIsThatOfTheGuide() throws Exception {
         Bundle info = bridge.call(provider, AUTHORITY, "get_tool_info", null);
@@ -100,9 +100,9 @@ public class WeatherTest {
                 Climate.at("Ulm").forecast(day.plusDays(1), 1).getJSONArray("days").getJSONObject(0).toString());
     }
 
-    /** A9: it reads whole numbers only, as such providers do; a bridge that writes 1 as 1.0 fails here. */
+    /** Pitfall A9: the app parses whole numbers only. A bridge that sends 1 as 1.0 fails here. */
     @Test
-    public void a9_daysAreWholeNumbers() {
+    public void daysAreWholeNumbers_a9() {
         assertEquals(
                 "days must be a whole number from 1 to 7, is 3.0", refusal(Map.of("location", "Ulm", "days", "3.0")));
         assertEquals(

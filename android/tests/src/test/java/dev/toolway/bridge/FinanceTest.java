@@ -92,7 +92,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a6_a_call_waits_for_the_user_and_is_made_once_more() {
+    public void a_call_waits_for_the_user_and_is_retried_once_a6() {
         install();
         shell();
         awaitTools(HOLDINGS, TRANSACTIONS);
@@ -191,7 +191,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a4_without_the_permission_a_call_is_denied_once_and_nothing_is_opened() {
+    public void a_call_without_the_permission_is_denied_once_and_opens_no_app_a4() {
         installAllowed();
         phone.deny(Phone.ACCESS_TOOLS);
         int before = phone.process(AUTHORITY).transactions();
@@ -203,7 +203,7 @@ public class FinanceTest extends BridgeTest {
     }
 
     @Test
-    public void a4_an_app_that_denies_is_called_once_and_nothing_is_opened() {
+    public void an_app_that_denies_is_called_once_and_not_opened_a4() {
         installAllowed();
         new Grants(phone.app()).deny(phone.app().getPackageName());
         int before = phone.process(AUTHORITY).transactions();

@@ -108,7 +108,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void a2_tools_without_parameters_stand_and_wrong_ones_are_left_out_by_name() {
+    public void tools_without_parameters_are_listed_and_invalid_ones_are_skipped_by_name_a2() {
         phone.install(Manifests.apk("com.example.odd", "Odd",
             Manifests.cetp(".S", OddLists.class.getName(), "com.example.odd.tools", "1")));
         ProviderRow row = shell().row("com.example.odd.tools", ProviderRow.State.READY);
@@ -121,7 +121,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void a3_versions_are_read_whatever_type_the_manifest_gave_them() {
+    public void versions_are_read_from_any_meta_data_type_a3() {
         // The compiler makes an integer, a string, a float, an integer of the second, and nothing of the third.
         assertVersion("1", null, null);
         assertVersion("\\u00201", null, null);
@@ -152,7 +152,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void a8_a_failure_of_an_mcp_provider_is_a_failure() {
+    public void a_failure_of_an_mcp_provider_is_an_error_a8() {
         installForecast();
         JSONObject outcome =
             failure(call("weather__get_weather_forecast", "location", "nowhere"), "execution_error", "tool_failed");
@@ -160,7 +160,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void a9_arguments_of_mcp_providers_are_strings_as_their_code_reads_them() {
+    public void arguments_of_mcp_providers_are_strings_that_their_code_can_parse_a9() {
         ForecastByType provider = installForecast();
         success(call("weather__get_weather_forecast", "location", "say \"Ulm\"\n", "days", 2.0, "detailed", true,
             "layers", Json.array(1, "a"), "near", Json.of("lat", 48.4)));
@@ -177,7 +177,7 @@ public class ForeignTest extends BridgeTest {
     }
 
     @Test
-    public void a10_apps_of_one_label_get_names_that_do_not_depend_on_their_order() {
+    public void apps_with_the_same_label_get_names_that_do_not_depend_on_order_a10() {
         phone.install(twin("one"));
         phone.install(twin("two"));
         List<String> first = List.of(shell().row("com.example.one.tools", ProviderRow.State.READY).prefix(),

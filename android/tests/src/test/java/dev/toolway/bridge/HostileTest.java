@@ -122,7 +122,7 @@ public class HostileTest extends BridgeTest {
     }
 
     @Test
-    public void a1_a_provider_that_hangs_holds_up_no_other() {
+    public void a_hanging_provider_delays_no_other_provider_a1() {
         phone.install(Manifests.apk("com.example.hung", "Hung",
             Manifests.cetp(".S", HangsWhenListed.class.getName(), "com.example.hung.tools", "1")));
         phone.install(Manifests.apk("com.example.finance", "Finance",
@@ -139,7 +139,7 @@ public class HostileTest extends BridgeTest {
     }
 
     @Test
-    public void a1_calls_that_hang_are_given_up_and_counted() {
+    public void hanging_calls_are_abandoned_and_counted_a1() {
         phone.install(Manifests.apk("com.example.hung", "Hung",
             Manifests.cetp(".S", HangsWhenCalled.class.getName(), "com.example.hung.tools", "1")));
         shell();

@@ -107,7 +107,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void a5_a_screen_of_another_app_is_not_opened_whatever_the_provider_says() {
+    public void a_screen_of_another_app_is_never_opened_a5() {
         phone.install(Manifests.apk("com.example.bank", "Bank",
             screen(".TransferActivity", "com.example.bank.TRANSFER", true)));
         CompletableFuture<JSONObject> called = called("com.example.bank.TRANSFER");
@@ -118,7 +118,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void a5_a_screen_that_only_the_app_itself_may_open_is_not_opened() {
+    public void a_screen_that_is_not_exported_is_not_opened_a5() {
         CompletableFuture<JSONObject> called = called("com.example.careful.HIDDEN");
         shell().user().nextAsked().agree();
         failure(called.join(), "permission_denied", "auth_required");
@@ -126,7 +126,7 @@ public class ListingTest extends BridgeTest {
     }
 
     @Test
-    public void a5_what_is_an_address_and_no_action_opens_nothing() {
+    public void an_authorize_intent_with_a_uri_opens_nothing_a5() {
         CompletableFuture<JSONObject> called =
             called("intent://com.example.bank/#Intent;package=com.example.bank;action=com.example.bank.TRANSFER;end");
         shell().user().nextAsked().agree();

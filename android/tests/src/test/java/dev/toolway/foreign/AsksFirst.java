@@ -2,7 +2,7 @@ package dev.toolway.foreign;
 
 import android.os.Bundle;
 
-/** A CETP provider that checks before every method, as the tutorial's does: it lists nothing before it is allowed. */
+/** A CETP provider that checks before every method, like the one in ClawSeed's tutorial: it lists no tools without permission. */
 public class AsksFirst extends Foreign {
     private static volatile boolean allowed;
     private static volatile String intent = "com.example.careful.ALLOW";

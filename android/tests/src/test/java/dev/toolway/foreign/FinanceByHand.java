@@ -2,7 +2,7 @@ package dev.toolway.foreign;
 
 import android.os.Bundle;
 
-/** A CETP provider as the tutorial has it, without any library. */
+/** A CETP provider from ClawSeed's CETP tutorial, without any library. */
 public class FinanceByHand extends Foreign {
     static final String TOOLS = "{\"tools\":[{\"name\":\"get_portfolio_holdings\","
         + "\"description\":\"Get current portfolio holdings\",\"parameters\":{\"type\":\"object\",\"properties\":"

@@ -4,7 +4,7 @@ import android.net.Uri;
 import android.os.Bundle;
 import java.util.Map;
 
-/** An MCP provider as the guide has it, found by its type: no permission, one tool, arguments as a map of strings. */
+/** An MCP provider of the dialect `mcp-a`, found by its type: no permission, one tool, arguments as a map of strings. */
 public class ForecastByType extends Foreign {
     private volatile Bundle extras;
 
@@ -37,7 +37,7 @@ public class ForecastByType extends Foreign {
         return info;
     }
 
-    @SuppressWarnings({"unchecked", "deprecation"}) // As the guide's own code does it.
+    @SuppressWarnings({"unchecked", "deprecation"}) // As published providers of the dialect `mcp-a` do it.
     private Bundle execute(Bundle sent) {
         if (sent == null) {
             return failure("No extras provided");

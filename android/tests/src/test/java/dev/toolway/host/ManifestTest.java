@@ -74,7 +74,7 @@ public class ManifestTest {
     }
 
     @Test
-    public void a7_providers_of_every_dialect_are_seen_and_no_others() throws Exception {
+    public void providers_of_every_dialect_are_visible_and_no_others_a7() throws Exception {
         String provider = FinanceByHand.class.getName();
         List<Intent> queries = queries();
         assertTrue("CETP", isSeen(
@@ -89,7 +89,7 @@ public class ManifestTest {
     }
 
     @Test
-    public void a7_the_permissions_of_every_dialect_are_asked_for_and_none_is_defined() throws Exception {
+    public void the_permissions_of_every_dialect_are_requested_and_none_is_defined_a7() throws Exception {
         Set<String> asked = new HashSet<>();
         NodeList found = read().getElementsByTagName("uses-permission");
         for (int i = 0; i < found.getLength(); i++) {

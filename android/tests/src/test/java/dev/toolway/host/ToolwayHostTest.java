@@ -50,7 +50,7 @@ public class ToolwayHostTest {
     }
 
     @Test
-    public void a3_a_declaration_is_told_as_it_stands_in_the_manifest() {
+    public void a_declaration_is_reported_as_in_the_manifest_a3() {
         installFinance();
         Reader found = new Reader(host.discover(new Writer().flag(false).toBytes()));
         assertFalse("it failed", found.flag());

@@ -47,7 +47,7 @@ public final class Manifests {
         });
     }
 
-    /** A CETP app's service and provider, as in the protocol's section 2.2; meta-data as it is given. */
+    /** A CETP app's service and provider, as in CETP, section 2.2; meta-data as it is given. */
     public static String cetp(String service, String provider, String authority, String version) {
         return "<service android:name=\"" + service + "\" android:exported=\"true\"><intent-filter>"
             + "<action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent-filter>"
@@ -64,7 +64,7 @@ public final class Manifests {
             + " android:initOrder=\"100\" />";
     }
 
-    /** An MCP provider that is found by its type, as in the guide's step 2. */
+    /** An MCP provider that is found by its type (dialect `mcp-a`). */
     public static String mcpType(String provider, String authority) {
         return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
             + "\" android:exported=\"true\"><intent-filter><action android:name=\"android.intent.action.VIEW\" />"

@@ -1,0 +1,173 @@
+//! What a definition must be to stand. Whether its model is there is not looked at: that changes without it.
+
+use toolway_core::AgentScope;
+use toolway_core::policy::definition::ApprovalMode;
+
+use super::error::AgentProblem;
+use crate::definition::{AgentDefinition, TurnLimits};
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 4 << 10;
+/// Longest prompt, in bytes.
+const MAX_PROMPT: usize = 256 << 10;
+/// Most patterns over tools.
+const MAX_PATTERNS: usize = 1000;
+/// Longest pattern, in bytes.
+const MAX_PATTERN: usize = 512;
+/// Longest `NAME/ID` of a model, in bytes.
+const MAX_MODEL: usize = 256;
+/// Most texts at which a model stops.
+const MAX_STOP_SEQUENCES: usize = 16;
+
+/// Most tools of which a model can be told at once.
+const MAX_TOOLS: usize = 100_000;
+/// Most tokens of an answer that can be asked for.
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+/// Most that a seed may be, on either side of 0.
+const MAX_SEED: u64 = 1_000_000_000_000_000;
+/// Most that `temperature` and `top_p` may be. What a model takes is less; its provider says so.
+const MAX_TEMPERATURE: f64 = 100.0;
+/// Least of a limit in money or seconds.
+const MIN_LIMIT: f64 = 0.001;
+/// Most of one.
+const MAX_LIMIT: f64 = 1e9;
+
+/// Everything that is wrong with a definition; where nothing is, its scope.
+pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProblem>> {
+    let mut problems = AgentProblems::default();
+    if !is_name(&agent.name) {
+        problems.add("name", name_form(&agent.name));
+    }
+    if agent.description.len() > MAX_DESCRIPTION {
+        problems.add("description", format!("it is longer than {MAX_DESCRIPTION} bytes"));
+    }
+    if agent.prompt.len() > MAX_PROMPT {
+        problems.add("prompt", format!("it is longer than {MAX_PROMPT} bytes"));
+    }
+    if let Some(model) = &agent.model {
+        check_model(model, &mut problems);
+    }
+    check_options(agent, &mut problems);
+    check_limits(agent.limits, &mut problems);
+    if agent.max_tools.is_some_and(|most| most > MAX_TOOLS) {
+        problems.add("max_tools", format!("it is more than {MAX_TOOLS}"));
+    }
+    if agent.max_tools == Some(0) {
+        problems.add("max_tools", "it is 0; write tools = [] where it is to have none");
+    }
+    let scope = check_tools(agent, &mut problems);
+    match scope {
+        Some(scope) if problems.0.is_empty() => Ok(scope),
+        _ => Err(problems.0),
+    }
+}
+
+#[derive(Default)]
+struct AgentProblems(Vec<AgentProblem>);
+
+impl AgentProblems {
+    fn add(&mut self, field: impl Into<String>, problem: impl Into<String>) {
+        self.0.push(AgentProblem { field: field.into(), problem: problem.into() });
+    }
+}
+
+/// Whether an agent may be called so: `[a-z][a-z0-9_-]{0,63}`.
+pub(super) fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+    name.len() <= MAX_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(fits)
+}
+
+fn name_form(name: &str) -> String {
+    format!(
+        "{name:?} can't be an agent's name: a small letter, then at most {} small letters, digits, _ and -",
+        MAX_NAME - 1
+    )
+}
+
+fn check_model(model: &str, problems: &mut AgentProblems) {
+    let is_whole = match model.split_once('/') {
+        Some((name, id)) => !name.is_empty() && !id.is_empty(),
+        None => !model.is_empty(),
+    };
+    if !is_whole || model.len() > MAX_MODEL || !model.bytes().all(|byte| byte.is_ascii_graphic()) {
+        problems.add("model", format!("{model:?} does not have the form NAME/ID"));
+    }
+}
+
+fn check_options(agent: &AgentDefinition, problems: &mut AgentProblems) {
+    let options = &agent.options;
+    if options.max_output_tokens.is_some_and(|tokens| !(1..=MAX_TOKENS).contains(&tokens)) {
+        problems.add("options.max_output_tokens", format!("it is not from 1 to {MAX_TOKENS}"));
+    }
+    if options.seed.is_some_and(|seed| seed.unsigned_abs() > MAX_SEED) {
+        problems.add("options.seed", format!("it is not from -{MAX_SEED} to {MAX_SEED}"));
+    }
+    for (field, number) in [("temperature", options.temperature), ("top_p", options.top_p)] {
+        if number.is_some_and(|number| !(0.0..=MAX_TEMPERATURE).contains(&number)) {
+            problems.add(format!("options.{field}"), format!("it is no number from 0 to {MAX_TEMPERATURE}"));
+        }
+    }
+    if options.stop.len() > MAX_STOP_SEQUENCES || options.stop.iter().any(String::is_empty) {
+        problems.add("options.stop", format!("give at most {MAX_STOP_SEQUENCES} texts, none of them empty"));
+    }
+}
+
+fn check_limits(limits: TurnLimits, problems: &mut AgentProblems) {
+    let TurnLimits { rounds, cost, seconds } = limits;
+    if rounds == Some(0) {
+        problems.add("limits.rounds", "it is 0; leave it out for no limit");
+    }
+    for (field, number) in [("cost", cost), ("seconds", seconds)] {
+        if number.is_some_and(|number| !(MIN_LIMIT..=MAX_LIMIT).contains(&number)) {
+            let words = format!("it is not from {MIN_LIMIT} to {MAX_LIMIT}; leave it out for no limit");
+            problems.add(format!("limits.{field}"), words);
+        }
+    }
+}
+
+fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<AgentScope> {
+    let tools = &agent.tools;
+    if tools.len() > MAX_PATTERNS {
+        problems.add("tools", format!("there are {} patterns; at most {MAX_PATTERNS} are read", tools.len()));
+        return None;
+    }
+    let before = problems.0.len();
+    for (at, pattern) in tools.iter().enumerate() {
+        let place = format!("tools[{at}]");
+        if pattern.len() > MAX_PATTERN {
+            problems.add(place, format!("the pattern is longer than {MAX_PATTERN} bytes"));
+        } else if let Err(bad) = AgentScope::new([pattern], ApprovalMode::Never) {
+            problems.add(place, bad.to_string());
+        } else if !can_match(pattern) {
+            problems.add(place, format!("{pattern:?} fits no tool; patterns are over source/tool"));
+        }
+    }
+    if !tools.is_empty() && tools.iter().all(|pattern| pattern.starts_with('!')) {
+        problems.add("tools", "it only takes tools out; let \"*/*\" stand before that");
+    }
+    if problems.0.len() > before {
+        return None;
+    }
+    let approval = agent.approval.unwrap_or(ApprovalMode::Never);
+    match AgentScope::new(tools, approval) {
+        Ok(scope) => Some(scope),
+        // Each by itself could be used.
+        Err(bad) => {
+            problems.add("tools", bad.to_string());
+            None
+        }
+    }
+}
+
+/// Whether there could be an id that fits.
+fn can_match(pattern: &str) -> bool {
+    let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
+    pattern.contains('/') || pattern.starts_with(['*', '?', '[', '{'])
+}
+
+#[cfg(test)]
+mod tests;

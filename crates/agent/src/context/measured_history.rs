@@ -1,0 +1,190 @@
+//! A conversation as it is counted: message by message, whole and with its results left out, in rounds.
+
+use toolway_models::{MessageRole, ModelMessage};
+
+use super::shortened_results;
+use super::token_counter::TokenCounter;
+use crate::transcript::TranscriptEntry;
+
+/// A message with what it takes.
+struct MeasuredEntry<'e> {
+    entry: &'e TranscriptEntry,
+    /// Tokens, whole.
+    whole: u64,
+    /// Tokens with its results left out; none where that makes no room.
+    short: Option<u64>,
+    /// The round that it belongs to, from 1: a model's message with calls, and their results. 0 for any other.
+    round: usize,
+}
+
+/// A conversation.
+pub(super) struct MeasuredHistory<'e> {
+    entries: Vec<MeasuredEntry<'e>>,
+    rounds: usize,
+    /// The place of the person's last message.
+    last_user: Option<usize>,
+}
+
+impl<'e> MeasuredHistory<'e> {
+    pub(super) fn measure(entries: Vec<&'e TranscriptEntry>, counter: &TokenCounter) -> Self {
+        let (mut rounds, mut open) = (0, false);
+        let mut pieces = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let message = &entry.message;
+            let calls = message.role == MessageRole::Assistant && message.tool_calls().next().is_some();
+            if calls {
+                rounds += 1;
+            }
+            open = calls || (open && message.role == MessageRole::Tool);
+            let short = (shortened_results::count_shortenable(message) > 0)
+                .then(|| counter.message_tokens(&shortened_results::shortened_message(message)));
+            let whole = counter.message_tokens(message);
+            let short = short.filter(|short| *short < whole);
+            pieces.push(MeasuredEntry { entry, whole, short, round: if open { rounds } else { 0 } });
+        }
+        let is_user = |piece: &MeasuredEntry<'_>| {
+            piece.entry.message.role == MessageRole::User && piece.entry.summary_through.is_none()
+        };
+        let last_user = pieces.iter().rposition(is_user);
+        Self { entries: pieces, rounds, last_user }
+    }
+
+    /// How many rounds there are.
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// The place of the person's last message.
+    pub(super) fn last_user(&self) -> Option<usize> {
+        self.last_user
+    }
+
+    /// The summary of what was said before, where there is one. It stands first.
+    pub(super) fn summary(&self) -> Option<ModelMessage> {
+        let first = self.entries.first().filter(|piece| piece.entry.summary_through.is_some())?;
+        Some(first.entry.message.clone())
+    }
+
+    /// The next place, from one on, where a person speaks.
+    pub(super) fn next_user(&self, at: usize) -> Option<usize> {
+        let is_user = |piece: &MeasuredEntry<'_>| piece.entry.message.role == MessageRole::User;
+        self.entries.iter().skip(at).position(is_user).map(|found| at + found)
+    }
+
+    /// Whether a message belongs to the one before it: the results of its calls.
+    pub(super) fn belongs_to_previous(&self, at: usize) -> bool {
+        self.entries.get(at).is_some_and(|piece| piece.entry.message.role == MessageRole::Tool)
+    }
+
+    /// The place where the newest so many rounds begin, but one at least; none where there are no rounds.
+    pub(super) fn start_of_newest_rounds(&self, rounds: usize) -> Option<usize> {
+        let first = (self.rounds + 1).saturating_sub(rounds.max(1)).max(1);
+        self.entries.iter().position(|piece| piece.round >= first)
+    }
+
+    /// The number of the message at a place.
+    pub(super) fn seq(&self, at: usize) -> u64 {
+        self.entries.get(at).map_or(0, |piece| piece.entry.seq)
+    }
+
+    /// Up to which round results are left out, so that a request takes no more than `most` tokens where that can be
+    /// had by it. As it was decided before each request that was made: what was left out once stays left out, and
+    /// nothing more is while there is room.
+    pub(super) fn shortened(&self, base: u64, most: u64, keep_rounds: usize) -> usize {
+        let (mut total, mut seen, mut shortened) = (base, 0, 0);
+        for (at, piece) in self.entries.iter().enumerate() {
+            if piece.entry.message.role == MessageRole::Assistant {
+                self.shorten(at, most, seen, keep_rounds, &mut total, &mut shortened);
+            }
+            total += piece.tokens(shortened);
+            seen = seen.max(piece.round);
+        }
+        self.shorten(self.entries.len(), most, seen, keep_rounds, &mut total, &mut shortened);
+        shortened
+    }
+
+    fn shorten(
+        &self,
+        before: usize,
+        most: u64,
+        seen: usize,
+        keep_rounds: usize,
+        total: &mut u64,
+        shortened: &mut usize,
+    ) {
+        let next = seen.saturating_sub(keep_rounds);
+        if *total <= most || next <= *shortened {
+            return;
+        }
+        for piece in self.entries.iter().take(before) {
+            *total -= piece.tokens(*shortened).saturating_sub(piece.tokens(next));
+        }
+        *shortened = next;
+    }
+
+    /// Tokens of all, with the results of so many rounds left out.
+    pub(super) fn tokens(&self, shortened: usize) -> u64 {
+        self.entries.iter().map(|piece| piece.tokens(shortened)).sum()
+    }
+
+    /// Tokens of what stays where all before a place is left out.
+    pub(super) fn tokens_after(&self, cut: usize, shortened: usize) -> u64 {
+        self.after(cut).map(|piece| piece.tokens(shortened)).sum()
+    }
+
+    /// The messages, with the results of so many rounds left out.
+    pub(super) fn messages(&self, shortened: usize) -> Vec<ModelMessage> {
+        self.entries.iter().map(|piece| piece.message(shortened)).collect()
+    }
+
+    /// The messages that stay where all before a place is left out.
+    pub(super) fn messages_after(&self, cut: usize, shortened: usize) -> impl Iterator<Item = ModelMessage> {
+        self.after(cut).map(move |piece| piece.message(shortened))
+    }
+
+    /// The messages before a place, all results left out, and what each takes.
+    pub(super) fn before(&self, cut: usize) -> impl DoubleEndedIterator<Item = (ModelMessage, u64)> {
+        self.entries.iter().take(cut).map(|piece| (piece.message(self.rounds), piece.tokens(self.rounds)))
+    }
+
+    /// How many messages are left out before a place, summaries not counted.
+    pub(super) fn count_before(&self, cut: usize) -> usize {
+        let left_out = |(at, piece): &(usize, &MeasuredEntry<'_>)| {
+            piece.entry.summary_through.is_none() && Some(*at) != self.last_user
+        };
+        self.entries.iter().enumerate().take(cut).filter(left_out).count()
+    }
+
+    /// How many results are left out.
+    pub(super) fn shortened_results(&self, shortened: usize) -> usize {
+        let left_out = self.entries.iter().filter(|piece| piece.is_shortened(shortened));
+        left_out.map(|piece| shortened_results::count_shortenable(&piece.entry.message)).sum()
+    }
+
+    /// What stays: the person's last message, and all from a place on.
+    fn after(&self, cut: usize) -> impl Iterator<Item = &MeasuredEntry<'e>> {
+        let stays = move |(at, _): &(usize, &MeasuredEntry<'e>)| *at >= cut || Some(*at) == self.last_user;
+        self.entries.iter().enumerate().filter(stays).map(|(_, piece)| piece)
+    }
+}
+
+impl MeasuredEntry<'_> {
+    fn is_shortened(&self, shortened: usize) -> bool {
+        self.round > 0 && self.round <= shortened && self.short.is_some()
+    }
+
+    fn tokens(&self, shortened: usize) -> u64 {
+        match self.short {
+            Some(short) if self.is_shortened(shortened) => short,
+            _ => self.whole,
+        }
+    }
+
+    fn message(&self, shortened: usize) -> ModelMessage {
+        if self.is_shortened(shortened) {
+            shortened_results::shortened_message(&self.entry.message)
+        } else {
+            self.entry.message.clone()
+        }
+    }
+}

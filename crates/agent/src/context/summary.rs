@@ -1,0 +1,112 @@
+//! Where a conversation is cut, and what of it goes into a summary.
+
+use toolway_models::{MessagePart, MessageRole, ModelMessage};
+
+use super::fraction_of;
+use super::measured_history::MeasuredHistory;
+use super::token_counter::TokenCounter;
+
+/// What stands in the place of messages that are left out without a summary.
+pub(super) const LEFT_OUT: &str = "[Older messages of this conversation are left out here to make room.]";
+
+/// Part of the room that what stays should take.
+const KEPT_FRACTION: f64 = 0.5;
+/// Part of the room that what is summarised may take.
+const SUMMARISED_FRACTION: f64 = 0.8;
+/// Tokens that a summary takes, about.
+const SUMMARY_TOKENS: u64 = 1500;
+/// Most characters of one message in what is said where there is no summary.
+const GIST_CHARS: usize = 200;
+/// Most messages of which that says something.
+const GIST_MESSAGES: usize = 20;
+
+/// What should be summarised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryRequest {
+    /// The number of the last message that the summary covers.
+    pub through: u64,
+    /// What it is made of: those messages with their results left out, as many as the model can read at once; an
+    /// earlier summary stands first.
+    pub messages: Vec<ModelMessage>,
+}
+
+/// The place before which everything goes into a summary: as little as makes the rest take half of the room, never
+/// between a call and its result, and never all of the newest rounds. None where nothing can go.
+pub(super) fn cut_point(
+    pieces: &MeasuredHistory<'_>,
+    base: u64,
+    room: u64,
+    shortened: usize,
+    keep_rounds: usize,
+) -> Option<usize> {
+    let last_user = pieces.last_user().unwrap_or(0);
+    // In a long turn, the rounds after the person's message can go too, but for the newest.
+    let last = pieces.start_of_newest_rounds(keep_rounds).unwrap_or(0).max(last_user);
+    // An earlier summary alone, or with the person's last message, which stays, is nothing to summarise.
+    let is_possible = |at: &usize| !pieces.belongs_to_previous(*at) && pieces.count_before(*at) > 0;
+    let fits = |at: usize| {
+        base.saturating_add(SUMMARY_TOKENS).saturating_add(pieces.tokens_after(at, shortened))
+            <= fraction_of(room, KEPT_FRACTION)
+    };
+    let mut best = None;
+    for at in (1..=last).filter(is_possible) {
+        best = Some(at);
+        if fits(at) {
+            break;
+        }
+    }
+    // Better at the start of a turn, where there is one before the last.
+    best.map(|at| pieces.next_user(at).filter(|user| *user <= last_user).unwrap_or(at))
+}
+
+/// What goes into the summary of all before a place.
+pub(super) fn summary_request(
+    pieces: &MeasuredHistory<'_>,
+    cut: usize,
+    room: u64,
+    counter: &TokenCounter,
+) -> SummaryRequest {
+    let most = fraction_of(room, SUMMARISED_FRACTION);
+    let mut taken: Vec<ModelMessage> = Vec::new();
+    let mut tokens = counter.tokens(LEFT_OUT.len());
+    let summary = pieces.summary();
+    tokens += summary.as_ref().map_or(0, |message| counter.message_tokens(message));
+    let oldest = usize::from(summary.is_some());
+    let mut left_out = false;
+    // The newest first: they are what the conversation goes on from.
+    for (message, takes) in pieces.before(cut).skip(oldest).collect::<Vec<_>>().into_iter().rev() {
+        tokens = tokens.saturating_add(takes);
+        if tokens > most {
+            left_out = true;
+            break;
+        }
+        taken.push(message);
+    }
+    if left_out {
+        taken.push(ModelMessage::user(LEFT_OUT));
+    }
+    taken.extend(summary);
+    taken.reverse();
+    SummaryRequest { through: pieces.seq(cut.saturating_sub(1)), messages: taken }
+}
+
+/// What is kept in the place of a summary that no model made: that messages are left out, and the first words of the
+/// persons' and the model's newest.
+#[must_use]
+pub fn fallback_summary(messages: &[ModelMessage]) -> String {
+    let gist = |message: &ModelMessage| {
+        let text =
+            message.parts.iter().filter_map(MessagePart::as_text).find(|text| !text.trim().is_empty())?;
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start: String = line.chars().take(GIST_CHARS).collect();
+        let more = if start.len() < line.len() { "…" } else { "" };
+        let who = match message.role {
+            MessageRole::User => "Person",
+            _ => "Answer",
+        };
+        Some(format!("\n{who}: {start}{more}"))
+    };
+    let mut lines: Vec<String> = messages.iter().rev().filter_map(gist).take(GIST_MESSAGES).collect();
+    lines.reverse();
+    format!("{LEFT_OUT} How the newest of them begin:{}", lines.concat())
+}

@@ -1,0 +1,132 @@
+//! How many tokens something takes, about: a quarter of its bytes, set right by what the provider last reported.
+
+use toolway_models::{MessagePart, ModelMessage, ToolResult};
+use toolway_types::{ContentPart, Outcome};
+
+/// Bytes of a token, about.
+const BYTES_PER_TOKEN: f64 = 4.0;
+/// What a picture takes at most of the providers.
+const IMAGE_TOKENS: u64 = 1600;
+/// Bytes that a part takes besides its own.
+const PART_BYTES: usize = 16;
+/// How far a report must be off for the count to be set right: so that it stays the same from request to request.
+const TOLERANCE: f64 = 0.1;
+/// Requests below this say little about what a byte takes.
+const MIN_CALIBRATION_TOKENS: u64 = 200;
+/// How far a count can be off.
+const MIN_FACTOR: f64 = 0.25;
+const MAX_FACTOR: f64 = 4.0;
+
+/// Counts tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenCounter {
+    /// Tokens for each that a quarter of the bytes gives.
+    factor: f64,
+    is_calibrated: bool,
+}
+
+impl Default for TokenCounter {
+    fn default() -> Self {
+        Self { factor: 1.0, is_calibrated: false }
+    }
+}
+
+/// What something takes, before it is set right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ContentSize {
+    pub(super) bytes: usize,
+    pub(super) images: u64,
+}
+
+impl TokenCounter {
+    /// A request that was estimated to take so many tokens took so many, as its provider reported.
+    #[allow(clippy::cast_precision_loss, reason = "no request takes so many")]
+    pub fn calibrate(&mut self, estimated: u64, actual: u64) {
+        if estimated < MIN_CALIBRATION_TOKENS || actual == 0 {
+            return;
+        }
+        let off = actual as f64 / estimated as f64;
+        if !self.is_calibrated || (off - 1.0).abs() > TOLERANCE {
+            self.factor = (self.factor * off).clamp(MIN_FACTOR, MAX_FACTOR);
+        }
+        self.is_calibrated = true;
+    }
+
+    /// Whether a provider has reported anything.
+    pub(super) fn is_calibrated(&self) -> bool {
+        self.is_calibrated
+    }
+
+    /// What a text of so many bytes takes.
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "no text is so long that it would matter"
+    )]
+    pub fn tokens(&self, bytes: usize) -> u64 {
+        (bytes as f64 / BYTES_PER_TOKEN * self.factor).ceil() as u64
+    }
+
+    pub(super) fn size_tokens(&self, size: ContentSize) -> u64 {
+        self.tokens(size.bytes).saturating_add(size.images.saturating_mul(IMAGE_TOKENS))
+    }
+
+    /// What a message takes.
+    pub(super) fn message_tokens(&self, message: &ModelMessage) -> u64 {
+        self.size_tokens(
+            message
+                .parts
+                .iter()
+                .map(part_size)
+                .fold(ContentSize { bytes: PART_BYTES, images: 0 }, ContentSize::plus),
+        )
+    }
+}
+
+impl ContentSize {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { bytes: self.bytes.saturating_add(other.bytes), images: self.images + other.images }
+    }
+}
+
+/// What a part takes.
+pub(super) fn part_size(part: &MessagePart) -> ContentSize {
+    let opaque = match part {
+        MessagePart::Text { opaque, .. } | MessagePart::Thinking { opaque, .. } => opaque.as_ref(),
+        MessagePart::ToolCall(call) => call.opaque.as_ref(),
+        MessagePart::Image { .. } | MessagePart::ToolResult(_) => None,
+    };
+    let own = match part {
+        MessagePart::Text { text, .. } | MessagePart::Thinking { text, .. } => {
+            ContentSize { bytes: text.len(), images: 0 }
+        }
+        MessagePart::Image { .. } => ContentSize { bytes: 0, images: 1 },
+        MessagePart::ToolCall(call) => {
+            ContentSize { bytes: call.name.len() + call.arguments.len(), images: 0 }
+        }
+        MessagePart::ToolResult(result) => result_size(result),
+    };
+    let besides = PART_BYTES + opaque.map_or(0, |opaque| opaque.data.get().len());
+    own.plus(ContentSize { bytes: besides, images: 0 })
+}
+
+/// What a result takes as a model is told it.
+pub(super) fn result_size(result: &ToolResult) -> ContentSize {
+    let bytes = |bytes| ContentSize { bytes, images: 0 };
+    let own = match &*result.outcome {
+        Outcome::Success(output) => {
+            let content = output.content.iter().map(|part| match part {
+                ContentPart::Image { .. } => ContentSize { bytes: 0, images: 1 },
+                // Told in words where the provider does not take it.
+                ContentPart::Audio { .. } => bytes(PART_BYTES),
+                other => bytes(other.size()),
+            });
+            let structured = output.structured.as_ref().map_or(0, |value| value.get().len());
+            content.fold(bytes(structured), ContentSize::plus)
+        }
+        Outcome::Error(error) => bytes(error.message.len() + error.hint.as_ref().map_or(0, String::len)),
+    };
+    own.plus(bytes(result.name.len()))
+}

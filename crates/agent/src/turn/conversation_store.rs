@@ -1,0 +1,109 @@
+//! Who keeps what is said: the store, of which a turn needs no more than this.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use toolway_store::{
+    AppendedMessages, MessagePage, ModelRequestRecord, NewMessage, NewTurn, SessionRecord, StartedTurn,
+    Store, StoreError, TitleBy, TurnEnding,
+};
+use toolway_types::{CallId, Outcome};
+
+use crate::transcript::{self, TranscriptEntry};
+
+/// Most messages that are read at a time.
+const PAGE: usize = 1000;
+
+/// What was said in a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionHistory {
+    /// From the last summary on.
+    pub(crate) entries: Vec<TranscriptEntry>,
+    /// How calls ended whose results were not kept.
+    pub(crate) lost_outcomes: HashMap<CallId, Outcome>,
+}
+
+/// Keeps what is said in turns.
+#[async_trait]
+pub(crate) trait ConversationStore: Send + Sync + 'static {
+    /// One session; none where nothing was said in it.
+    async fn session(&self, id: &str) -> Result<Option<SessionRecord>, StoreError>;
+
+    /// The newest messages before a number, or of all, the oldest of them first.
+    async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError>;
+
+    /// What was said in a session.
+    async fn load(&self, session: &str) -> Result<SessionHistory, StoreError>;
+
+    /// Begins a turn.
+    async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError>;
+
+    /// Adds what was said in a running turn, and the requests that it came from.
+    async fn append(
+        &self,
+        turn: &str,
+        messages: Vec<NewMessage>,
+        requests: Vec<ModelRequestRecord>,
+        at_ms: i64,
+    ) -> Result<AppendedMessages, StoreError>;
+
+    /// Notes how far the answer is that will be the message `next`. Never waits.
+    fn draft(&self, turn: &Arc<str>, next: u64, text: String);
+
+    /// Ends a running turn.
+    async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError>;
+
+    /// Keeps requests that belong to no running turn.
+    async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError>;
+
+    /// Gives a session a title, unless a person has. Answers whether it has it now.
+    async fn set_generated_title(&self, session: &str, title: &str) -> Result<bool, StoreError>;
+}
+
+#[async_trait]
+impl ConversationStore for Store {
+    async fn session(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
+        self.sessions().get(id).await
+    }
+
+    async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError> {
+        self.sessions().messages_before(session, before, PAGE).await
+    }
+
+    async fn load(&self, session: &str) -> Result<SessionHistory, StoreError> {
+        let entries = transcript::load(&self.sessions(), session).await?;
+        let lost = transcript::lost_outcomes(self, &entries).await?;
+        Ok(SessionHistory { entries, lost_outcomes: lost })
+    }
+
+    async fn begin(&self, turn: NewTurn) -> Result<StartedTurn, StoreError> {
+        self.sessions().begin(turn).await
+    }
+
+    async fn append(
+        &self,
+        turn: &str,
+        messages: Vec<NewMessage>,
+        requests: Vec<ModelRequestRecord>,
+        at_ms: i64,
+    ) -> Result<AppendedMessages, StoreError> {
+        self.sessions().append(turn, messages, requests, at_ms).await
+    }
+
+    fn draft(&self, turn: &Arc<str>, next: u64, text: String) {
+        self.sessions().draft(turn, next, text);
+    }
+
+    async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
+        self.sessions().end(ending).await
+    }
+
+    async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError> {
+        self.usage().record(requests).await
+    }
+
+    async fn set_generated_title(&self, session: &str, title: &str) -> Result<bool, StoreError> {
+        self.sessions().rename(session, Some(title), TitleBy::Model).await
+    }
+}

@@ -1,0 +1,54 @@
+//! What all turns share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use toolway_core::Engine;
+use toolway_types::Clock;
+
+use super::conversation_store::ConversationStore;
+use crate::budget::BudgetTracker;
+use crate::context::TokenCounter;
+use crate::conversations::ConversationSettings;
+use crate::models::ModelCatalog;
+use crate::prices::PriceCatalog;
+use crate::selection::DefinitionCache;
+
+/// Models of which it is remembered how many tokens a text takes.
+const MAX_COUNTERS: usize = 256;
+
+/// What all turns share.
+pub(crate) struct TurnDeps {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Arc<dyn ConversationStore>,
+    pub(crate) models: Arc<ModelCatalog>,
+    pub(crate) prices: Arc<PriceCatalog>,
+    pub(crate) budgets: Arc<BudgetTracker>,
+    pub(crate) definition_cache: Arc<DefinitionCache>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: ArcSwap<ConversationSettings>,
+    pub(crate) counters: TokenCounters,
+}
+
+/// How many tokens a text takes, by model: what was learned in one turn counts in the next, so that a conversation
+/// is cut in the same place.
+#[derive(Debug, Default)]
+pub(crate) struct TokenCounters(Mutex<HashMap<String, TokenCounter>>);
+
+impl TokenCounters {
+    /// What is known of a model.
+    pub(super) fn get(&self, model: &str) -> TokenCounter {
+        self.0.lock().get(model).cloned().unwrap_or_default()
+    }
+
+    /// What was learned of a model.
+    pub(super) fn update(&self, model: String, counter: &TokenCounter) {
+        let mut counters = self.0.lock();
+        if counters.len() >= MAX_COUNTERS && !counters.contains_key(&model) {
+            counters.clear();
+        }
+        counters.insert(model, counter.clone());
+    }
+}

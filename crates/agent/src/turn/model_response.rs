@@ -1,0 +1,184 @@
+//! One answer of a model, as it comes: whoever watches is told, a draft is kept, and what there is when it ends is
+//! put together.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::OptionFuture;
+use tokio::time::{Instant, sleep, sleep_until};
+use toolway_models::{CollectedResponse, ModelError, ModelEvent, ModelStream, ResponseCollector};
+
+use super::broadcast::TurnBroadcast;
+use super::stop_signal::{StopReason, StopSignal};
+use crate::event::TurnEvent;
+
+/// How old a draft may be while the answer goes on.
+const DRAFT_INTERVAL: Duration = Duration::from_millis(250);
+/// What parts the text of one answer from that of the next in the same turn.
+const RESPONSE_SEPARATOR: &str = "\n\n";
+
+/// Where an answer goes while it comes.
+pub(super) struct TurnResponseReader<'t> {
+    pub(super) broadcast: &'t TurnBroadcast,
+    pub(super) stop: &'t StopSignal,
+    /// When the time of the turn is used up.
+    pub(super) deadline: Option<Instant>,
+    /// Keeps the text as it is so far.
+    pub(super) draft: &'t (dyn Fn(String) + Send + Sync),
+}
+
+/// An answer, or as much of it as came.
+#[derive(Debug)]
+pub(super) struct ModelResponse {
+    pub(super) collected: CollectedResponse,
+    pub(super) end: ModelResponseEnd,
+    /// How often the model was asked.
+    pub(super) attempts: u32,
+    pub(super) duration: Duration,
+    /// How long until something of it came.
+    pub(super) time_to_first_token: Option<Duration>,
+}
+
+/// Most bytes of an answer's text and thoughts (4 MiB). However it has to be written, it is less than what a message
+/// may have.
+pub(super) const MAX_ANSWER: usize = 4 << 20;
+
+/// How an answer ended.
+#[derive(Debug)]
+pub(super) enum ModelResponseEnd {
+    /// It is whole.
+    Complete,
+    /// The provider failed.
+    Failed(ModelError),
+    /// It broke off without a word on why.
+    Interrupted,
+    /// It is longer than can be kept.
+    TooLong,
+    /// Somebody ended the turn.
+    Stopped(StopReason),
+    /// The turn's time is used up.
+    TimedOut,
+}
+
+/// What is known of an answer while it comes.
+struct PartialResponse {
+    collector: ResponseCollector,
+    began: Instant,
+    attempts: u32,
+    time_to_first_token: Option<Duration>,
+    /// Where its text begins in that of the turn.
+    text_start: usize,
+    /// Whether there is text of it.
+    has_text: bool,
+    /// How long text and thoughts are, in bytes.
+    bytes: usize,
+}
+
+impl TurnResponseReader<'_> {
+    /// Listens to an answer until it ends, in whichever way. The request is over when this returns.
+    pub(super) async fn read_response(&self, mut answer: ModelStream) -> ModelResponse {
+        let mut coming = PartialResponse {
+            collector: ResponseCollector::default(),
+            began: Instant::now(),
+            attempts: 1,
+            time_to_first_token: None,
+            text_start: self.broadcast.text_len(),
+            has_text: false,
+            bytes: 0,
+        };
+        let mut stopped = pin!(self.stop.token().cancelled());
+        let mut out_of_time = pin!(OptionFuture::from(self.deadline.map(sleep_until)));
+        let mut draft_due = pin!(sleep(DRAFT_INTERVAL));
+        let mut has_undrafted = false;
+        let ended = loop {
+            let event = tokio::select! {
+                biased;
+                () = &mut stopped => break ModelResponseEnd::Stopped(self.stop_reason()),
+                Some(()) = &mut out_of_time, if self.deadline.is_some() => break ModelResponseEnd::TimedOut,
+                () = &mut draft_due, if has_undrafted => {
+                    has_undrafted = false;
+                    (self.draft)(self.broadcast.text_from(coming.text_start));
+                    continue;
+                }
+                event = answer.next() => event,
+            };
+            let event = match event {
+                None => break ModelResponseEnd::Interrupted,
+                Some(Err(error)) => break ModelResponseEnd::Failed(error),
+                Some(Ok(event)) => event,
+            };
+            if matches!(event, ModelEvent::Text(_)) && !has_undrafted {
+                has_undrafted = true;
+                draft_due.as_mut().reset(Instant::now() + DRAFT_INTERVAL);
+            }
+            let is_last = matches!(event, ModelEvent::Finished(_));
+            let is_behind = self.handle_event(event, &mut coming);
+            if is_last {
+                break ModelResponseEnd::Complete;
+            }
+            if coming.bytes > MAX_ANSWER {
+                break ModelResponseEnd::TooLong;
+            }
+            if is_behind {
+                tokio::select! {
+                    biased;
+                    () = &mut stopped => break ModelResponseEnd::Stopped(self.stop_reason()),
+                    () = self.broadcast.wait_for_viewers() => {}
+                }
+            }
+        };
+        drop(answer);
+        ModelResponse {
+            collected: coming.collector.finish(),
+            end: ended,
+            attempts: coming.attempts,
+            duration: coming.began.elapsed(),
+            time_to_first_token: coming.time_to_first_token,
+        }
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        self.stop.reason().unwrap_or(StopReason::Aborted)
+    }
+
+    /// Takes the next event. Answers whether a viewer is behind.
+    fn handle_event(&self, event: ModelEvent, coming: &mut PartialResponse) -> bool {
+        let is_word =
+            !matches!(event, ModelEvent::Retrying { .. } | ModelEvent::Started { .. } | ModelEvent::Usage(_));
+        if is_word && coming.time_to_first_token.is_none() {
+            coming.time_to_first_token = Some(coming.began.elapsed());
+        }
+        coming.collector.add_event(&event);
+        if let ModelEvent::Text(text) | ModelEvent::Thinking(text) = &event {
+            coming.bytes = coming.bytes.saturating_add(text.len());
+        }
+        match event {
+            ModelEvent::Text(text) if text.is_empty() => false,
+            ModelEvent::Text(text) => self.handle_text(text, coming),
+            ModelEvent::Thinking(text) if !text.is_empty() => {
+                self.broadcast.publish(TurnEvent::Thinking(text))
+            }
+            ModelEvent::Retrying { attempt, wait, error } => {
+                coming.attempts = attempt.saturating_add(1);
+                coming.collector = ResponseCollector::default();
+                coming.bytes = 0;
+                let taken_back = self.broadcast.truncate_text(coming.text_start);
+                coming.has_text = false;
+                self.broadcast.publish(TurnEvent::Retrying { attempt, wait, error }) || taken_back
+            }
+            _ => false,
+        }
+    }
+
+    fn handle_text(&self, text: String, coming: &mut PartialResponse) -> bool {
+        if !coming.has_text {
+            coming.has_text = true;
+            if self.broadcast.needs_separator() {
+                self.broadcast.publish(TurnEvent::Chunk(RESPONSE_SEPARATOR.to_owned()));
+                coming.text_start = self.broadcast.text_len();
+            }
+        }
+        self.broadcast.publish(TurnEvent::Chunk(text))
+    }
+}

@@ -1,0 +1,172 @@
+//! The calls of one answer: those that can run do so side by side, each end is told as it comes, and the results
+//! stand in the order of the calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::sleep;
+use toolway_core::consent::QuestionSink;
+use toolway_core::{CallRequest, Caller, Engine, RawArguments};
+use toolway_models::{ToolCall, ToolResult};
+use toolway_types::{Code, Outcome, RawJson, ToolError};
+
+use super::broadcast::TurnBroadcast;
+use super::repeated_failures::RepeatedFailures;
+use super::stop_signal::StopSignal;
+use crate::event::{NoticeCode, TurnEvent};
+
+/// How long calls that were cancelled have to say how they ended.
+const CANCEL_GRACE: Duration = Duration::from_millis(50);
+/// Most calls of one answer.
+const MAX_CALLS: usize = 256;
+
+/// With what calls are made.
+pub(super) struct ToolCallRunner<'t> {
+    pub(super) engine: &'t Arc<Engine>,
+    pub(super) caller: Caller,
+    pub(super) questions: Option<QuestionSink>,
+    /// How much time the turn has left.
+    pub(super) time_left: Option<Duration>,
+    pub(super) broadcast: &'t Arc<TurnBroadcast>,
+    pub(super) stop: &'t StopSignal,
+    pub(super) repeated_failures: &'t Mutex<RepeatedFailures>,
+}
+
+/// How calls ended.
+#[derive(Debug, Default)]
+pub(super) struct ToolCallResults {
+    /// In the order of the calls.
+    pub(super) results: Vec<ToolResult>,
+    /// How long persons were waited for.
+    pub(super) waited: Duration,
+}
+
+impl ToolCallRunner<'_> {
+    /// Makes calls. Where the turn is ended meanwhile, this returns soon after, with results for all of them.
+    pub(super) async fn run(&self, calls: &[ToolCall]) -> ToolCallResults {
+        let mut outcomes: Vec<Option<Arc<Outcome>>> = vec![None; calls.len()];
+        let mut run = Vec::new();
+        for (at, (call, outcome)) in calls.iter().zip(&mut outcomes).enumerate() {
+            self.publish_start(call);
+            match rejection(call, at) {
+                Some(error) => {
+                    let error = Arc::new(Outcome::Error(error));
+                    *outcome = Some(self.publish_end(call, error, Duration::ZERO));
+                }
+                None => run.push(at),
+            }
+        }
+        let ended = Mutex::new(outcomes);
+        let waited = Mutex::new(Duration::ZERO);
+        let engine_calls =
+            run.iter().filter_map(|at| calls.get(*at)).map(|call| self.prepare_call(call)).collect();
+        let all = self.engine.call_many_with_callback(engine_calls, |place, finished| {
+            let Some(at) = run.get(place).copied() else { return };
+            let Some(call) = calls.get(at) else { return };
+            let outcome = self.publish_end(call, Arc::clone(&finished.outcome), finished.durations.total);
+            if let Some(slot) = ended.lock().get_mut(at) {
+                *slot = Some(outcome);
+            }
+            let mut waited = waited.lock();
+            *waited = (*waited).max(finished.durations.waiting);
+        });
+        tokio::select! {
+            biased;
+            _ = all => {}
+            // The engine ends cancelled calls at once; one that does not is ended by being dropped.
+            () = async {
+                self.stop.token().cancelled().await;
+                sleep(CANCEL_GRACE).await;
+            } => {}
+        }
+        let outcomes = std::mem::take(&mut *ended.lock());
+        let result = |(call, outcome): (&ToolCall, Option<Arc<Outcome>>)| {
+            let outcome = outcome.unwrap_or_else(|| {
+                let error = ToolError::new(Code::Cancelled, "The call was cancelled").with_dispatched(true);
+                self.publish_end(call, Arc::new(Outcome::Error(error)), Duration::ZERO)
+            });
+            ToolResult::new(call.id, call.name.clone(), outcome)
+        };
+        let results = calls.iter().zip(outcomes).map(result).collect();
+        let waited = *waited.lock();
+        ToolCallResults { results, waited }
+    }
+
+    fn prepare_call(&self, call: &ToolCall) -> CallRequest {
+        let (audience, id) = (Arc::clone(self.broadcast), call.id);
+        CallRequest {
+            id,
+            timeout: self.time_left,
+            progress: Some(Arc::new(move |progress| audience.publish_progress(id, progress))),
+            questions: self.questions.clone(),
+            cancel: Some(self.stop.token().clone()),
+            ..CallRequest::new(
+                call.name.as_str(),
+                RawArguments::Text(call.arguments.clone()),
+                self.caller.clone(),
+            )
+        }
+    }
+
+    fn publish_start(&self, call: &ToolCall) {
+        self.broadcast.publish(TurnEvent::ToolCall {
+            id: call.id,
+            name: call.name.clone(),
+            arguments: arguments_or_empty(call),
+        });
+    }
+
+    /// Tells how a call ended, as the model is told.
+    fn publish_end(&self, call: &ToolCall, outcome: Arc<Outcome>, duration: Duration) -> Arc<Outcome> {
+        let mut outcome = outcome;
+        let mut notice = None;
+        if let Outcome::Error(error) = &*outcome
+            && error.code != Code::Cancelled
+            && let Some(words) = self.repeated_failures.lock().record_failure(call, error)
+        {
+            notice = Some(format!("{} failed several times in the same way: {}", call.name, error.message));
+            let hint = error.hint.as_deref().map_or_else(|| words.clone(), |hint| format!("{hint}. {words}"));
+            outcome = Arc::new(Outcome::Error(ToolError { hint: Some(hint), ..error.clone() }));
+        }
+        self.broadcast.publish(TurnEvent::ToolResult {
+            id: call.id,
+            name: call.name.clone(),
+            outcome: Arc::clone(&outcome),
+            duration,
+        });
+        if let Some(message) = notice {
+            self.broadcast.publish(TurnEvent::Notice { code: NoticeCode::RepeatedFailure, message });
+        }
+        outcome
+    }
+}
+
+/// Why a call does not run at all.
+fn rejection(call: &ToolCall, place: usize) -> Option<ToolError> {
+    if call.is_cut {
+        let message = "Invalid arguments: the answer ended in the middle of them, so the call was not made";
+        let error = ToolError::new(Code::InvalidArguments, message);
+        return Some(error.with_hint("Make the call again, with shorter arguments or in several calls"));
+    }
+    (place >= MAX_CALLS).then(|| {
+        let message =
+            format!("At most {MAX_CALLS} calls of one answer are made, and this one comes after them");
+        ToolError::new(Code::Overloaded, message).with_hint("Make it again in the next answer")
+    })
+}
+
+/// The arguments as an object; `{}` where they are none.
+pub(super) fn arguments_or_empty(call: &ToolCall) -> RawJson {
+    let text = call.arguments.trim();
+    let is_object = text.starts_with('{') && !call.is_cut;
+    let parsed = is_object.then(|| RawJson::parse(text).ok()).flatten();
+    parsed.unwrap_or_else(RawJson::empty_object)
+}
+
+/// The results of calls that an answer has and that were not made.
+pub(super) fn skipped_results<'c>(calls: impl Iterator<Item = &'c ToolCall>, why: &str) -> Vec<ToolResult> {
+    let error = ToolError::new(Code::Cancelled, format!("The call was not made: {why}"));
+    let outcome = Arc::new(Outcome::Error(error));
+    calls.map(|call| ToolResult::new(call.id, call.name.clone(), Arc::clone(&outcome))).collect()
+}

@@ -1,0 +1,138 @@
+//! One thing that the app is told. The Java side reads it in `dev.toolway.host.ToolwayBridge.tell`.
+
+use toolway_android::authorization::AuthorizationRequest;
+use toolway_android::bridge::BridgeOverview;
+use toolway_android::provider::{ProviderState, ToolProvider};
+use toolway_device::ConnectionStatus;
+
+use crate::codec::{CodecError, CodecWriter};
+
+/// What it is told.
+#[derive(Debug)]
+pub(crate) enum AppEvent {
+    /// Ask the user whether an app's screen may be opened.
+    Ask { question: i64, request: AuthorizationRequest },
+    /// An app's screen is open: say when the user is back.
+    Opened { question: i64, request: AuthorizationRequest },
+    /// Nobody waits for the answer any more.
+    Withdrawn { question: i64 },
+    /// An app shows no tools before it is allowed.
+    Offer { request: AuthorizationRequest },
+    /// What the connection to the gateway is doing.
+    Status(ConnectionStatus),
+    /// What was found.
+    Overview(BridgeOverview),
+    /// Names were given: keep them.
+    Names(String),
+}
+
+impl AppEvent {
+    /// As Java reads it.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, CodecError> {
+        let mut to = CodecWriter::default();
+        match self {
+            Self::Ask { question, request } => {
+                to.byte(0);
+                to.long(*question);
+                write_request(&mut to, request)?;
+            }
+            Self::Opened { question, request } => {
+                to.byte(1);
+                to.long(*question);
+                write_request(&mut to, request)?;
+            }
+            Self::Withdrawn { question } => {
+                to.byte(2);
+                to.long(*question);
+            }
+            Self::Offer { request } => {
+                to.byte(3);
+                write_request(&mut to, request)?;
+            }
+            Self::Status(status) => {
+                to.byte(4);
+                write_status(&mut to, status)?;
+            }
+            Self::Overview(overview) => {
+                to.byte(5);
+                to.text_or_none(overview.fault.as_ref().map(ToString::to_string).as_deref())?;
+                to.length(overview.providers.len())?;
+                overview.providers.iter().try_for_each(|provider| write_provider(&mut to, provider))?;
+            }
+            Self::Names(names) => {
+                to.byte(6);
+                to.text(names)?;
+            }
+        }
+        Ok(to.into_bytes())
+    }
+}
+
+fn write_request(to: &mut CodecWriter, request: &AuthorizationRequest) -> Result<(), CodecError> {
+    let AuthorizationRequest { package, label, authority, tool, message, hint, action } = request;
+    to.text(package)?;
+    to.text(label)?;
+    to.text(authority)?;
+    to.text_or_none(tool.as_deref())?;
+    to.text(message)?;
+    to.text_or_none(hint.as_deref())?;
+    to.text_or_none(action.as_deref())
+}
+
+fn write_status(to: &mut CodecWriter, status: &ConnectionStatus) -> Result<(), CodecError> {
+    match status {
+        ConnectionStatus::Connecting => to.byte(0),
+        ConnectionStatus::Connected(connection) => {
+            to.byte(1);
+            to.text_or_none(connection.source.as_deref())?;
+            let live = connection.tools.as_ref().map(|tools| tools.live);
+            to.int(live.and_then(|live| i32::try_from(live).ok()).unwrap_or(-1));
+        }
+        ConnectionStatus::Reconnecting { why, delay } => {
+            to.byte(2);
+            to.text(why)?;
+            to.long(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX));
+        }
+        ConnectionStatus::Stopped(Ok(())) => {
+            to.byte(3);
+            to.text_or_none(None)?;
+            to.text_or_none(None)?;
+        }
+        ConnectionStatus::Stopped(Err(stopped)) => {
+            to.byte(3);
+            to.text_or_none(Some(&stopped.to_string()))?;
+            to.text_or_none(Some(stopped.hint()))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_provider(to: &mut CodecWriter, provider: &ToolProvider) -> Result<(), CodecError> {
+    to.text(&provider.package)?;
+    to.text(provider.title())?;
+    to.text(&provider.authority)?;
+    to.text(provider.dialect.as_str())?;
+    to.text_or_none(provider.prefix.as_deref())?;
+    let (state, reason, hint) = match &provider.state {
+        ProviderState::Ready => (0, None, None),
+        ProviderState::AuthorizationRequired { message, hint, .. } => (1, Some(message), hint.as_ref()),
+        ProviderState::Unavailable { reason } => (2, Some(reason), None),
+        ProviderState::Refused { reason, hint, .. } => (3, Some(reason), hint.as_ref()),
+    };
+    to.byte(state);
+    to.text_or_none(reason.map(String::as_str))?;
+    to.text_or_none(hint.map(String::as_str))?;
+    let tools: Vec<String> =
+        provider.tools.iter().filter_map(|tool| provider.exposed_name(&tool.name)).collect();
+    to.texts(&tools)?;
+    let notes: Vec<String> = provider
+        .notes
+        .to_vec()
+        .into_iter()
+        .map(|note| match note.tool {
+            Some(tool) => format!("{tool}: {}", note.reason),
+            None => note.reason,
+        })
+        .collect();
+    to.texts(&notes)
+}

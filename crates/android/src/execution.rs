@@ -1,0 +1,348 @@
+//! One call of one tool of one provider, from arguments to outcome.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use toolway_device::{ToolContext, WaitingFor};
+use toolway_types::{Code, JsonObject, RawJson, ToolError, ToolOutput};
+
+use crate::authorization::{AuthorizationOutcome, ProviderAuthorizer, authorization_request};
+use crate::bounds::{self, cut};
+use crate::bundle::Bundle;
+use crate::cetp;
+use crate::dialect::ProviderDialect;
+use crate::failure::{AuthorizationRequired, ProviderFailure};
+use crate::host::CallFailure;
+use crate::mcp;
+use crate::options::BridgeOptions;
+use crate::provider::ToolProvider;
+use crate::provider_client::{ProviderCallError, ProviderCallOptions, ProviderClient};
+use crate::worker_pool::JobError;
+
+/// What a call has shown about its provider, for whoever keeps the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderObservation {
+    /// It does not know a tool that it listed: ask it again.
+    StaleList {
+        /// Its app.
+        package: String,
+    },
+    /// It can't be reached.
+    Unreachable {
+        /// Its authority.
+        authority: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How much longer than the gateway an app is waited for. A call has one deadline, the gateway's: what it says at
+/// its end counts, and it cancels the call.
+const GATEWAY_MARGIN: Duration = Duration::from_secs(1);
+
+/// Makes calls.
+#[derive(Debug, Clone)]
+pub struct ProviderToolExecutor {
+    client: ProviderClient,
+    authorizations: ProviderAuthorizer,
+    options: BridgeOptions,
+    observations: mpsc::Sender<ProviderObservation>,
+}
+
+/// Why one try brought no output.
+enum AttemptError {
+    Failure(ProviderFailure),
+    Call(ProviderCallError),
+}
+
+impl ProviderToolExecutor {
+    /// What calls show about providers goes to `seen`; where nobody reads it, it is dropped.
+    #[must_use]
+    pub fn new(
+        reach: ProviderClient,
+        authorizations: ProviderAuthorizer,
+        options: BridgeOptions,
+        seen: mpsc::Sender<ProviderObservation>,
+    ) -> Self {
+        Self { client: reach, authorizations, options, observations: seen }
+    }
+
+    /// Runs a tool, `tool` being its provider's own name for it. Where the app wants to be allowed first, the user
+    /// is asked while the gateway's clock stands still, and the call is made once more.
+    ///
+    /// # Errors
+    /// What went wrong, in words for a model and its user.
+    pub async fn run(
+        &self,
+        provider: &ToolProvider,
+        tool: &str,
+        args: &JsonObject,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let extras = extras(provider.dialect, tool, args, cx.call_id());
+        let since = Instant::now();
+        let fault = match self.attempt_and_observe(provider, &extras, cx).await {
+            Ok(output) => return Ok(output),
+            Err(fault) => fault,
+        };
+        let AttemptError::Failure(ProviderFailure::AuthorizationRequired(required)) = &fault else {
+            return Err(self.error(provider, tool, fault));
+        };
+        let asked = self.request_authorization(provider, tool, required, since, cx).await;
+        if asked != AuthorizationOutcome::Returned || cx.remaining() == Some(Duration::ZERO) {
+            return Err(authorization_error(provider, required, asked));
+        }
+        match self.attempt_and_observe(provider, &extras, cx).await {
+            Ok(output) => Ok(output),
+            Err(fault) => Err(self.error(provider, tool, fault)),
+        }
+    }
+
+    async fn request_authorization(
+        &self,
+        provider: &ToolProvider,
+        tool: &str,
+        required: &AuthorizationRequired,
+        since: Instant,
+        cx: &ToolContext,
+    ) -> AuthorizationOutcome {
+        if !self.authorizations.can_prompt() {
+            return AuthorizationOutcome::NoPrompt;
+        }
+        let request = authorization_request(provider, Some(tool), required);
+        let prompt = format!("{} wants to be allowed first: {}", provider.title(), required.message);
+        let _waiting =
+            cx.start_waiting_with_hint(WaitingFor::Authorization, prompt, required.hint.clone()).await;
+        self.authorizations.ask(&request, since, self.options.consent_timeout).await
+    }
+
+    /// One try.
+    async fn attempt_and_observe(
+        &self,
+        provider: &ToolProvider,
+        extras: &Bundle,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, AttemptError> {
+        let timeout = cx.remaining().map_or(self.options.call_timeout, |left| left + GATEWAY_MARGIN);
+        tokio::select! {
+            result = once(&self.client, provider, extras, timeout, self.options.launch_apps) => result,
+            () = cx.cancelled() => Err(AttemptError::Call(JobError::TimedOut.into())),
+        }
+    }
+
+    fn error(&self, provider: &ToolProvider, tool: &str, fault: AttemptError) -> ToolError {
+        match fault {
+            AttemptError::Failure(failure) => {
+                if let ProviderFailure::NotFound(_) = failure {
+                    // A full queue means that it is about to be asked again anyway.
+                    let _ = self
+                        .observations
+                        .try_send(ProviderObservation::StaleList { package: provider.package.clone() });
+                }
+                error_for_failure(provider, tool, failure)
+            }
+            AttemptError::Call(unreached) => {
+                if let ProviderCallError::Call(
+                    failure @ (CallFailure::UnknownAuthority(_) | CallFailure::Died(_)),
+                ) = &unreached
+                {
+                    let reason = failure.to_string();
+                    let _ = self.observations.try_send(ProviderObservation::Unreachable {
+                        authority: provider.authority.clone(),
+                        reason,
+                    });
+                }
+                error_for_call(provider, unreached)
+            }
+        }
+    }
+}
+
+/// Runs a tool once, without a device and without anybody who could be asked to allow it: for whoever tries a
+/// provider by hand. `request_id` is told to the app, `timeout` is the call's deadline.
+///
+/// # Errors
+/// What went wrong, in the same words as in a device's call.
+pub async fn run_once(
+    reach: &ProviderClient,
+    provider: &ToolProvider,
+    tool: &str,
+    args: &JsonObject,
+    request_id: &str,
+    timeout: Duration,
+) -> Result<ToolOutput, ToolError> {
+    let extras = extras(provider.dialect, tool, args, request_id);
+    once(reach, provider, &extras, timeout, false).await.map_err(|fault| match fault {
+        AttemptError::Failure(ProviderFailure::AuthorizationRequired(required)) => {
+            authorization_error(provider, &required, AuthorizationOutcome::NoPrompt)
+        }
+        AttemptError::Failure(failure) => error_for_failure(provider, tool, failure),
+        AttemptError::Call(unreached) => error_for_call(provider, unreached),
+    })
+}
+
+fn extras(dialect: ProviderDialect, tool: &str, args: &JsonObject, request_id: &str) -> Bundle {
+    match dialect {
+        ProviderDialect::Cetp => {
+            let text = serde_json::to_string(args).unwrap_or_else(|_| "{}".to_owned());
+            cetp::execute_extras(tool, &text, request_id)
+        }
+        ProviderDialect::McpA | ProviderDialect::McpB | ProviderDialect::McpC => {
+            mcp::execute_extras(tool, args)
+        }
+    }
+}
+
+async fn once(
+    reach: &ProviderClient,
+    provider: &ToolProvider,
+    extras: &Bundle,
+    timeout: Duration,
+    launch: bool,
+) -> Result<ToolOutput, AttemptError> {
+    let effort = ProviderCallOptions { repeatable: provider.dialect.is_read_only(), launch, optional: false };
+    let method = match provider.dialect {
+        ProviderDialect::Cetp => cetp::EXECUTE_TOOL,
+        ProviderDialect::McpA | ProviderDialect::McpB | ProviderDialect::McpC => mcp::EXECUTE_TOOL,
+    };
+    let answer = reach
+        .call(provider, method, Some(extras.clone()), timeout, effort)
+        .await
+        .map_err(AttemptError::Call)?;
+    match provider.dialect {
+        ProviderDialect::Cetp => cetp::read_result(answer.as_ref()).map(ToolOutput::structured),
+        ProviderDialect::McpA | ProviderDialect::McpB | ProviderDialect::McpC => {
+            mcp::read_result(answer.as_ref()).map(ToolOutput::text)
+        }
+    }
+    .map_err(AttemptError::Failure)
+}
+
+fn error_for_failure(provider: &ToolProvider, tool: &str, failure: ProviderFailure) -> ToolError {
+    let title = provider.title();
+    let error = match failure {
+        ProviderFailure::AuthorizationRequired(required) => {
+            return authorization_error(provider, &required, AuthorizationOutcome::Returned);
+        }
+        ProviderFailure::Denied(message) => ToolError::new(Code::Denied, message)
+            .with_hint(format!("look in {title} whether access can be allowed there")),
+        ProviderFailure::NotFound(message) => ToolError::new(Code::ToolFailed, message)
+            .with_hint(format!("{title} does not know {tool:?} any more; its list of tools is read again")),
+        ProviderFailure::InvalidArguments(message) => ToolError::new(Code::InvalidArguments, message),
+        ProviderFailure::RateLimited(message) => ToolError::new(Code::RateLimited, message),
+        ProviderFailure::Failed(message) | ProviderFailure::Malformed(message) => {
+            ToolError::new(Code::ToolFailed, message)
+        }
+    };
+    error.with_dispatched(true)
+}
+
+fn error_for_call(provider: &ToolProvider, unreached: ProviderCallError) -> ToolError {
+    let title = provider.title();
+    match unreached {
+        ProviderCallError::Call(failure) => error_for_call_failure(provider, failure),
+        ProviderCallError::Job(JobError::TimedOut) => timeout_error(provider),
+        ProviderCallError::Job(
+            missed @ (JobError::NotStarted | JobError::QueueFull | JobError::Hanging | JobError::Exhausted),
+        ) => mark_retryable(ToolError::new(Code::ToolFailed, format!("{title}: {missed}"))),
+        ProviderCallError::Job(missed @ JobError::Panicked) => {
+            mark_dispatched(provider, ToolError::new(Code::ToolFailed, format!("{title}: {missed}")))
+        }
+    }
+}
+
+fn error_for_call_failure(provider: &ToolProvider, failure: CallFailure) -> ToolError {
+    let title = provider.title();
+    match failure {
+        CallFailure::Security(message) => {
+            let error = ToolError::new(Code::Denied, cut(&message, bounds::TEXT));
+            match &provider.permission {
+                Some(permission) => {
+                    error.with_hint(format!("calling {title} needs the permission {permission}"))
+                }
+                None => error,
+            }
+        }
+        CallFailure::UnknownAuthority(message) => mark_retryable(
+            ToolError::new(
+                Code::ToolFailed,
+                format!("{title} could not be started: {}", cut(&message, bounds::TEXT)),
+            )
+            .with_hint(format!(
+                "open {title} once, then try again; some phones keep apps from being started"
+            )),
+        ),
+        CallFailure::Died(message) => {
+            let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
+            mark_dispatched(provider, mark_retryable(ToolError::new(Code::ToolFailed, text)))
+        }
+        // Whether the arguments were too large or the answer is not told.
+        CallFailure::TooLarge(message) => mark_dispatched(
+            provider,
+            ToolError::new(
+                Code::ToolFailed,
+                format!("too large to be passed between apps: {}", cut(&message, bounds::TEXT)),
+            )
+            .with_hint("send less, or ask for less, at a time"),
+        ),
+        CallFailure::Threw { class, message } => mark_dispatched(
+            provider,
+            ToolError::new(
+                Code::ToolFailed,
+                cut(&format!("{title} failed with {class}: {message}"), bounds::TEXT),
+            ),
+        ),
+        CallFailure::Unsupported(message) => ToolError::new(Code::ToolFailed, message),
+        CallFailure::Host(error) => {
+            let failed = mark_dispatched(provider, ToolError::new(Code::Network, error.message));
+            match error.hint {
+                Some(hint) => failed.with_hint(hint),
+                None => failed,
+            }
+        }
+        CallFailure::TimedOut => timeout_error(provider),
+    }
+}
+
+fn timeout_error(provider: &ToolProvider) -> ToolError {
+    mark_dispatched(
+        provider,
+        ToolError::new(Code::Timeout, format!("{} did not answer in time", provider.title())),
+    )
+}
+
+/// Of a call that had left for the app. What may act is not to be tried again unchanged.
+fn mark_dispatched(provider: &ToolProvider, mut error: ToolError) -> ToolError {
+    error.dispatched = true;
+    error.retryable &= provider.dialect.is_read_only();
+    error
+}
+
+fn mark_retryable(mut error: ToolError) -> ToolError {
+    error.retryable = true;
+    error
+}
+
+/// `auth_required`, with what the app says and what became of asking.
+fn authorization_error(
+    provider: &ToolProvider,
+    required: &AuthorizationRequired,
+    asked: AuthorizationOutcome,
+) -> ToolError {
+    let title = provider.title();
+    let became = match asked {
+        AuthorizationOutcome::Returned => "",
+        AuthorizationOutcome::Declined => " (the user did not want to open the app)",
+        AuthorizationOutcome::NoPrompt => "",
+        AuthorizationOutcome::NotOpened => " (the app has no screen for it that could be opened)",
+        AuthorizationOutcome::TimedOut => " (the user did not answer in time)",
+    };
+    let hint = required.hint.clone().unwrap_or_else(|| format!("open {title} and allow access there"));
+    let mut error =
+        ToolError::new(Code::AuthRequired, format!("{}{became}", required.message)).with_hint(hint);
+    error.dispatched = true;
+    error.authorize_intent =
+        required.intent.as_ref().map(|intent| RawJson::from(&serde_json::Value::from(intent.as_str())));
+    error
+}

@@ -1,0 +1,197 @@
+//! Bundles as `content call` prints them: `Bundle[{key=value, key=value}]`, where nothing is escaped and no value has
+//! a type.
+//!
+//! What helps is that the keys are known (which ones follows from the method that was called) and that Android prints
+//! them in the order of their hashes (`ArrayMap`), each once. So a value ends where a key follows that may still
+//! come, and of several such places the last one counts. A JSON value ends where its JSON does. Text within a value
+//! therefore can't take the place of a key that is really there: `status`, `data` and `error_code` of a provider
+//! that speaks CETP are always its own. What can't be told apart: a message that contains `, resolution_hint=…` or
+//! `, authorize_intent=…` in a bundle without that key looks as if it had it (so it is good that such an intent is
+//! only ever started within the provider's own app, and only if a person agrees); the text `null` looks like no
+//! value; `true` under the key `success` is taken for the boolean. An array of strings is printed as its class only.
+
+use crate::bundle::{Bundle, BundleValue};
+
+/// What kind of value a key has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PrintedValueKind {
+    /// A single word.
+    Word,
+    /// `true` or `false`.
+    Flag,
+    /// JSON text.
+    Json,
+    /// Any text.
+    Text,
+    /// An array of strings.
+    Strings,
+}
+
+/// The keys of an answer, in the order in which Android prints them: that of `String.hashCode`.
+type ReplyKeys = &'static [(&'static str, PrintedValueKind)];
+
+/// Of CETP, section 2.3.
+const CETP: ReplyKeys = &[
+    ("error_message", PrintedValueKind::Text),
+    ("resolution_hint", PrintedValueKind::Text),
+    ("authorize_intent", PrintedValueKind::Word),
+    ("status", PrintedValueKind::Word),
+    ("data", PrintedValueKind::Json),
+    ("error_code", PrintedValueKind::Word),
+];
+/// Of the MCP dialects' `get_tool_info`; their tools can't be run in this way.
+const MCP: ReplyKeys = &[
+    ("error_message", PrintedValueKind::Text),
+    ("success", PrintedValueKind::Flag),
+    ("tool_name", PrintedValueKind::Text),
+    ("tool", PrintedValueKind::Json),
+    ("tool_input_required", PrintedValueKind::Strings),
+    ("tool_description", PrintedValueKind::Text),
+    ("tool_input_schema", PrintedValueKind::Json),
+];
+/// How Java prints an array of strings; a number follows.
+const STRINGS: &str = "[Ljava.lang.String;@";
+/// Places at which a JSON value is tried to begin, from the last one on.
+const MAX_TRIES: usize = 16;
+
+/// The bundle that a text is, as a method's answer; nothing where it is none, or was cut.
+pub(super) fn parse_bundle(text: &str, method: &str) -> Option<Bundle> {
+    let keys = if method == crate::mcp::GET_TOOL_INFO { MCP } else { CETP };
+    let mut rest = text.strip_prefix("Bundle[{")?.strip_suffix("}]")?;
+    let mut left = keys;
+    let mut bundle = Bundle::new();
+    while !rest.is_empty() {
+        let (key, value) = rest.split_once('=')?;
+        let (value, after) = match left.iter().position(|(known, _)| *known == key) {
+            Some(at) => {
+                let kind = left.get(at).map_or(PrintedValueKind::Text, |(_, kind)| *kind);
+                left = left.get(at + 1..).unwrap_or_default();
+                let (value, after) = match kind {
+                    PrintedValueKind::Word | PrintedValueKind::Flag | PrintedValueKind::Strings => {
+                        split_at_entry(value)
+                    }
+                    PrintedValueKind::Json => split_json_value(value)
+                        .filter(|(_, after)| !is_one_of(keys, after) || is_one_of(left, after))
+                        .unwrap_or_else(|| split_free_text(value, left)),
+                    PrintedValueKind::Text => split_free_text(value, left),
+                };
+                bundle.insert(key, parse_typed_value(value, kind));
+                (value, after)
+            }
+            // Nobody's key here.
+            None => {
+                let (first, after) = split_at_entry(value);
+                let (value, after) =
+                    if after.is_empty() { split_free_text(value, left) } else { (first, after) };
+                if !keys.iter().any(|(known, _)| *known == key) {
+                    bundle.insert(key, parse_plain_value(value));
+                }
+                (value, after)
+            }
+        };
+        debug_assert!(value.len() + after.len() < rest.len());
+        rest = after;
+    }
+    Some(bundle)
+}
+
+/// Whether a text begins with an entry of one of these keys.
+fn is_one_of(keys: ReplyKeys, text: &str) -> bool {
+    text.split_once('=').is_some_and(|(key, _)| keys.iter().any(|(known, _)| *known == key))
+}
+
+/// Whether an entry of any dialect's key begins anywhere in a text.
+fn has_known_entry(text: &str) -> bool {
+    let begins = |(key, _): &(&str, PrintedValueKind)| {
+        text.strip_prefix(key).is_some_and(|rest| rest.starts_with('='))
+            || text.contains(&format!(", {key}="))
+    };
+    CETP.iter().chain(MCP).any(begins)
+}
+
+/// Splits at the first `, ` behind which something looks like an entry.
+fn split_at_entry(text: &str) -> (&str, &str) {
+    let found = text.match_indices(", ").find(|(at, _)| looks_like_entry(text_after_separator(text, *at)));
+    match found {
+        Some((at, _)) => (text.get(..at).unwrap_or_default(), text_after_separator(text, at)),
+        None => (text, ""),
+    }
+}
+
+/// What stands behind the `, ` at `at`.
+fn text_after_separator(text: &str, at: usize) -> &str {
+    text.get(at + 2..).unwrap_or_default()
+}
+
+fn looks_like_entry(text: &str) -> bool {
+    let key = text.split('=').next().unwrap_or_default();
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    key.len() < text.len() && !key.is_empty() && key.chars().all(is_key)
+}
+
+/// Splits behind a JSON value that fills everything up to the end or to the next entry.
+fn split_json_value(text: &str) -> Option<(&str, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    values.next()?.ok()?;
+    let (value, rest) = text.split_at_checked(values.byte_offset())?;
+    if rest.is_empty() {
+        return Some((value, ""));
+    }
+    let rest = rest.strip_prefix(", ").filter(|rest| looks_like_entry(rest))?;
+    Some((value, rest))
+}
+
+/// Splits off a value that may contain anything: keys are looked for from the end, the one that is printed last
+/// first, and each must have a value of its kind that reaches up to the one behind it.
+fn split_free_text(text: &'_ str, left: ReplyKeys) -> (&'_ str, &'_ str) {
+    let mut end = text.len();
+    for (key, kind) in left.iter().rev() {
+        let head = text.get(..end).unwrap_or_default();
+        let mark = format!(", {key}=");
+        let fits = |at: &usize| {
+            let value = head.get(at + mark.len()..).unwrap_or_default();
+            let (value, after) = match kind {
+                PrintedValueKind::Word | PrintedValueKind::Flag | PrintedValueKind::Strings => {
+                    split_at_entry(value)
+                }
+                PrintedValueKind::Json => split_json_value(value).unwrap_or((value, "")),
+                PrintedValueKind::Text => return true,
+            };
+            let is_good = match kind {
+                PrintedValueKind::Json => value == "null" || split_json_value(value).is_some(),
+                PrintedValueKind::Flag => matches!(value, "true" | "false"),
+                PrintedValueKind::Strings => value == "null" || value.starts_with(STRINGS),
+                PrintedValueKind::Word | PrintedValueKind::Text => !value.contains([' ', '\n', '\t']),
+            };
+            // Between two known keys there may be one that nobody knows, and nothing that could be a known one.
+            is_good && !has_known_entry(after)
+        };
+        let tries = if *kind == PrintedValueKind::Json { MAX_TRIES } else { 1 };
+        if let Some(at) = head.rmatch_indices(&mark).map(|(at, _)| at).take(tries).find(fits) {
+            end = at;
+        }
+    }
+    if end == text.len() {
+        (text, "")
+    } else {
+        (text.get(..end).unwrap_or_default(), text_after_separator(text, end))
+    }
+}
+
+fn parse_plain_value(value: &str) -> BundleValue {
+    if value == "null" { BundleValue::Null } else { value.into() }
+}
+
+fn parse_typed_value(value: &str, kind: PrintedValueKind) -> BundleValue {
+    match (kind, value) {
+        (PrintedValueKind::Flag, "true") => true.into(),
+        (PrintedValueKind::Flag, "false") => false.into(),
+        (PrintedValueKind::Strings, value) if value.starts_with(STRINGS) => {
+            BundleValue::Other("java.lang.String[]".to_owned())
+        }
+        _ => parse_plain_value(value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The tools of one provider, from whichever dialect: checked, within bounds, ready to be offered.
+
+use std::collections::HashSet;
+
+use toolway_device::Tool;
+use toolway_types::{RawJson, SpecDocument, ToolName};
+
+use crate::bounds::{self, cut};
+use crate::note::ProviderNotes;
+
+/// A tool as its provider describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderToolDescription {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: Option<String>,
+    /// JSON Schema of its arguments; absent, null, `{}` and `[]` mean that there are none.
+    pub parameters: Option<String>,
+}
+
+/// What a provider offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderToolList {
+    /// Its usable tools, under their own names, in its own order.
+    pub tools: Vec<SpecDocument>,
+    /// What was found wrong.
+    pub notes: ProviderNotes,
+}
+
+impl ProviderToolList {
+    /// Keeps the tools that can be offered, and notes the others.
+    #[must_use]
+    pub fn new(described: Vec<ProviderToolDescription>, mut notes: ProviderNotes) -> Self {
+        let mut names = HashSet::new();
+        let mut tools = Vec::new();
+        let mut untaken = 0usize;
+        for tool in described {
+            if tools.len() == bounds::TOOLS {
+                untaken += 1;
+                continue;
+            }
+            if !names.insert(tool.name.clone()) {
+                notes.refuse(Some(&tool.name), "there is another tool of this name before it in the list");
+                continue;
+            }
+            match usable(tool, &mut notes) {
+                Ok(spec) => tools.push(spec),
+                Err((name, reason)) => notes.refuse(Some(&name), reason),
+            }
+        }
+        if untaken > 0 {
+            notes.refuse(None, format!("{untaken} more tools: {} of one provider are taken", bounds::TOOLS));
+        }
+        Self { tools, notes }
+    }
+}
+
+/// The spec, or the tool's name and why it can't be used.
+fn usable(
+    tool: ProviderToolDescription,
+    notes: &mut ProviderNotes,
+) -> Result<SpecDocument, (String, String)> {
+    let ProviderToolDescription { name, description, parameters } = tool;
+    if let Err(error) = name.parse::<ToolName>() {
+        return Err((name, error.to_string()));
+    }
+    let mut spec = SpecDocument::named(&name);
+    match description {
+        None => notes.flag(Some(&name), "it has no description, so that no model can tell what it is for"),
+        Some(text) if text.trim().is_empty() => notes.flag(Some(&name), "its description is empty"),
+        Some(text) => {
+            let short = cut(&text, bounds::DESCRIPTION);
+            if short.len() != text.len() {
+                notes.flag(
+                    Some(&name),
+                    format!("its description is longer than {} characters and was cut", bounds::DESCRIPTION),
+                );
+            }
+            spec.description = Some(short);
+        }
+    }
+    if let Some(parameters) = parameters {
+        if parameters.len() > bounds::SCHEMA_BYTES {
+            let reason = format!(
+                "the schema of its parameters takes {} bytes, more than the {} that are accepted",
+                parameters.len(),
+                bounds::SCHEMA_BYTES
+            );
+            return Err((name, reason));
+        }
+        match RawJson::parse(&parameters) {
+            Ok(parameters) => {
+                let root = parameters.to_value();
+                if root.get("type").is_some_and(|of_root| of_root != "object") {
+                    return Err((name, "the schema of its parameters is not one of an object".to_owned()));
+                }
+                spec.parameters = (!root.is_null()).then_some(parameters);
+            }
+            Err(error) => return Err((name, format!("the schema of its parameters is not JSON: {error}"))),
+        }
+    }
+    let check = Tool::new(spec.clone(), |_, _| async { Ok(()) }).check();
+    match check {
+        Ok(()) => Ok(spec),
+        Err(error) => Err((name, cut(&error.to_string(), bounds::TEXT))),
+    }
+}

@@ -1,0 +1,197 @@
+//! The questions before a person, one at a time, and what is said about them. It knows no terminal, gateway or
+//! clock: events and typed lines go in, what to say and what to answer comes out.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::answer_option::{answer_options, match_answer};
+use super::approval::{ApprovalAnswer, ApprovalClosed, PendingApproval};
+use crate::error::CliError;
+use crate::print::style::Style;
+use crate::print::{escape, time};
+
+/// A line that comes so soon after a question was shown, in milliseconds, was not typed in answer to it.
+const MIN_ANSWER_DELAY_MS: i64 = 500;
+/// How much of the arguments is shown, in characters.
+const MAX_ARGUMENTS_CHARS: usize = 2000;
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub(super) struct QueueOutput {
+    /// Lines to say, escaped.
+    pub(super) lines: Vec<String>,
+    /// An answer to give.
+    pub(super) answer: Option<(PendingApproval, ApprovalAnswer)>,
+}
+
+/// The questions before a person.
+#[derive(Debug)]
+pub(super) struct ApprovalQueue {
+    is_owner: bool,
+    labels: HashMap<String, String>,
+    colour: bool,
+    /// The first is the one that is asked now.
+    open: VecDeque<PendingApproval>,
+    /// When the first was shown for the first time.
+    shown_ms: i64,
+    input_ended: bool,
+}
+
+impl ApprovalQueue {
+    pub(super) fn new(is_owner: bool, labels: HashMap<String, String>, colour: bool) -> Self {
+        Self { is_owner, labels, colour, open: VecDeque::new(), shown_ms: 0, input_ended: false }
+    }
+
+    /// Whether an answer is awaited.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.open.is_empty() && !self.input_ended
+    }
+
+    /// A question has come.
+    pub(super) fn add_approval(&mut self, question: PendingApproval, now_ms: i64) -> QueueOutput {
+        let mut turn = QueueOutput::default();
+        // Sent again after a lost event, or to somebody who watches and calls at once.
+        if self.open.iter().any(|open| open.id == question.id) {
+            return turn;
+        }
+        self.open.push_back(question);
+        match self.open.len() {
+            1 => self.show_next(&mut turn, now_ms),
+            2 => turn.lines.push(self.paint_faint("(another question waits)")),
+            waiting => turn.lines.push(self.paint_faint(&format!("({} more questions wait)", waiting - 1))),
+        }
+        turn
+    }
+
+    /// A question is over; of one that was answered here there is nothing to say.
+    pub(super) fn close_approval(&mut self, over: &ApprovalClosed, now_ms: i64) -> QueueOutput {
+        let mut turn = QueueOutput::default();
+        let Some(at) = self.open.iter().position(|open| open.id == over.id) else { return turn };
+        let Some(question) = self.open.remove(at) else { return turn };
+        let words = escape::line(&format!("{}: {}", question.tool_id, over.describe()));
+        turn.lines.push(self.paint_faint(&format!("({words})")));
+        if at == 0 {
+            self.show_next(&mut turn, now_ms);
+        }
+        turn
+    }
+
+    /// A line was typed.
+    pub(super) fn handle_line(&mut self, line: &str, now_ms: i64) -> QueueOutput {
+        let mut turn = QueueOutput::default();
+        let Some(question) = self.open.front() else { return turn };
+        if (0..MIN_ANSWER_DELAY_MS).contains(&now_ms.saturating_sub(self.shown_ms)) {
+            turn.lines.push(self.note_line("that was typed before this was asked, so it was not taken:"));
+            self.show(&mut turn, now_ms);
+            return turn;
+        }
+        let Some(answer) = match_answer(&answer_options(question, self.is_owner), line) else {
+            turn.lines.push(self.choices_line(question, now_ms));
+            return turn;
+        };
+        turn.answer = self.open.pop_front().map(|question| (question, answer));
+        turn
+    }
+
+    /// The gateway took an answer.
+    pub(super) fn handle_accepted(
+        &mut self,
+        question: &PendingApproval,
+        answer: &ApprovalAnswer,
+        now_ms: i64,
+    ) -> QueueOutput {
+        let mut turn = QueueOutput::default();
+        let words = format!("{}: {}", question.tool_id, answer.describe());
+        turn.lines.push(self.paint_faint(&escape::line(&words)));
+        self.show_next(&mut turn, now_ms);
+        turn
+    }
+
+    /// The gateway did not take an answer. A question that is over is over; any other is asked again.
+    pub(super) fn handle_rejected(
+        &mut self,
+        question: PendingApproval,
+        failure: &CliError,
+        now_ms: i64,
+    ) -> QueueOutput {
+        let mut turn = QueueOutput::default();
+        turn.lines.push(self.note_line(&escape::line(failure.message())));
+        if failure.code() != "question_not_open" {
+            self.open.push_front(question);
+        }
+        self.show_next(&mut turn, now_ms);
+        turn
+    }
+
+    /// There is nobody at the keyboard any more.
+    pub(super) fn handle_input_end(&mut self) -> QueueOutput {
+        self.input_ended = true;
+        let said = "the input has ended, so nothing is answered here; `toolway approvals answer` still can";
+        QueueOutput { lines: vec![self.note_line(said)], answer: None }
+    }
+
+    /// Shows what is the first question now.
+    fn show_next(&mut self, turn: &mut QueueOutput, now_ms: i64) {
+        self.shown_ms = now_ms;
+        self.show(turn, now_ms);
+    }
+
+    /// Shows the first question, where there is one.
+    fn show(&self, turn: &mut QueueOutput, now_ms: i64) {
+        let Some(question) = self.open.front() else { return };
+        turn.lines.push(format!(
+            "{} {}",
+            Style::Warning.paint("?", self.colour),
+            escape::line(&question.reason)
+        ));
+        let mut told = vec![
+            ("tool", Style::Name.paint(&escape::line(&question.tool_id), self.colour)),
+            ("wants", escape::line(&question.requested_permission())),
+            ("caller", self.caller_label(question)),
+        ];
+        told.extend(question.session.as_ref().map(|session| ("session", escape::line(session))));
+        told.push(("arguments", shortened_arguments(question)));
+        turn.lines.extend(told.into_iter().map(|(label, value)| {
+            let padding = " ".repeat(10_usize.saturating_sub(label.len()));
+            format!("  {}{padding}{value}", Style::Label.paint(label, self.colour))
+        }));
+        turn.lines.push(self.choices_line(question, now_ms));
+    }
+
+    fn caller_label(&self, question: &PendingApproval) -> String {
+        let mut caller = match self.labels.get(&question.principal) {
+            Some(label) if !label.is_empty() => format!("{label} ({})", question.principal),
+            _ => question.principal.clone(),
+        };
+        if let Some(agent) = &question.agent {
+            caller.push_str(&format!(", agent {agent}"));
+        }
+        escape::line(&caller)
+    }
+
+    fn choices_line(&self, question: &PendingApproval, now_ms: i64) -> String {
+        let shown: Vec<_> = answer_options(question, self.is_owner).into_iter().map(|it| it.label).collect();
+        #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
+        let left = time::format_duration(question.expires_ms.saturating_sub(now_ms).max(0) as f64);
+        let question = format!("{}?", shown.join(", "));
+        format!("  {} {}", Style::Hint.paint(&question, self.colour), self.paint_faint(&format!("({left})")))
+    }
+
+    fn paint_faint(&self, text: &str) -> String {
+        Style::Faint.paint(text, self.colour)
+    }
+
+    fn note_line(&self, text: &str) -> String {
+        format!("{} {text}", Style::Warning.paint("note:", self.colour))
+    }
+}
+
+fn shortened_arguments(question: &PendingApproval) -> String {
+    let shown = escape::line(question.arguments.get());
+    match shown.char_indices().nth(MAX_ARGUMENTS_CHARS) {
+        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
+        None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests;

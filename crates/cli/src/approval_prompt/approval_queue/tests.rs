@@ -1,0 +1,151 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::approval_prompt::approval::{ApprovalDecision, ApprovalScope};
+
+/// Long enough after a question to have read it.
+const LATER: i64 = 10_000;
+
+fn question(id: &str, more: &Value) -> PendingApproval {
+    let mut question = json!({
+        "id": id, "kind": "approval", "changed_tool": false, "call_id": "c", "tool": "pixel-8__camera",
+        "tool_id": "pixel-8/camera", "principal": "0199", "reason": "the rule \"r\" asks",
+        "arguments": {"quality": "low"}, "caller_may_answer": true, "asked_ms": 0, "expires_ms": 120_000,
+    });
+    let (Value::Object(question), Value::Object(more)) = (&mut question, more) else { panic!("objects") };
+    question.extend(more.clone());
+    serde_json::from_value(Value::Object(question.clone())).unwrap()
+}
+
+fn over(id: &str, how: &str) -> ApprovalClosed {
+    serde_json::from_value(json!({"id": id, "how": how})).unwrap()
+}
+
+fn owner() -> ApprovalQueue {
+    ApprovalQueue::new(true, HashMap::from([("0199".to_owned(), "phone".to_owned())]), false)
+}
+
+#[track_caller]
+fn answered(turn: &QueueOutput) -> (&str, ApprovalDecision, ApprovalScope) {
+    let (question, answer) = turn.answer.as_ref().unwrap_or_else(|| panic!("{turn:?}"));
+    (&question.id, answer.decision, answer.scope)
+}
+
+#[test]
+fn a_question_is_shown_with_all_that_it_is_about() {
+    let mut desk = owner();
+    let more = json!({"agent": "home", "session": "s1", "permission": "files.write"});
+    let turn = desk.add_approval(question("q", &more), 0);
+    let said = turn.lines.join("\n");
+    assert_eq!(
+        said,
+        "? the rule \"r\" asks\n  tool      pixel-8/camera\n  wants     files.write\n  caller    phone (0199), agent home\n  \
+         session   s1\n  arguments {\"quality\":\"low\"}\n  [g]rant once, for this [s]ession, for this agen[t], \
+         [a]lways, [d]eny, [n]ever? (2 min 0 s)"
+    );
+    assert!(desk.is_asking());
+}
+
+#[test]
+fn what_is_typed_answers_the_question_that_is_shown() {
+    let mut desk = owner();
+    desk.add_approval(question("one", &json!({})), 0);
+    let second = desk.add_approval(question("two", &json!({})), 1);
+    assert_eq!(second.lines, ["(another question waits)"]);
+    let turn = desk.handle_line(" G ", LATER);
+    assert_eq!(answered(&turn), ("one", ApprovalDecision::Granted, ApprovalScope::Once));
+    let (question, answer) = turn.answer.unwrap();
+    let next = desk.handle_accepted(&question, &answer, LATER);
+    assert_eq!(next.lines[0], "pixel-8/camera: granted once");
+    assert_eq!(
+        answered(&desk.handle_line("never", 2 * LATER)),
+        ("two", ApprovalDecision::DeniedAlways, ApprovalScope::Always)
+    );
+    assert!(!desk.is_asking());
+    assert!(desk.handle_line("g", 3 * LATER).answer.is_none());
+}
+
+#[test]
+fn what_is_not_an_answer_asks_again() {
+    let mut desk = owner();
+    desk.add_approval(question("q", &json!({})), 0);
+    // There is no session and no agent to grant it for.
+    for line in ["", "yes", "s", "session", "t", "gg"] {
+        let turn = desk.handle_line(line, LATER);
+        assert!(turn.answer.is_none(), "{line}");
+        assert_eq!(turn.lines, ["  [g]rant once, [a]lways, [d]eny, [n]ever? (1 min 50 s)"], "{line}");
+    }
+}
+
+/// Whoever types in answer to one question must not thereby answer another.
+#[test]
+fn a_line_that_comes_as_the_question_changes_is_not_taken() {
+    let mut desk = owner();
+    desk.add_approval(question("one", &json!({})), 0);
+    desk.add_approval(question("two", &json!({})), 0);
+    let turn = desk.close_approval(&over("one", "expired"), LATER);
+    assert_eq!(turn.lines[0], "(pixel-8/camera: nobody answered in time)");
+    assert_eq!(turn.lines[1], "? the rule \"r\" asks");
+    let turn = desk.handle_line("a", LATER + MIN_ANSWER_DELAY_MS - 1);
+    assert!(turn.answer.is_none());
+    assert!(turn.lines[0].contains("was not taken"), "{turn:?}");
+    assert_eq!(
+        answered(&desk.handle_line("a", LATER + MIN_ANSWER_DELAY_MS)),
+        ("two", ApprovalDecision::Granted, ApprovalScope::Always)
+    );
+}
+
+#[test]
+fn what_others_answer_is_said() {
+    let mut desk = owner();
+    desk.add_approval(question("one", &json!({})), 0);
+    desk.add_approval(question("two", &json!({})), 0);
+    let over: ApprovalClosed = serde_json::from_value(
+        json!({"id": "two", "how": "answered", "decision": "denied_always", "scope": "always", "by": "owner"}),
+    )
+    .unwrap();
+    assert_eq!(desk.close_approval(&over, 1).lines, ["(pixel-8/camera: denied for good by owner)"]);
+    assert!(desk.close_approval(&over, 1).lines.is_empty(), "of what is not here nothing is said");
+    assert!(desk.is_asking(), "the first is still open");
+    // It may be told of twice.
+    assert!(desk.add_approval(question("one", &json!({})), 2).lines.is_empty());
+}
+
+#[test]
+fn an_answer_that_is_refused_is_asked_for_again() {
+    let mut desk = owner();
+    desk.add_approval(question("one", &json!({})), 0);
+    let (question, _) = desk.handle_line("g", LATER).answer.unwrap();
+    let turn = desk.handle_rejected(question, &CliError::new("no connection"), LATER);
+    assert_eq!(turn.lines[..2], ["note: no connection", "? the rule \"r\" asks"]);
+    let (question, _) = desk.handle_line("d", 2 * LATER).answer.unwrap();
+    let gone = CliError::new("no question with this id is open").with_code("question_not_open");
+    assert_eq!(
+        desk.handle_rejected(question, &gone, 2 * LATER).lines,
+        ["note: no question with this id is open"]
+    );
+    assert!(!desk.is_asking());
+}
+
+#[test]
+fn without_input_nothing_is_awaited() {
+    let mut desk = owner();
+    desk.add_approval(question("one", &json!({})), 0);
+    assert!(desk.handle_input_end().lines[0].contains("toolway approvals answer"));
+    assert!(!desk.is_asking());
+}
+
+/// Arguments, reasons and names are others' words.
+#[test]
+fn nothing_in_a_question_can_pretend_to_be_more_than_it_is() {
+    let mut desk = owner();
+    let more = json!({
+        "tool_id": "x/a\u{1b}[2J", "principal": "p\u{202e}q", "agent": "a\nb", "session": "s\u{200b}",
+        "reason": "fine\r[g]rant once", "permission": "p\u{7}", "arguments": {"a": "\u{9b}31m"},
+    });
+    let said = desk.add_approval(question("q", &more), 0).lines.join("");
+    assert!(!said.chars().any(toolway_types::name::is_invisible), "{said:?}");
+    let long = json!({"arguments": {"a": "x".repeat(10_000)}});
+    let said = owner().add_approval(question("q", &long), 0).lines;
+    assert!(said.iter().all(|line| line.chars().count() < 2100), "{said:?}");
+}

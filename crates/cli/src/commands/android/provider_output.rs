@@ -1,0 +1,106 @@
+//! Providers and findings as they are shown.
+
+use serde_json::{Value, json};
+use toolway_android::lint::{LintFinding, LintLevel};
+use toolway_android::note::ProviderNoteKind;
+use toolway_android::provider::{ProviderState, ToolProvider};
+
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::print::escape;
+use crate::print::style::Style;
+
+/// The word for a state.
+pub(super) fn provider_state(provider: &ToolProvider) -> (&'static str, Style) {
+    match provider.state {
+        ProviderState::Ready => ("ready", Style::Good),
+        ProviderState::AuthorizationRequired { .. } => ("authorization required", Style::Warning),
+        ProviderState::Unavailable { .. } => ("unavailable", Style::Warning),
+        ProviderState::Refused { .. } => ("refused", Style::Error),
+    }
+}
+
+/// Why it is in that state, and what to do about it.
+pub(super) fn state_reason(provider: &ToolProvider) -> Option<(String, Option<String>)> {
+    match &provider.state {
+        ProviderState::Ready => None,
+        ProviderState::AuthorizationRequired { message, hint, .. } => Some((
+            format!("it wants to be allowed first: {message}"),
+            hint.clone().or_else(|| Some("open the app on the phone and allow it there".to_owned())),
+        )),
+        ProviderState::Unavailable { reason } => Some((reason.clone(), None)),
+        ProviderState::Refused { reason, hint, .. } => Some((reason.clone(), hint.clone())),
+    }
+}
+
+/// A provider as data.
+pub(super) fn provider_json(provider: &ToolProvider) -> Value {
+    let tools: Vec<Value> = provider
+        .tools
+        .iter()
+        .map(|tool| json!({"name": provider.exposed_name(&tool.name), "tool": tool}))
+        .collect();
+    let notes: Vec<Value> = provider
+        .notes
+        .to_vec()
+        .into_iter()
+        .map(|note| {
+            let kind = match note.kind {
+                ProviderNoteKind::Refused => "refused",
+                ProviderNoteKind::Flagged => "flagged",
+            };
+            json!({"kind": kind, "tool": note.tool, "reason": note.reason})
+        })
+        .collect();
+    let why = state_reason(provider);
+    let word = match provider.state {
+        ProviderState::Ready => "ready",
+        ProviderState::AuthorizationRequired { .. } => "authorization_required",
+        ProviderState::Unavailable { .. } => "unavailable",
+        ProviderState::Refused { .. } => "refused",
+    };
+    json!({
+        "authority": provider.authority,
+        "package": provider.package,
+        "label": provider.label,
+        "certificate": provider.certificate,
+        "dialect": provider.dialect.as_str(),
+        "version": provider.version,
+        "permission": provider.permission,
+        "prefix": provider.prefix,
+        "state": word,
+        "reason": why.as_ref().map(|(reason, _)| reason),
+        "hint": why.as_ref().and_then(|(_, hint)| hint.as_ref()),
+        "info": provider.info.as_ref().map(|info| json!({
+            "name": info.name,
+            "description": info.description,
+            "scopes": info.scopes.iter()
+                .map(|scope| json!({"name": scope.name, "description": scope.description}))
+                .collect::<Vec<_>>(),
+        })),
+        "tools": tools,
+        "notes": notes,
+    })
+}
+
+/// Findings, one below the other.
+pub(super) fn print_findings(findings: &[LintFinding], context: &CliContext) -> CliResult {
+    let printer = &context.printer;
+    for finding in findings {
+        let (word, style) = match finding.level {
+            LintLevel::Error => ("error", Style::Error),
+            LintLevel::Warning => ("warning", Style::Warning),
+            LintLevel::Note => ("note", Style::Faint),
+        };
+        printer.line(&format!(
+            "{} {}: {}",
+            printer.paint(style, &format!("{word}:")),
+            escape::line(&finding.place),
+            escape::line(&finding.what)
+        ))?;
+        if let Some(remedy) = &finding.remedy {
+            printer.line(&format!("    {} {}", printer.paint(Style::Hint, "hint:"), escape::line(remedy)))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Files that go with a message: pictures as pictures, texts as part of what is said.
+
+use std::io::Read;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use crate::error::{CliError, CliResult};
+
+/// No picture is larger, in bytes.
+const MAX_IMAGE: u64 = 8 << 20;
+/// No text is longer, in bytes.
+const MAX_TEXT: usize = 256 << 10;
+
+/// A picture, in the form of MCP's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct ImageAttachment {
+    r#type: &'static str,
+    data: String,
+    #[serde(rename = "mimeType")]
+    mime_type: &'static str,
+}
+
+/// What a file is to a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum MessageAttachment {
+    Image(ImageAttachment),
+    /// To be put before what is said.
+    Text(String),
+}
+
+/// Reads a file.
+pub(super) fn read_attachment(path: &Path) -> CliResult<MessageAttachment> {
+    let failed = |error: std::io::Error| CliError::io("read", path, &error);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_IMAGE + 1).read_to_end(&mut bytes).map_err(failed)?;
+    from_bytes(path, &bytes)
+}
+
+fn from_bytes(path: &Path, bytes: &[u8]) -> CliResult<MessageAttachment> {
+    let too_large = |most: &str| {
+        CliError::new(format!("{} is larger than {most}", path.display()))
+            .with_code("attachment")
+            .with_hint("send a smaller picture, or a part of the text")
+    };
+    if bytes.len() as u64 > MAX_IMAGE {
+        return Err(too_large("8 MiB"));
+    }
+    if let Some(mime_type) = image_type(bytes) {
+        return Ok(MessageAttachment::Image(ImageAttachment {
+            r#type: "image",
+            data: STANDARD.encode(bytes),
+            mime_type,
+        }));
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(CliError::new(format!("{} is neither a picture nor text", path.display()))
+            .with_code("attachment")
+            .with_hint("PNG, JPEG, GIF and WebP pictures can be attached, and UTF-8 texts"));
+    };
+    if text.len() > MAX_TEXT {
+        return Err(too_large("256 KiB, which is as long as a text may be"));
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let fence = fence_for(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    Ok(MessageAttachment::Text(format!("{name}:\n{fence}\n{text}{end}{fence}\n\n")))
+}
+
+/// The media type of a picture, by how its bytes begin.
+fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// A fence that the text does not close.
+fn fence_for(text: &str) -> String {
+    let longest = text
+        .lines()
+        .map(|line| line.trim_start().chars().take_while(|c| *c == '`').count())
+        .max()
+        .unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> CliResult<MessageAttachment> {
+        from_bytes(Path::new("/some/where/notes.md"), bytes)
+    }
+
+    #[test]
+    fn pictures_are_known_by_how_they_begin() {
+        for (bytes, mime_type) in [
+            (&b"\x89PNG\r\n\x1a\nrest"[..], "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\x01\x02\x03\x04WEBPVP8 ", "image/webp"),
+        ] {
+            match read(bytes).unwrap() {
+                MessageAttachment::Image(image) => {
+                    assert_eq!((image.mime_type, image.data), (mime_type, STANDARD.encode(bytes)));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn texts_become_part_of_what_is_said() {
+        assert_eq!(
+            read(b"hello").unwrap(),
+            MessageAttachment::Text("notes.md:\n```\nhello\n```\n\n".to_owned())
+        );
+        assert_eq!(
+            read(b"```\nx\n```\n").unwrap(),
+            MessageAttachment::Text("notes.md:\n````\n```\nx\n```\n````\n\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_neither_or_too_large_is_refused() {
+        assert_eq!(read(b"\xff\xfe\x00").unwrap_err().code(), "attachment");
+        assert_eq!(read(&vec![b'x'; MAX_TEXT + 1]).unwrap_err().code(), "attachment");
+        assert_eq!(read(&vec![0; (8 << 20) + 1]).unwrap_err().code(), "attachment");
+    }
+}

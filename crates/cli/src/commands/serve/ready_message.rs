@@ -1,0 +1,59 @@
+//! What `serve` says once it answers: where it listens, where its data lies, what to try first.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::local_device::LocalDevice;
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::folder::running_gateway::RunningGateway;
+use crate::print::style::Style;
+use crate::print::table::LabeledValues;
+
+/// How long the first command may wait for this computer's tools.
+const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Says it. That nobody reads it is no reason not to serve.
+pub(super) async fn print_ready(running: &RunningGateway, local: Option<&LocalDevice>, context: &CliContext) {
+    let printer = &context.printer;
+    if printer.json {
+        let event = json!({
+            "event": "ready",
+            "url": running.url,
+            "pid": running.pid,
+            "data_dir": context.folder.path(),
+            "key": running.key,
+        });
+        let _ = printer.json_value(&event);
+        return;
+    }
+    let source = match local {
+        Some(device) => device.wait_for_source(SOURCE_TIMEOUT).await,
+        None => None,
+    };
+    let _ = print_text(running, local.is_some(), source.as_deref(), context);
+}
+
+fn print_text(
+    running: &RunningGateway,
+    has_local: bool,
+    source: Option<&str>,
+    context: &CliContext,
+) -> CliResult {
+    let printer = &context.printer;
+    let mut pairs = LabeledValues::default();
+    pairs.add("listening on", &running.url);
+    pairs.add_optional("its key", running.key.map(|key| key.to_string()));
+    pairs.add("data in", context.folder.path().display().to_string());
+    printer.text("\n")?;
+    printer.pairs(&pairs)?;
+    let flag = context.folder.data_dir_flag();
+    let (matter, command) = match source {
+        Some(source) => ("to try it", format!("toolway tools call {source}__device_info '{{}}'{flag}")),
+        // The name is not known yet, or there are no tools of this computer.
+        None if has_local => ("to try it", format!("toolway tools list{flag}")),
+        None => ("to let a device in", format!("toolway pair{flag}")),
+    };
+    printer.line(&format!("{matter}, in another terminal:\n  {}\n", printer.paint(Style::Name, &command)))
+}

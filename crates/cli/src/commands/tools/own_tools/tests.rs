@@ -1,0 +1,43 @@
+use super::*;
+
+fn one(line: usize, reason: &str) -> RefusedDefinition {
+    RefusedDefinition {
+        file: "/t/a.toml".into(),
+        line,
+        name: Some("a".to_owned()),
+        reason: reason.to_owned(),
+    }
+}
+
+#[test]
+fn names_are_taken_with_and_without_their_source() {
+    for name in ["own/hello", "own__hello", "hello"] {
+        assert_eq!(strip_source(name), "hello");
+    }
+}
+
+#[test]
+fn every_refusal_is_told_with_its_line() {
+    let said = invalid_definitions_error(&[
+        one(3, "x is wrong"),
+        one(9, "headers: A: there is no secret named \"key\""),
+    ]);
+    assert_eq!(
+        said.render_text(false),
+        "error: 2 definitions can't stand\n  - /t/a.toml:3: tool \"a\": x is wrong\n  - /t/a.toml:9: tool \"a\": \
+         headers: A: there is no secret named \"key\"\n    hint: `toolway secrets set key` keeps it, or name its \
+         place in the settings: [secrets]\nhint: docs/own-tools.md shows how tools are defined\n"
+    );
+}
+
+#[test]
+fn what_stands_elsewhere_names_its_place() {
+    let failure = remove_error(RemoveDefinitionError::InOtherFile {
+        name: "a".to_owned(),
+        file: "/t/mine.toml".into(),
+        line: 7,
+        why: "which the settings list: take it out of the file yourself",
+    });
+    assert_eq!(failure.code(), "in_a_file");
+    assert!(failure.message().contains("/t/mine.toml line 7"), "{}", failure.message());
+}

@@ -1,0 +1,131 @@
+//! `toolway tools diff` and `accept`: what changed about a tool since it was last accepted, and letting it pass.
+
+use clap::Args;
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::client::{ConnectArgs, parse_response};
+use crate::context::CliContext;
+use crate::error::CliResult;
+use crate::print::escape;
+use crate::print::style::Style;
+
+/// Flags of `tools diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffToolArgs {
+    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    name: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `tools accept`.
+#[derive(Debug, Args)]
+pub(crate) struct AcceptToolArgs {
+    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    name: String,
+    /// What was looked at, as `tools diff` shows it: nothing that has changed since is accepted
+    #[arg(long, value_name = "HEX")]
+    fingerprint: Option<String>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    tool: String,
+    changed: bool,
+    changed_ms: Option<i64>,
+    fingerprint: String,
+    before: Option<String>,
+    diff: String,
+}
+
+/// Shows what changed.
+pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult {
+    let text = context.client(&args.connect)?.get(&["api", "tools", &args.name, "changes"], &[]).await?;
+    let printer = &context.printer;
+    if printer.json {
+        return printer.raw_json(&text);
+    }
+    let change: Change = parse_response(&text)?;
+    let tool = escape::line(&change.tool);
+    if !change.changed {
+        printer.note(&format!("{tool} is what it was when it was last accepted"));
+        return Ok(());
+    }
+    let when = change
+        .changed_ms
+        .map(|ms| format!(", {}", context.time_formatter().format_local_and_ago(ms)))
+        .unwrap_or_default();
+    printer.note(&format!("{tool} has changed since it was last accepted{when}"));
+    if change.diff.is_empty() {
+        let why = match change.before {
+            None => "what it was is no longer kept, so there is nothing to compare it with",
+            Some(_) => "nothing differs that can be seen line by line",
+        };
+        printer.note(&format!("{why}; `toolway tools show` shows what it is"));
+    }
+    for line in change.diff.lines() {
+        printer.line(&paint_diff_line(line, printer.stdout().colour))?;
+    }
+    printer.note(&format!(
+        "to let it pass as it is now: toolway tools accept {} --fingerprint {}{}",
+        crate::folder::shell_quote(&args.name),
+        escape::line(&change.fingerprint),
+        context.folder.data_dir_flag()
+    ));
+    Ok(())
+}
+
+/// A line of the difference, escaped, in its colour.
+fn paint_diff_line(line: &str, colour: bool) -> String {
+    let style = match line.as_bytes().first() {
+        Some(b'+') => Style::Good,
+        Some(b'-') => Style::Error,
+        Some(b'@') => Style::Hint,
+        _ => Style::Plain,
+    };
+    style.paint(&escape::line(line), colour)
+}
+
+/// Lets the tool pass.
+pub(super) async fn accept(args: &AcceptToolArgs, context: &CliContext) -> CliResult {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<&'a str>,
+    }
+    let client = context.client(&args.connect)?;
+    let body = Body { fingerprint: args.fingerprint.as_deref() };
+    client.send(Method::POST, &["api", "tools", &args.name, "accept"], &body).await?;
+    if context.printer.json {
+        return context.printer.json_value(&json!({"name": args.name, "accepted": true}));
+    }
+    context.printer.line(&format!("{} is accepted as it is now", escape::line(&args.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_colours() {
+        assert_eq!(paint_diff_line("+a", true), "\u{1b}[32m+a\u{1b}[0m");
+        assert_eq!(paint_diff_line("-a", true), "\u{1b}[1;31m-a\u{1b}[0m");
+        assert_eq!(paint_diff_line("@@ -1 +1 @@", true), "\u{1b}[1;36m@@ -1 +1 @@\u{1b}[0m");
+        assert_eq!(paint_diff_line(" a", true), " a");
+        assert_eq!(paint_diff_line("+a", false), "+a");
+    }
+
+    /// What a device says of its tools can't repaint the terminal on which its owner judges it.
+    #[test]
+    fn what_changed_is_shown_and_not_obeyed() {
+        let line = "+  \"description\": \"fine\u{1b}[2K\r\u{202e}\u{200b}\u{9b}1A\"";
+        let shown = paint_diff_line(line, true);
+        let inner = shown.strip_prefix("\u{1b}[32m").and_then(|rest| rest.strip_suffix("\u{1b}[0m")).unwrap();
+        assert!(!inner.chars().any(toolway_types::name::is_invisible), "{inner:?}");
+        assert!(inner.contains("\\u{202e}\\u{200b}"), "{inner}");
+    }
+}

@@ -1,0 +1,188 @@
+//! A file of definitions: its `[[tool]]` entries, each readable by itself, and errors that say where in the
+//! file they are.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use crate::definition::ToolMetadata;
+
+/// Where something stands in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextPosition {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl TextPosition {
+    /// The place of an offset in bytes.
+    fn from_offset(text: &str, offset: usize) -> Self {
+        let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
+        Self { line: before.matches('\n').count() + 1, column }
+    }
+}
+
+/// What is wrong with a file of definitions, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct DefinitionFileError {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// In words.
+    pub message: String,
+}
+
+impl DefinitionFileError {
+    /// An error at a place.
+    #[must_use]
+    pub fn at(place: TextPosition, message: impl Into<String>) -> Self {
+        Self { line: place.line, column: place.column, message: message.into() }
+    }
+
+    fn from_toml(text: &str, start: usize, error: &toml::de::Error) -> Self {
+        let offset = error.span().map_or(start, |span| span.start);
+        Self::at(TextPosition::from_offset(text, offset), error.message())
+    }
+
+    fn position(&self) -> TextPosition {
+        TextPosition { line: self.line, column: self.column }
+    }
+}
+
+/// A file of definitions.
+#[derive(Debug)]
+pub struct DefinitionFile<'t> {
+    /// Its `[[tool]]`s, in order.
+    pub entries: Vec<DefinitionEntry<'t>>,
+    /// What stands in it besides.
+    pub unknown: Vec<DefinitionFileError>,
+}
+
+/// One `[[tool]]`.
+#[derive(Debug)]
+pub struct DefinitionEntry<'t> {
+    text: &'t str,
+    start: usize,
+    value: DeValue<'t>,
+}
+
+impl<'t> DefinitionFile<'t> {
+    /// Reads the text of a file, without understanding its entries.
+    ///
+    /// # Errors
+    /// [`FileError`] where it is not TOML, or `tool` is something other than `[[tool]]`s.
+    pub fn parse(text: &'t str) -> Result<Self, DefinitionFileError> {
+        let table = DeTable::parse(text).map_err(|error| DefinitionFileError::from_toml(text, 0, &error))?;
+        let mut file = Self { entries: Vec::new(), unknown: Vec::new() };
+        for (key, value) in table.into_inner() {
+            if key.get_ref() != "tool" {
+                let message = format!("unknown field `{}`, expected `tool`", key.get_ref());
+                file.unknown.push(DefinitionFileError::at(
+                    TextPosition::from_offset(text, key.span().start),
+                    message,
+                ));
+                continue;
+            }
+            let start = value.span().start;
+            let DeValue::Array(tools) = value.into_inner() else {
+                let message = "each tool starts with a line [[tool]], in double brackets";
+                return Err(DefinitionFileError::at(TextPosition::from_offset(text, start), message));
+            };
+            let entry = |tool: Spanned<DeValue<'t>>| DefinitionEntry {
+                text,
+                start: tool.span().start,
+                value: tool.into_inner(),
+            };
+            file.entries = tools.into_iter().map(entry).collect();
+        }
+        Ok(file)
+    }
+}
+
+impl DefinitionEntry<'_> {
+    /// Where it starts.
+    #[must_use]
+    pub fn position(&self) -> TextPosition {
+        TextPosition::from_offset(self.text, self.start)
+    }
+
+    /// Its name, where it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let DeValue::Table(table) = &self.value else { return None };
+        match table.get("name")?.get_ref() {
+            DeValue::String(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Which kind of tool it is: `command` where it does not say.
+    ///
+    /// # Errors
+    /// [`FileError`] where `kind` is not one of `kinds`.
+    pub fn kind<'k>(&self, kinds: &[&'k str]) -> Result<&'k str, DefinitionFileError> {
+        let said = match &self.value {
+            DeValue::Table(table) => table.get("kind"),
+            _ => None,
+        };
+        let Some(said) = said else { return Ok("command") };
+        let known = match said.get_ref() {
+            DeValue::String(text) => kinds.iter().find(|kind| *kind == text),
+            _ => None,
+        };
+        known.copied().ok_or_else(|| {
+            let message = format!("kind must be one of {}", kinds.join(", "));
+            DefinitionFileError::at(TextPosition::from_offset(self.text, said.span().start), message)
+        })
+    }
+
+    /// What it says of the tool, and what it says of that which runs.
+    ///
+    /// # Errors
+    /// [`FileError`] says what does not fit. What stands there and is wrong is told before what is missing.
+    pub fn read<T: DeserializeOwned>(self) -> Result<(ToolMetadata, T), DefinitionFileError> {
+        let DeValue::Table(table) = self.value else {
+            return Err(DefinitionFileError::at(
+                TextPosition::from_offset(self.text, self.start),
+                "a tool is a table",
+            ));
+        };
+        let (mut described, mut runs) = (DeTable::new(), DeTable::new());
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "kind" => None,
+                known if ToolMetadata::KEYS.contains(&known) => described.insert(key, value),
+                _ => runs.insert(key, value),
+            };
+        }
+        match (
+            deserialize_part(self.text, self.start, described),
+            deserialize_part(self.text, self.start, runs),
+        ) {
+            (Ok(described), Ok(runs)) => Ok((described, runs)),
+            (Err(described), Err(runs)) if described.position() >= runs.position() => Err(described),
+            (_, Err(error)) | (Err(error), _) => Err(error),
+        }
+    }
+}
+
+/// Some of an entry's keys as a type.
+fn deserialize_part<'t, T: Deserialize<'t>>(
+    text: &str,
+    start: usize,
+    table: DeTable<'t>,
+) -> Result<T, DefinitionFileError> {
+    let whole = Spanned::new(start..start, DeValue::Table(table));
+    T::deserialize(ValueDeserializer::from(whole))
+        .map_err(|error| DefinitionFileError::from_toml(text, start, &error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Validates the arguments against the tool's schema (invariant "nothing invalid runs"). A schema that takes long to
+//! check is checked where nobody else waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolway_types::{Code, ToolError};
+
+use super::lookup::CallTarget;
+use super::record::CallRecordGuard;
+use super::redaction::has_secrets;
+use super::tool_run;
+use crate::arguments::{Arguments, RawArguments};
+use crate::engine::{CallRequest, Engine, EngineSettings};
+use crate::spec::ToolSpec;
+
+/// How many checks that take long run at a time.
+pub(crate) const MAX_HEAVY_CHECKS: usize = 4;
+
+/// Arguments that were refused.
+pub(super) struct RejectedArguments {
+    /// The arguments, where they could be parsed at all.
+    pub(super) parsed: Option<Arguments>,
+    pub(super) error: ToolError,
+}
+
+impl From<ToolError> for RejectedArguments {
+    fn from(error: ToolError) -> Self {
+        Self { parsed: None, error }
+    }
+}
+
+/// Checks the arguments of a call that has no record yet. Where that takes time, it is the call's: its timeout is
+/// shorter afterwards.
+pub(super) async fn check_call_arguments(
+    engine: &Arc<Engine>,
+    settings: &Arc<EngineSettings>,
+    call: &mut CallRequest,
+    target: &CallTarget,
+    accepted: Instant,
+) -> Result<Arguments, RejectedArguments> {
+    let raw = std::mem::take(&mut call.arguments);
+    let spec = target.tool.spec();
+    if !is_heavy(&raw, spec) {
+        return check_inline(raw, spec, settings);
+    }
+    // Apart, so that the way of every other call is no longer for it.
+    Box::pin(check_heavy_call_arguments(engine, settings, call, target, accepted, raw)).await
+}
+
+async fn check_heavy_call_arguments(
+    engine: &Arc<Engine>,
+    settings: &Arc<EngineSettings>,
+    call: &mut CallRequest,
+    target: &CallTarget,
+    accepted: Instant,
+    raw: RawArguments,
+) -> Result<Arguments, RejectedArguments> {
+    let limit = tool_run::run_timeout(settings, call, target);
+    let checked = {
+        let mut unrecorded = DroppedCallGuard { is_done: false, engine, settings, call, target, accepted };
+        let checked = tokio::select! {
+            biased;
+            reason = tool_run::wait_for_external_end(engine, call.cancel.as_ref()) => Err(tool_run::external_end_error(reason).into()),
+            checked = tokio::time::timeout(limit, check_on_blocking_thread(engine, settings, raw, target.tool.spec())) => {
+                checked.unwrap_or_else(|_| Err(check_timeout_error(limit).into()))
+            }
+        };
+        unrecorded.is_done = true;
+        checked
+    };
+    call.timeout = Some(limit.saturating_sub(accepted.elapsed()));
+    checked
+}
+
+/// Checks arguments that hooks have changed.
+pub(super) async fn check_hook_arguments(
+    engine: &Arc<Engine>,
+    settings: &Arc<EngineSettings>,
+    raw: RawArguments,
+    spec: &Arc<ToolSpec>,
+) -> Result<Arguments, RejectedArguments> {
+    if is_heavy(&raw, spec) {
+        return Box::pin(check_on_blocking_thread(engine, settings, raw, spec)).await;
+    }
+    check_inline(raw, spec, settings)
+}
+
+fn is_heavy(raw: &RawArguments, spec: &ToolSpec) -> bool {
+    let bytes = match raw {
+        RawArguments::None => 0,
+        RawArguments::Json(json) => json.get().len(),
+        RawArguments::Text(text) => text.len(),
+    };
+    spec.parameters().is_heavy_for(bytes)
+}
+
+/// Checks in a thread of its own, as soon as not too many others do. Code that runs there can't be stopped, so
+/// what would take too long is not begun.
+async fn check_on_blocking_thread(
+    engine: &Arc<Engine>,
+    settings: &Arc<EngineSettings>,
+    raw: RawArguments,
+    spec: &Arc<ToolSpec>,
+) -> Result<Arguments, RejectedArguments> {
+    // It is never closed.
+    let permit = engine.heavy_checks.clone().acquire_owned().await;
+    let (spec, settings) = (spec.clone(), settings.clone());
+    let checking = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let arguments = parse(raw)?;
+        if !spec.parameters().can_validate(arguments.value()) {
+            let error = ToolError::new(
+                Code::InvalidArguments,
+                "Invalid arguments: checking them against the tool's schema would take too long",
+            );
+            return Err(RejectedArguments {
+                parsed: Some(arguments),
+                error: error.with_hint("Give less at a time"),
+            });
+        }
+        validate(arguments, &spec, &settings)
+    });
+    tool_run::wait_or_abandon(engine, checking).await.unwrap_or_else(|_| {
+        let error = ToolError::new(Code::InvalidArguments, "Invalid arguments: checking them failed");
+        Err(error.into())
+    })
+}
+
+fn check_inline(
+    raw: RawArguments,
+    spec: &ToolSpec,
+    settings: &EngineSettings,
+) -> Result<Arguments, RejectedArguments> {
+    validate(parse(raw)?, spec, settings)
+}
+
+fn parse(raw: RawArguments) -> Result<Arguments, RejectedArguments> {
+    Arguments::parse(raw).map_err(|problem| {
+        let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {problem}"));
+        error.with_hint("Give the arguments as one JSON object").into()
+    })
+}
+
+fn validate(
+    arguments: Arguments,
+    spec: &ToolSpec,
+    settings: &EngineSettings,
+) -> Result<Arguments, RejectedArguments> {
+    let schema = spec.parameters();
+    if schema.is_valid(arguments.value()) {
+        return Ok(arguments);
+    }
+    // The message is recorded, so it must not quote what the record leaves out.
+    let masked = has_secrets(&arguments, schema.secrets(), &settings.redact);
+    let violations = schema.list_violations(arguments.value(), masked).join("; ");
+    let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {violations}"))
+        .with_hint("Correct the values at these places and call again");
+    Err(RejectedArguments { parsed: Some(arguments), error })
+}
+
+fn check_timeout_error(limit: Duration) -> ToolError {
+    let message = format!("The arguments could not be checked within {}", tool_run::format_duration(limit));
+    ToolError::new(Code::Timeout, message)
+}
+
+/// Records a call whose caller goes while its arguments are checked.
+struct DroppedCallGuard<'a> {
+    is_done: bool,
+    engine: &'a Engine,
+    settings: &'a EngineSettings,
+    call: &'a CallRequest,
+    target: &'a CallTarget,
+    accepted: Instant,
+}
+
+impl Drop for DroppedCallGuard<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // Dropped at once, it closes as what it is.
+            let Self { engine, settings, call, target, accepted, .. } = self;
+            drop(CallRecordGuard::open(engine, settings, call, *accepted, Some(target), None, None));
+        }
+    }
+}

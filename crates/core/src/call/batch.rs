@@ -1,0 +1,128 @@
+//! The calls of one model's answer: side by side, results in the order of the requests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolway_types::{PrincipalId, Slug};
+
+use crate::engine::{CallRequest, Engine, FinishedCall};
+use crate::registry::ToolLookup;
+
+/// How many calls of one principal run at a time through [`Engine::call_many`], over all its answers.
+#[derive(Debug, Default)]
+pub(crate) struct ParallelCallLimits(Mutex<HashMap<PrincipalId, Arc<Semaphore>>>);
+
+impl ParallelCallLimits {
+    fn semaphore_for(&self, principal: &PrincipalId, width: usize) -> Arc<Semaphore> {
+        let mut lanes = self.0.lock();
+        if !lanes.contains_key(principal) {
+            // Those that nobody uses now say nothing.
+            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
+        }
+        lanes.entry(principal.clone()).or_insert_with(|| Arc::new(Semaphore::new(width))).clone()
+    }
+}
+
+/// A call's place among those of its source: what it waits for, and what tells that it has ended.
+struct SequencePosition {
+    waits_for: Vec<CancellationToken>,
+    end_signal: DropGuard,
+}
+
+/// What there is of one source so far.
+#[derive(Default)]
+struct SourceSequence {
+    last_sequential: Option<CancellationToken>,
+    calls_since: Vec<CancellationToken>,
+}
+
+impl SourceSequence {
+    /// A sequential call waits for all before it, and those after it wait for it.
+    fn add_call(&mut self, is_sequential: bool) -> SequencePosition {
+        let token = CancellationToken::new();
+        let ended = token.clone().drop_guard();
+        let mut after: Vec<_> = self.last_sequential.iter().cloned().collect();
+        if is_sequential {
+            after.append(&mut self.calls_since);
+            self.last_sequential = Some(token);
+        } else {
+            self.calls_since.push(token);
+        }
+        SequencePosition { waits_for: after, end_signal: ended }
+    }
+}
+
+impl Engine {
+    /// Runs the calls of one model's answer and gives their outcomes in the same order. They run side by side, as
+    /// many as the setting `parallel_calls` lets one principal, but for sequential tools: such a call begins when
+    /// all calls of its source that stand before it have ended, and those after it begin when it has.
+    pub async fn call_many(self: &Arc<Self>, calls: Vec<CallRequest>) -> Vec<FinishedCall> {
+        self.call_many_with_callback(calls, |_, _| {}).await
+    }
+
+    /// The same, and `tell` is told of each end as it comes, with the call's place. It must not block.
+    pub async fn call_many_with_callback(
+        self: &Arc<Self>,
+        calls: Vec<CallRequest>,
+        tell: impl Fn(usize, &FinishedCall),
+    ) -> Vec<FinishedCall> {
+        let tell = &tell;
+        let width = self.settings.load().parallel_calls.max(1);
+        let mut sources: HashMap<Slug, SourceSequence> = HashMap::new();
+        let placed: Vec<_> = calls
+            .into_iter()
+            .map(|call| {
+                let place = self.source_and_sequential(&call).map(|(source, is_sequential)| {
+                    sources.entry(source).or_default().add_call(is_sequential)
+                });
+                (call, place)
+            })
+            .collect();
+        join_all(placed.into_iter().enumerate().map(|(at, (call, place))| {
+            let lane = self.parallel_limits.semaphore_for(&call.caller.principal.id, width);
+            async move {
+                let (after, ended) =
+                    place.map_or((Vec::new(), None), |place| (place.waits_for, Some(place.end_signal)));
+                let cancelled = async {
+                    match &call.cancel {
+                        Some(cancel) => cancel.cancelled().await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let turn = async {
+                    for earlier in after {
+                        earlier.cancelled().await;
+                    }
+                    // It is never closed.
+                    lane.acquire().await
+                };
+                // One that is cancelled has nothing to wait for: it ends at once.
+                let _lane = tokio::select! {
+                    biased;
+                    () = cancelled => None,
+                    lane = turn => Some(lane),
+                };
+                let finished = self.call(call).await;
+                drop(ended);
+                tell(at, &finished);
+                finished
+            }
+        }))
+        .await
+    }
+
+    /// The source of a call's tool, and whether the tool is sequential; none where there is no such tool, which
+    /// the call itself will find out.
+    fn source_and_sequential(&self, call: &CallRequest) -> Option<(Slug, bool)> {
+        let policy = self.policy.load();
+        let may_use = |id: &_, spec: Option<&_>| policy.may_use(&call.caller, id, spec);
+        match self.registry.read().lookup(&call.name, &call.caller, may_use) {
+            ToolLookup::Found(id, tool, _) => Some((id.source, tool.spec().is_sequential())),
+            _ => None,
+        }
+    }
+}

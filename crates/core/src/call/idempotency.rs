@@ -1,0 +1,133 @@
+//! Idempotency (docs/protocol.md, "Calling a tool"): an idempotency key holds per principal for a time. The same call again
+//! waits for and gets the first's outcome; another call under the key is a conflict.
+
+mod key_slots;
+mod request_hash;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use toolway_types::{Code, Outcome, ToolError};
+
+use super::lookup::CallTarget;
+use crate::arguments::Arguments;
+use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::record::EarlierCall;
+use key_slots::SlotAcquisition;
+
+pub(crate) use key_slots::{IdempotencyKeys, KeyHolder};
+
+/// Longest idempotency key, in bytes.
+const MAX_KEY_BYTES: usize = 256;
+
+/// What became of a key.
+pub(super) enum KeyClaim {
+    /// This call runs; none where it has no key.
+    Free(Option<KeyHolder>),
+    /// An earlier one's outcome.
+    Earlier(FinishedCall),
+    /// It may not run.
+    Refused(ToolError),
+}
+
+/// Claims a call's key. Where that had to wait, the call's own timeout is shorter afterwards.
+pub(super) async fn claim_key(
+    engine: &Engine,
+    settings: &EngineSettings,
+    call: &mut CallRequest,
+    target: &CallTarget,
+    arguments: &Arguments,
+) -> KeyClaim {
+    let Some(text) = call.idempotency_key.clone() else { return KeyClaim::Free(None) };
+    if text.is_empty() || text.len() > MAX_KEY_BYTES {
+        return KeyClaim::Refused(ToolError::new(
+            Code::InvalidArguments,
+            format!("An idempotency key has 1 to {MAX_KEY_BYTES} bytes, not {}", text.len()),
+        ));
+    }
+    let key = (call.caller.principal.id.clone(), text);
+    let hash = request_hash::hash_request(&target.id, arguments);
+    let turn = loop {
+        match engine.idempotency_keys.acquire(settings, &key, hash) {
+            SlotAcquisition::Acquired(turn) => break turn,
+            SlotAcquisition::Joined(theirs, _) if theirs != hash => {
+                return KeyClaim::Refused(conflict_error());
+            }
+            SlotAcquisition::Joined(_, outcome) => {
+                let joined = Instant::now();
+                if let Some(claim) = wait_for_first(settings, call, outcome).await {
+                    return claim;
+                }
+                // It was given up before it ran, so this one may.
+                call.timeout = call.timeout.map(|timeout| timeout.saturating_sub(joined.elapsed()));
+            }
+            SlotAcquisition::Full => {
+                let error = ToolError::new(Code::Overloaded, "Too many idempotency keys are in use");
+                return KeyClaim::Refused(error.with_hint("Wait for some of the calls with a key to end"));
+            }
+        }
+    };
+    // Not in memory: it may have been used before a restart.
+    let lifetime = i64::try_from(settings.key_lifetime.as_millis()).unwrap_or(i64::MAX);
+    let since = engine.clock.now_ms().saturating_sub(lifetime);
+    match engine.recorder.find_by_key(&key.0, &key.1, since).await {
+        None => KeyClaim::Free(Some(turn)),
+        Some(earlier) if earlier.hash != hash => KeyClaim::Refused(conflict_error()),
+        Some(earlier) => {
+            let finished = outcome_from_record(earlier, target);
+            turn.complete(&finished);
+            KeyClaim::Earlier(finished)
+        }
+    }
+}
+
+/// What a record says of an earlier call; one that is still open was cut off.
+fn outcome_from_record(earlier: EarlierCall, target: &CallTarget) -> FinishedCall {
+    let outcome = earlier.outcome.unwrap_or_else(|| {
+        let error = ToolError::new(Code::GatewayRestarted, "The gateway was restarted during the first call");
+        Arc::new(Outcome::Error(error.with_dispatched(true)))
+    });
+    FinishedCall {
+        id: earlier.id,
+        tool: Some(target.id.clone()),
+        outcome,
+        original: None,
+        durations: earlier.durations,
+    }
+}
+
+/// Waits for the outcome of the call that holds the key, as long as this caller waits. None where that call
+/// was given up before it ran.
+async fn wait_for_first(
+    settings: &EngineSettings,
+    call: &CallRequest,
+    mut outcome: watch::Receiver<Option<FinishedCall>>,
+) -> Option<KeyClaim> {
+    let wait = call.timeout.unwrap_or(Duration::MAX).min(settings.timeout_cap);
+    let cancelled = async {
+        match &call.cancel {
+            Some(cancel) => cancel.cancelled().await,
+            None => std::future::pending().await,
+        }
+    };
+    let refused = tokio::select! {
+        biased;
+        ended = outcome.wait_for(Option::is_some) => return ended.ok()?.clone().map(KeyClaim::Earlier),
+        () = cancelled => ToolError::new(Code::Cancelled, "The call was cancelled"),
+        () = tokio::time::sleep(wait) => ToolError::new(
+            Code::Timeout,
+            "The first call with this idempotency key has not ended yet",
+        ).with_dispatched(true),
+    };
+    Some(KeyClaim::Refused(refused))
+}
+
+fn conflict_error() -> ToolError {
+    ToolError::new(
+        Code::IdempotencyConflict,
+        "This idempotency key was used before with another tool or other arguments",
+    )
+    .with_hint("Use a new key for a new call")
+}

@@ -1,0 +1,95 @@
+//! What a model is given of a result, and what everybody else is.
+
+use toolway_types::{Code, Outcome, ToolError, ToolOutput};
+
+use crate::testkit::{EngineHarness, answering_tool, call, document, expect_error, success_text, tool};
+use crate::{CallRequest, Caller, EngineSettings, EntryPoint, FinishedCall};
+
+const MIB: usize = 1 << 20;
+
+async fn call_through(world: &EngineHarness, door: EntryPoint, name: &str) -> FinishedCall {
+    let caller = Caller { via: door, ..Caller::local_owner() };
+    world.engine.call(CallRequest { caller, ..call(name, "{}") }).await
+}
+
+fn recorded(world: &EngineHarness, finished: &FinishedCall) -> usize {
+    match world.recorder.records_of(finished.id)[0].outcome.as_ref() {
+        Outcome::Success(output) => output.size(),
+        Outcome::Error(error) => error.message.len(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifteen_megabytes_become_64_kib_for_the_model_and_stay_whole_in_the_record_r19() {
+    let bytes = 15 * MIB;
+    let world = EngineHarness::new(vec![answering_tool("scan", &"x".repeat(bytes))]);
+    let finished = call_through(&world, EntryPoint::Agent, "scan").await;
+    let left_out = bytes - 64 * 1024;
+    let note = format!(
+        "[cut: {left_out} bytes more were left out; the record of call {} has more of it]",
+        finished.id
+    );
+    assert_eq!(success_text(&finished), format!("{}\n{note}", "x".repeat(64 * 1024)));
+    assert_eq!(recorded(&world, &finished), bytes, "what is kept of it is the record's affair");
+    for door in [EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Mcp, EntryPoint::Local] {
+        assert_eq!(success_text(&call_through(&world, door, "scan").await).len(), bytes, "{door:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_texts_and_unknown_names_are_truncated_too_r19() {
+    let fails = tool(document("fails"), |_, _| {
+        std::future::ready(Err(ToolError::new(Code::ToolFailed, "e".repeat(MIB))))
+    });
+    let world = EngineHarness::new(vec![fails]);
+    for name in ["fails", &"n".repeat(MIB)] {
+        let finished = call_through(&world, EntryPoint::Agent, name).await;
+        let message = &expect_error(&finished).message;
+        assert!(message.len() < 65 * 1024 && message.contains("[cut: "), "{}", message.len());
+        assert!(recorded(&world, &finished) >= MIB);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_outcome_is_truncated_again_r19() {
+    let world = EngineHarness::new(vec![answering_tool("scan", &"x".repeat(MIB))]);
+    let keyed = |door| {
+        let caller = Caller { via: door, ..Caller::local_owner() };
+        world.engine.call(CallRequest { caller, idempotency_key: Some("k".into()), ..call("scan", "{}") })
+    };
+    let first = keyed(EntryPoint::Rest).await;
+    assert_eq!(success_text(&first).len(), MIB);
+    let again = keyed(EntryPoint::Agent).await;
+    assert_eq!(again.id, first.id);
+    assert!(
+        success_text(&again).starts_with(&"x".repeat(64 * 1024)) && success_text(&again).len() < 65 * 1024
+    );
+    assert_eq!(success_text(&keyed(EntryPoint::Rest).await).len(), MIB, "what was kept is whole");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_owner_sets_how_much_a_model_is_given() {
+    let settings = EngineSettings { model_text_bytes: 10, ..EngineSettings::default() };
+    let world = EngineHarness::with_settings(
+        settings,
+        vec![answering_tool("scan", "0123456789ab"), answering_tool("ring", "0123456789")],
+    );
+    let finished = call_through(&world, EntryPoint::Agent, "scan").await;
+    assert!(
+        success_text(&finished).starts_with("0123456789\n[cut: 2 bytes more"),
+        "{}",
+        success_text(&finished)
+    );
+    assert_eq!(success_text(&call_through(&world, EntryPoint::Agent, "ring").await), "0123456789");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_beyond_every_bound_is_an_error_for_all() {
+    let settings = EngineSettings { output_bytes: 100, ..EngineSettings::default() };
+    let scan = tool(document("scan"), |_, _| std::future::ready(Ok(ToolOutput::text("x".repeat(101)))));
+    let world = EngineHarness::with_settings(settings, vec![scan]);
+    assert_eq!(
+        expect_error(&call_through(&world, EntryPoint::Agent, "scan").await).code,
+        Code::OutputTooLarge
+    );
+}

@@ -1,0 +1,373 @@
+//! The tool runs under the one deadline: in a task of its own, or in its caller's where it only waits.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::RwLock;
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use toolway_types::{Code, ToolError, ToolOutput};
+
+use super::consent_check;
+use super::hooks::CallHooks;
+use super::lookup::CallTarget;
+use super::record::CallRecordGuard;
+use crate::arguments::Arguments;
+use crate::context::{CallContext, CancelReason};
+use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::run_clock::{ExpiryReason, RunClock};
+
+type ToolRunResult = Result<ToolOutput, ToolError>;
+
+/// Gets a person's consent where the rules want it, asks the hooks, and runs the tool.
+pub(super) async fn run_call(
+    engine: &Arc<Engine>,
+    settings: &Arc<EngineSettings>,
+    call: CallRequest,
+    target: CallTarget,
+    arguments: Arguments,
+    mut open: CallRecordGuard<'_>,
+) -> FinishedCall {
+    if consent_check::may_be_required(engine, &call, &target) {
+        // Apart, as all that few calls need, so that the way of every other call is no longer for it.
+        let consent =
+            Box::pin(consent_check::obtain(engine, settings, &call, &target, &arguments, &mut open));
+        let asked = tokio::select! {
+            biased;
+            consent = consent => consent,
+            reason = wait_for_external_end(engine, call.cancel.as_ref()) => Err(external_end_error(reason)),
+        };
+        if let Err(refused) = asked {
+            return open.close(Err(refused)).await;
+        }
+    }
+    let spec = target.tool.spec();
+    let limits = RunLimits { run: run_timeout(settings, &call, &target), silence: spec.progress_timeout() };
+    let clock = RunClock::start(limits.run, None, settings.person_timeout);
+    let context = CallContext::new(call.id, call.caller, clock, call.progress, call.extension);
+    open.set_context(&context);
+    let hooks = engine.hooks.load_full();
+    let mut hooked = CallHooks::for_call(&hooks, &target, &context, &arguments);
+    let result = {
+        let mut stopped = pin!(wait_for_stop(engine, &context, call.cancel.as_ref()));
+        let before = tokio::select! {
+            biased;
+            reason = &mut stopped => {
+                let _ = context.cancel(reason);
+                Err(limits.error(reason))
+            }
+            arguments = async {
+                open.wait_until_committed().await;
+                match &mut hooked {
+                    None => Ok(arguments),
+                    Some(hooked) => Box::pin(hooked.run_before(engine, settings, &target, &mut open)).await,
+                }
+            } => arguments,
+        };
+        match before {
+            Err(error) => Err(error),
+            Ok(arguments) => {
+                let mut run = ToolRun::start(engine, target, arguments, &context, limits);
+                tokio::select! {
+                    biased;
+                    result = run.wait_for_result() => result,
+                    reason = &mut stopped => run.stop(reason).await,
+                }
+            }
+        }
+    };
+    let original = context.original();
+    let before = original.as_ref().filter(|_| hooked.is_some()).map(|_| result.clone());
+    let result = match hooked {
+        None => result,
+        Some(hooked) => Box::pin(hooked.run_after(result, context.is_dispatched(), &mut open)).await,
+    };
+    let result = result.and_then(|output| check_output_size(output, settings.output_bytes, &context));
+    let is_as_it_was = before.is_none_or(|before| before == result) && !is_too_large(&result);
+    open.set_original(original.filter(|_| is_as_it_was));
+    open.close(result).await
+}
+
+/// The one deadline: the least of the tool's limit, the caller's and the cap.
+pub(super) fn run_timeout(settings: &EngineSettings, call: &CallRequest, target: &CallTarget) -> Duration {
+    let limit = settings.tool_timeout(&target.id, target.tool.spec()).min(settings.timeout_cap);
+    limit.min(call.timeout.unwrap_or(limit))
+}
+
+/// Waits until the call is ended from outside the tool.
+async fn wait_for_stop(
+    engine: &Engine,
+    context: &CallContext,
+    cancel: Option<&CancellationToken>,
+) -> CancelReason {
+    tokio::select! {
+        biased;
+        expiry = context.clock().wait_until_expired() => match expiry {
+            ExpiryReason::Deadline => CancelReason::Deadline,
+            ExpiryReason::Silence => CancelReason::Silence,
+        },
+        reason = wait_for_external_end(engine, cancel) => reason,
+    }
+}
+
+/// Waits until the caller or the gateway ends the call.
+pub(super) async fn wait_for_external_end(
+    engine: &Engine,
+    cancel: Option<&CancellationToken>,
+) -> CancelReason {
+    let cancelled = async {
+        match cancel {
+            Some(cancel) => cancel.cancelled().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = cancelled => CancelReason::Caller,
+        () = engine.stopping.cancelled() => CancelReason::Shutdown,
+    }
+}
+
+/// What a call ends in that somebody other than a clock ended.
+pub(super) fn external_end_error(reason: CancelReason) -> ToolError {
+    match reason {
+        CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+        _ => ToolError::new(Code::Cancelled, "The call was cancelled"),
+    }
+}
+
+/// How long a run may take, and be silent within that.
+#[derive(Clone, Copy)]
+struct RunLimits {
+    run: Duration,
+    silence: Option<Duration>,
+}
+
+impl RunLimits {
+    /// What a call that was ended from outside ends in.
+    fn error(self, reason: CancelReason) -> ToolError {
+        match reason {
+            CancelReason::Deadline => ToolError::new(
+                Code::Timeout,
+                format!("The tool did not answer within {}", format_duration(self.run)),
+            ),
+            CancelReason::Silence => {
+                let bound = format_duration(self.silence.unwrap_or(self.run));
+                ToolError::new(Code::NoProgress, format!("The tool reported no progress for {bound}"))
+            }
+            CancelReason::Caller | CancelReason::Shutdown => external_end_error(reason),
+        }
+    }
+}
+
+fn is_too_large(result: &ToolRunResult) -> bool {
+    result.as_ref().is_err_and(|error| error.code == Code::OutputTooLarge)
+}
+
+fn check_output_size(output: ToolOutput, limit: usize, context: &CallContext) -> ToolRunResult {
+    let size = output.size();
+    if size <= limit {
+        return Ok(output);
+    }
+    let message = format!("The tool gave {size} bytes, more than the {limit} allowed");
+    Err(ToolError::new(Code::OutputTooLarge, message)
+        .with_hint("Ask for less at a time; the limit is the setting limits.output_bytes")
+        .with_dispatched(context.is_dispatched()))
+}
+
+/// How long a tool may take to hand over an answer that it has said is here.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A tool while it runs.
+enum RunningTool {
+    /// In a task of its own, since it may keep a thread busy.
+    Spawned(JoinHandle<ToolRunResult>),
+    /// Within its caller's task, since it only waits.
+    Inline(BoxFuture<'static, Result<ToolRunResult, Box<dyn Any + Send>>>),
+}
+
+impl RunningTool {
+    /// Waits for what it ends in. A tool that panics has failed.
+    async fn wait(&mut self, context: &CallContext) -> ToolRunResult {
+        let crashed =
+            |panic: Box<dyn Any + Send>| ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref()));
+        let ended = match self {
+            Self::Inline(work) => work.await.map_err(crashed),
+            Self::Spawned(task) => task.await.map_err(|error| match error.try_into_panic() {
+                Ok(panic) => crashed(panic),
+                // Nobody has aborted it, so the runtime is going down.
+                Err(_) => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+            }),
+        };
+        ended.unwrap_or_else(|error| Err(error.with_dispatched(context.is_dispatched())))
+    }
+}
+
+/// The run of a tool. Dropped before its end, the tool is told why and dropped.
+struct ToolRun<'a> {
+    running: Option<RunningTool>,
+    context: &'a CallContext,
+    engine: &'a Arc<Engine>,
+    limits: RunLimits,
+}
+
+impl<'a> ToolRun<'a> {
+    fn start(
+        engine: &'a Arc<Engine>,
+        target: CallTarget,
+        arguments: Arguments,
+        context: &'a CallContext,
+        limits: RunLimits,
+    ) -> Self {
+        let inner = context.clone();
+        // Asked for here, not in the task, so that calls have their turns in the order in which they came.
+        let mut turn = target.barrier.clone().map(|barrier| {
+            let alone = target.tool.spec().is_sequential();
+            Box::pin(tokio::task::unconstrained(acquire_sequence_guard(barrier, alone, context.clone())))
+        });
+        let taken = turn.as_mut().and_then(|turn| turn.now_or_never());
+        let only_waits = target.tool.can_run_inline();
+        let work = async move {
+            let _turn = match (taken, turn) {
+                (None, Some(turn)) => Some(turn.await),
+                (taken, _) => taken,
+            };
+            inner.mark_running();
+            if let Some(silence) = limits.silence {
+                inner.clock().set_silence_limit(silence);
+            }
+            if !target.tool.marks_dispatch() {
+                inner.mark_dispatched();
+            }
+            target.tool.execute(arguments, &inner).await
+        };
+        let running = if only_waits {
+            // Nobody sees it after a panic.
+            RunningTool::Inline(AssertUnwindSafe(work).catch_unwind().boxed())
+        } else {
+            let span = tracing::Span::current();
+            RunningTool::Spawned(tokio::spawn(tracing::Instrument::instrument(work, span)))
+        };
+        Self { running: Some(running), context, engine, limits }
+    }
+
+    /// What the tool gave.
+    async fn wait_for_result(&mut self) -> ToolRunResult {
+        let Some(running) = &mut self.running else { return std::future::pending().await };
+        let result = running.wait(self.context).await;
+        self.running = None;
+        result
+    }
+
+    /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins, and
+    /// so does an answer that is here but has yet to be handed over.
+    async fn stop(mut self, reason: CancelReason) -> ToolRunResult {
+        if matches!(reason, CancelReason::Deadline | CancelReason::Silence) {
+            tokio::task::yield_now().await;
+            if let Some(result) = self.wait_for_result().now_or_never() {
+                return result;
+            }
+        }
+        if !self.context.cancel(reason) {
+            // It has only to be handed over. A tool that says so and then goes on is ended all the same.
+            if let Ok(result) = tokio::time::timeout(HANDOVER_TIMEOUT, self.wait_for_result()).await {
+                return result;
+            }
+        }
+        Err(self.limits.error(reason).with_dispatched(self.context.is_dispatched()))
+    }
+}
+
+impl Drop for ToolRun<'_> {
+    fn drop(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        // The reason that was given before stands. An answer that is here is lost with its caller.
+        let _ = self.context.cancel(CancelReason::Caller);
+        match running {
+            RunningTool::Spawned(task) => abandon(self.engine, task),
+            // What it has to clean up may panic, which is no reason for its caller to.
+            RunningTool::Inline(work) => drop(std::panic::catch_unwind(AssertUnwindSafe(|| drop(work)))),
+        }
+    }
+}
+
+/// Aborts a task. Async code ends at its next step; code that blocks can't be aborted, so it is counted until it
+/// ends.
+fn abandon<T: Send + 'static>(engine: &Arc<Engine>, task: JoinHandle<T>) {
+    task.abort();
+    if task.is_finished() {
+        return;
+    }
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+    let engine = engine.clone();
+    engine.in_flight.abandoned_runs.fetch_add(1, Ordering::AcqRel);
+    runtime.spawn(async move {
+        let _ = task.await;
+        engine.in_flight.abandoned_runs.fetch_sub(1, Ordering::AcqRel);
+    });
+}
+
+/// Waits for a task that may block. Dropped before its end, the task is abandoned.
+pub(super) async fn wait_or_abandon<T: Send + 'static>(
+    engine: &Arc<Engine>,
+    task: JoinHandle<T>,
+) -> Result<T, JoinError> {
+    struct AbandonGuard<'a, T: Send + 'static>(Option<JoinHandle<T>>, &'a Arc<Engine>);
+    impl<T: Send + 'static> Drop for AbandonGuard<'_, T> {
+        fn drop(&mut self) {
+            if let Some(task) = self.0.take() {
+                abandon(self.1, task);
+            }
+        }
+    }
+    let mut waiting = AbandonGuard(Some(task), engine);
+    let ended = match &mut waiting.0 {
+        Some(task) => task.await,
+        None => std::future::pending().await,
+    };
+    waiting.0 = None;
+    ended
+}
+
+/// Waits for this call's turn where its source has sequential tools: those run alone, others side by side.
+async fn acquire_sequence_guard(
+    barrier: Arc<RwLock<()>>,
+    alone: bool,
+    context: CallContext,
+) -> SequenceGuard {
+    let asked = Instant::now();
+    let turn = match alone {
+        true => SequenceGuard::Exclusive(barrier.write_owned().await),
+        false => SequenceGuard::Shared(barrier.read_owned().await),
+    };
+    context.set_queue_time(asked.elapsed());
+    turn
+}
+
+/// Held while a call of a source with sequential tools runs.
+#[allow(dead_code, reason = "held for its drop")]
+enum SequenceGuard {
+    Exclusive(tokio::sync::OwnedRwLockWriteGuard<()>),
+    Shared(tokio::sync::OwnedRwLockReadGuard<()>),
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("The tool crashed: {}", text.unwrap_or("it gave no reason"))
+}
+
+pub(super) fn format_duration(duration: Duration) -> String {
+    if duration.as_millis().is_multiple_of(1000) {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{} ms", duration.as_millis())
+    }
+}

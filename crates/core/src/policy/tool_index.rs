@@ -1,0 +1,47 @@
+//! Which rules' patterns a tool fits, found in one pass over all of them.
+
+use super::selector::RuleSelector;
+use crate::glob::GlobPatterns;
+
+/// The patterns over tools of a list of rules.
+#[derive(Debug)]
+pub(super) struct ToolIndex {
+    patterns: GlobPatterns,
+    /// The rule that each pattern is of.
+    rules: Vec<usize>,
+    /// Of each rule whether it is for all tools.
+    for_all: Vec<bool>,
+}
+
+impl Default for ToolIndex {
+    fn default() -> Self {
+        Self { patterns: GlobPatterns::empty(), rules: Vec::new(), for_all: Vec::new() }
+    }
+}
+
+impl ToolIndex {
+    /// Of rules whose patterns have been compiled one by one before. None where they are too much together.
+    pub(super) fn build<'a>(selectors: impl Iterator<Item = &'a RuleSelector>) -> Option<Self> {
+        let (mut patterns, mut rules, mut for_all) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, selector) in selectors.enumerate() {
+            for_all.push(selector.tools().is_none());
+            for pattern in selector.tools().into_iter().flat_map(GlobPatterns::patterns) {
+                patterns.push(pattern.as_str());
+                rules.push(at);
+            }
+        }
+        Some(Self { patterns: GlobPatterns::new(patterns).ok()?, rules, for_all })
+    }
+
+    /// Of each rule whether the tool is one of its.
+    pub(super) fn matching_rules(&self, id: &str) -> Vec<bool> {
+        let mut fitting = self.for_all.clone();
+        for pattern in self.patterns.matching_indices(id) {
+            let rule = self.rules.get(pattern).and_then(|at| fitting.get_mut(*at));
+            if let Some(rule) = rule {
+                *rule = true;
+            }
+        }
+        fitting
+    }
+}

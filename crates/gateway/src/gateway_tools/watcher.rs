@@ -1,0 +1,75 @@
+//! Notices that the owner's definitions were changed: the files are looked at now and then.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{GatewayTools, OwnToolLoader};
+use crate::settings::Settings;
+
+/// How often they are looked at.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What tells one state of the files from another.
+pub(super) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
+
+/// Reads the definitions again whenever a file of theirs has changed, until told to stop.
+pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
+    while tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await.is_err() {
+        let settings = toolbox.changing.lock().await.clone();
+        let folder = toolbox.data_dir.clone();
+        let Ok(now) = tokio::task::spawn_blocking(move || stamp_files(&folder, &settings)).await else {
+            continue;
+        };
+        let is_as_read = *toolbox.last_stamps.lock() == now;
+        if !is_as_read {
+            tracing::info!("the definitions of the owner's tools have changed");
+            toolbox.reload().await;
+        }
+    }
+}
+
+/// How the files are now. Reads a folder, so it may block.
+pub(super) fn stamp_files(data_dir: &Path, settings: &Settings) -> FileStamps {
+    let files = OwnToolLoader::sources(data_dir, settings).definition_files();
+    let mut mark: FileStamps = files
+        .into_iter()
+        .filter_map(|path| {
+            let about = std::fs::metadata(&path).ok()?;
+            Some((path, about.modified().ok(), about.len()))
+        })
+        .collect();
+    mark.sort();
+    mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Settings, stamp_files};
+
+    #[test]
+    fn a_file_that_comes_changes_or_goes_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let listed = dir.path().join("listed");
+        let mut settings = Settings::default();
+        settings.tools.own.push(listed.clone());
+        let look = || stamp_files(dir.path(), &settings);
+        let nothing = look();
+        assert!(nothing.is_empty());
+        std::fs::create_dir(dir.path().join("tools")).unwrap();
+        let file = dir.path().join("tools/a.toml");
+        std::fs::write(&file, "1").unwrap();
+        let one = look();
+        assert_eq!(one.len(), 1);
+        std::fs::write(&file, "12").unwrap();
+        assert_ne!(look(), one);
+        std::fs::write(dir.path().join("tools/notes.txt"), "x").unwrap();
+        std::fs::write(&listed, "x").unwrap();
+        assert_eq!(look().len(), 2);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::remove_file(&listed).unwrap();
+        assert_eq!(look(), nothing);
+    }
+}

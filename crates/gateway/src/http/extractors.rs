@@ -1,0 +1,161 @@
+//! Bodies, queries and paths, read with words for what is wrong in them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use toolway_types::json::nests_deeper_than;
+use toolway_wire::MAX_DEPTH;
+
+use super::ApiError;
+use crate::state::AppState;
+
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A JSON body of at most `limits.body_bytes`.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonBody<T>(pub T);
+
+/// A JSON body that may be left out.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionalJsonBody<T>(pub Option<T>);
+
+/// The fields of the query.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryParams<T>(pub T);
+
+/// The variable parts of the path.
+#[derive(Debug, Clone, Copy)]
+pub struct PathParams<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        expect_json(&parts.headers)?;
+        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        parse_json(&bytes).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for OptionalJsonBody<T> {
+    type Rejection = ApiError;
+    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        parse_optional_json(&bytes).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for QueryParams<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, ApiError> {
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(query)) => Ok(Self(query)),
+            Err(error) => Err(ApiError::malformed(format!("the query: {}", error.body_text()))
+                .with_hint("/api/openapi.json lists the fields of the query and their forms")),
+        }
+    }
+}
+
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for PathParams<T> {
+    type Rejection = ApiError;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        match Path::<T>::from_request_parts(parts, app).await {
+            Ok(Path(path)) => Ok(Self(path)),
+            Err(error) => Err(ApiError::malformed(format!("the path: {}", error.body_text()))),
+        }
+    }
+}
+
+/// Refuses a body that does not say that it is JSON.
+///
+/// # Errors
+/// 415 with words.
+pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
+    let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_json = essence == "application/json"
+        || essence.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"));
+    if is_json {
+        return Ok(());
+    }
+    let message = match given {
+        None => "the request does not say what its body is".to_owned(),
+        Some(given) => format!("the body is {given}, not JSON"),
+    };
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+        .with_hint("send a JSON body with the header Content-Type: application/json"))
+}
+
+/// Reads a body of at most so many bytes, within a minute.
+///
+/// # Errors
+/// 413 where it is longer, 408 where it takes longer, 400 where it breaks off.
+pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
+    let too_large = || {
+        ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            format!("the body has more than {most} bytes"),
+        )
+        .with_hint("send less; the owner can raise the limits in the gateway's settings")
+    };
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > most as u64) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
+        Err(_) => Err(ApiError::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "body_too_slow",
+            "the body took too long to arrive",
+        )),
+    }
+}
+
+/// Reads JSON that may be left out.
+///
+/// # Errors
+/// 400 with what is wrong, and where.
+pub fn parse_optional_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ApiError> {
+    if bytes.is_empty() { Ok(None) } else { parse_json(bytes).map(Some) }
+}
+
+/// Reads JSON.
+///
+/// # Errors
+/// 400 with what is wrong, and where.
+pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Reading a list as an object's fields in their order would do too, but nobody means that.
+    if bytes.trim_ascii_start().first().is_some_and(|first| matches!(first, b'[' | b'"')) {
+        let words = "the body has the wrong form: it must be a JSON object";
+        return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        ApiError::malformed(format!("the body is not JSON: {error}")).with_hint("send it in UTF-8")
+    })?;
+    // The parser passes over what is kept as text, however deep; nothing else here could read it again.
+    if nests_deeper_than(text, MAX_DEPTH) {
+        let words = format!("the body nests deeper than {MAX_DEPTH} levels");
+        return Err(ApiError::malformed(words).with_hint("give deep values as text with JSON in it"));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let what = match error.classify() {
+            serde_json::error::Category::Data => "the body has the wrong form",
+            _ => "the body is not JSON",
+        };
+        ApiError::malformed(format!("{what}: {error}")).with_hint("/api/openapi.json describes the body")
+    })
+}

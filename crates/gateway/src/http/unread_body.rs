@@ -1,0 +1,88 @@
+//! What a handler leaves of a request's body. A connection that is closed on a client that is still sending
+//! may cost it the answer that says why; so what was not read, as where a request is refused, is taken from the
+//! wire first, within bounds.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use bytes::Bytes;
+use http::header::EXPECT;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+use parking_lot::Mutex;
+
+/// How long the rest of a body may take.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a body comes back to when it is dropped before its end.
+#[derive(Debug)]
+pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
+
+/// A body that comes back.
+struct ReturningBody {
+    body: Option<Body>,
+    return_slot: Arc<Mutex<Option<Body>>>,
+}
+
+/// Makes a request's body come back, where it has one that is on its way.
+pub(super) fn track_body(request: Request) -> (Request, Option<UnreadBody>) {
+    // Whoever waits to be told to go on has sent nothing yet, and will not.
+    if request.body().is_end_stream() || request.headers().contains_key(EXPECT) {
+        return (request, None);
+    }
+    let back = Arc::default();
+    let unread = UnreadBody(Arc::clone(&back));
+    (request.map(|body| Body::new(ReturningBody { body: Some(body), return_slot: back })), Some(unread))
+}
+
+impl UnreadBody {
+    /// Takes what is left from the wire, at most so many bytes.
+    pub(super) async fn discard(self, most: usize) {
+        let Some(mut body) = self.0.lock().take() else { return };
+        let mut left = most;
+        let taking = async {
+            while let Some(Ok(frame)) = body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        // Whatever comes of it, the answer is the same.
+        let _ = tokio::time::timeout(DISCARD_TIMEOUT, taking).await;
+    }
+}
+
+impl HttpBody for ReturningBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match &mut self.body {
+            Some(body) => Pin::new(body).poll_frame(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map(HttpBody::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for ReturningBody {
+    fn drop(&mut self) {
+        let left = self.body.take().filter(|body| !body.is_end_stream());
+        *self.return_slot.lock() = left;
+    }
+}

@@ -1,0 +1,121 @@
+//! The bytes of a connection, with what counts it: a place among the connections allowed is given back when
+//! the connection itself is dropped, whoever holds it by then.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_rustls::server::TlsStream;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+/// A connection, plain or encrypted.
+#[derive(Debug)]
+pub(crate) enum MaybeTlsStream {
+    Plain(TcpStream),
+    // Many times as large.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// How many bytes a connection has taken of what it was to be sent: whether it still takes any is how one
+/// that is slow is told from one that has stopped reading. Put into the extensions of each request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BytesWritten(Arc<AtomicU64>);
+
+impl BytesWritten {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts some more.
+    pub(crate) fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn note(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &wrote {
+            self.add(*bytes);
+        }
+        wrote
+    }
+}
+
+/// A connection that is counted.
+#[derive(Debug)]
+pub(crate) struct CountedStream {
+    stream: MaybeTlsStream,
+    written: BytesWritten,
+    _permit: OwnedSemaphorePermit,
+    _open: TaskTrackerToken,
+}
+
+impl CountedStream {
+    pub(crate) fn new(
+        stream: MaybeTlsStream,
+        written: BytesWritten,
+        place: OwnedSemaphorePermit,
+        open: TaskTrackerToken,
+    ) -> Self {
+        Self { stream, written, _permit: place, _open: open }
+    }
+}
+
+impl AsyncRead for CountedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for CountedStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let wrote = match &mut self.stream {
+            MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        };
+        self.written.note(wrote)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = match &mut self.stream {
+            MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        };
+        self.written.note(wrote)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            MaybeTlsStream::Plain(stream) => stream.is_write_vectored(),
+            MaybeTlsStream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            MaybeTlsStream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            MaybeTlsStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

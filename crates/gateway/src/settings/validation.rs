@@ -1,0 +1,366 @@
+//! What can be wrong with settings that have the right form: everything is reported at once.
+
+use toolway_core::{GlobPatterns, Policy};
+use toolway_mcp::definition::SettingsServers;
+use toolway_types::ToolId;
+
+use super::{Seconds, Settings, TlsMode};
+use crate::access::address::{UriAuthority, WebOrigin};
+use crate::access::forwarded::parse_network;
+
+/// Something wrong, or worth a warning, about one setting.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {problem}")]
+pub struct SettingError {
+    /// The setting's full name, as `limits.frame_bytes`.
+    pub key: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl SettingError {
+    fn new(key: impl Into<String>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: key.into(), problem: problem.into(), hint: hint.into() }
+    }
+}
+
+impl SettingError {
+    /// Of the gateway's own tools and hooks.
+    pub(crate) fn without_hint(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::new(key, problem, "docs/tools.md says how tools and hooks are set")
+    }
+}
+
+impl Settings {
+    /// Checks all settings together.
+    ///
+    /// # Errors
+    /// Everything that is wrong, in the order of the settings.
+    pub fn validate(&self) -> Result<(), Vec<SettingError>> {
+        let mut errors = Vec::new();
+        self.check_addresses(&mut errors);
+        self.check_tls(&mut errors);
+        self.check_log(&mut errors);
+        self.check_limits(&mut errors);
+        self.check_timeouts(&mut errors);
+        self.check_calls(&mut errors);
+        self.check_chat(&mut errors);
+        self.check_rules(&mut errors);
+        self.check_tools(&mut errors);
+        self.check_mcp(&mut errors);
+        self.check_issuer(&mut errors);
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// What is allowed but should be known.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<SettingError> {
+        let mut warnings = Vec::new();
+        let others_connect = !self.listen.is_loopback();
+        if others_connect && self.tls.mode == TlsMode::Off {
+            warnings.push(SettingError::new(
+                "tls.mode",
+                format!(
+                    "off, while {} can be reached from other machines: whoever is on the way can read \
+                         tokens and calls",
+                    self.listen
+                ),
+                "set tls.mode to \"auto\", or put a proxy that encrypts in front and listen on 127.0.0.1",
+            ));
+        }
+        if let Some(url) = &self.public_url
+            && WebOrigin::parse(url).is_some_and(|it| it.scheme == "http" && !it.host.is_loopback())
+        {
+            warnings.push(SettingError::new(
+                "public_url",
+                format!("{url} is not encrypted: whoever is on the way can read tokens and calls"),
+                "use an https address",
+            ));
+        }
+        if self.allow_remote_commands {
+            warnings.push(SettingError::new(
+                "allow_remote_commands",
+                "on: whoever has the owner's token can make this computer run any program",
+                "switch it off unless you need it",
+            ));
+        }
+        warnings
+    }
+
+    fn check_addresses(&self, errors: &mut Vec<SettingError>) {
+        if let Some(url) = &self.public_url
+            && !WebOrigin::parse(url).is_some_and(|it| it.is_web())
+        {
+            errors.push(SettingError::new(
+                "public_url",
+                format!("{url:?} is not an address of a gateway"),
+                "write it as https://tools.example.org, with a port if there is one and nothing behind it",
+            ));
+        }
+        for (at, host) in self.allowed_hosts.iter().enumerate() {
+            if UriAuthority::parse(host).is_none() {
+                errors.push(SettingError::new(
+                    format!("allowed_hosts[{at}]"),
+                    format!("{host:?} is not a host name"),
+                    "write a name or an address, with or without a port: tools.example.org, [fd00::1]:7717; \
+                     no scheme, no path, no *",
+                ));
+            }
+        }
+        for (at, origin) in self.allowed_origins.iter().enumerate() {
+            if WebOrigin::parse(origin).is_none() {
+                errors.push(SettingError::new(
+                    format!("allowed_origins[{at}]"),
+                    format!("{origin:?} is not an origin"),
+                    "write scheme, host and port as a browser sends them, like https://app.example.org; no \
+                     path, no *",
+                ));
+            }
+        }
+        for (at, network) in self.trusted_proxies.iter().enumerate() {
+            if parse_network(network).is_none() {
+                errors.push(SettingError::new(
+                    format!("trusted_proxies[{at}]"),
+                    format!("{network:?} is neither an address nor a network"),
+                    "write it as 10.0.0.7 or 10.0.0.0/8",
+                ));
+            }
+        }
+        if self.workers == Some(0) {
+            errors.push(SettingError::new(
+                "workers",
+                "0 threads can't serve anyone",
+                "leave it out, or set at least 1",
+            ));
+        }
+    }
+
+    fn check_tls(&self, errors: &mut Vec<SettingError>) {
+        let (key, missing, present) = match (&self.tls.cert, &self.tls.key) {
+            (Some(_), None) => ("tls.key", "tls.key", "tls.cert"),
+            (None, Some(_)) => ("tls.cert", "tls.cert", "tls.key"),
+            _ => return,
+        };
+        errors.push(SettingError::new(
+            key,
+            format!("missing, while {present} is set"),
+            format!("set {missing} too, or remove {present} to use the gateway's own certificate"),
+        ));
+    }
+
+    fn check_log(&self, errors: &mut Vec<SettingError>) {
+        if self.log.level.trim().is_empty() {
+            errors.push(SettingError::new("log.level", "empty", "write error, warn, info, debug or trace"));
+        }
+    }
+
+    fn check_limits(&self, errors: &mut Vec<SettingError>) {
+        let it = &self.limits;
+        let at_least = [
+            ("frame_bytes", it.frame_bytes, 4096),
+            ("tools_per_connection", it.tools_per_connection, 1),
+            ("spec_bytes_per_connection", it.spec_bytes_per_connection, 1024),
+            ("calls_in_flight_per_device", it.calls_in_flight_per_device, 1),
+            ("calls_in_flight_per_connection", it.calls_in_flight_per_connection, 1),
+            ("calls_in_flight", it.calls_in_flight, 1),
+            ("parallel_calls", it.parallel_calls, 1),
+            ("send_queue", it.send_queue, 8),
+            ("output_bytes", it.output_bytes, 1024),
+            ("model_text_bytes", it.model_text_bytes, 1024),
+            ("sources_per_token", it.sources_per_token, 1),
+            ("sources_per_owner", it.sources_per_owner, 1),
+            ("connections", it.connections, 1),
+            ("sse_streams", it.sse_streams, 1),
+            ("body_bytes", it.body_bytes, 1024),
+            ("pairing_codes", it.pairing_codes, 1),
+            ("pair_tries_per_minute", it.pair_tries_per_minute as usize, 1),
+            ("failed_sign_ins_per_minute", it.failed_sign_ins_per_minute as usize, 1),
+        ];
+        for (name, value, least) in at_least {
+            // A semaphore's bound, far above what any machine could hold.
+            if !(least..=usize::MAX >> 4).contains(&value) {
+                errors.push(SettingError::new(
+                    format!("limits.{name}"),
+                    format!("{value} is out of range"),
+                    format!("set at least {least}"),
+                ));
+            }
+        }
+    }
+
+    fn check_timeouts(&self, errors: &mut Vec<SettingError>) {
+        let it = &self.timeouts;
+        let named = [
+            ("tool_s", it.tool_s),
+            ("cap_s", it.cap_s),
+            ("person_s", it.person_s),
+            ("heartbeat_s", it.heartbeat_s),
+            ("write_s", it.write_s),
+            ("shutdown_s", it.shutdown_s),
+            ("request_s", it.request_s),
+            ("pairing_code_s", it.pairing_code_s),
+        ];
+        for (name, value) in named {
+            check_seconds(&format!("timeouts.{name}"), value, true, errors);
+        }
+        check_seconds("timeouts.resume_grace_s", it.resume_grace_s, false, errors);
+        for (tool, value) in &it.tools {
+            let key = format!("timeouts.tools.{tool:?}");
+            if tool.parse::<ToolId>().is_err() {
+                errors.push(SettingError::new(
+                    key.clone(),
+                    "not the id of a tool",
+                    "write source/tool, like \"laptop/disk_usage\"",
+                ));
+            }
+            check_seconds(&key, *value, true, errors);
+        }
+    }
+
+    fn check_rules(&self, errors: &mut Vec<SettingError>) {
+        if let Err(problems) = Policy::compile(&self.policy, &self.approval, &self.permissions) {
+            errors.extend(problems.into_iter().map(|it| {
+                SettingError::new(it.key, it.problem, "docs/policy.md says how rules are written")
+            }));
+        }
+        for (at, rule) in self.registration.rules.iter().enumerate() {
+            let lists =
+                [("principals", &rule.principals), ("sources", &rule.sources), ("names", &rule.names)];
+            for (field, patterns) in lists {
+                if let Err(bad) = GlobPatterns::new(patterns) {
+                    errors.push(SettingError::new(
+                        format!("registration.rules[{at}].{field}"),
+                        bad.to_string(),
+                        "write it as camera_* or pixel-*",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_issuer(&self, errors: &mut Vec<SettingError>) {
+        let Some(issuer) = &self.mcp.issuer else { return };
+        for (field, problem, hint) in super::issuer::problems(issuer, self.public_url.as_deref()) {
+            errors.push(SettingError::new(format!("mcp.issuer.{field}"), problem, hint));
+        }
+    }
+
+    fn check_tools(&self, errors: &mut Vec<SettingError>) {
+        let mut names = std::collections::HashSet::new();
+        for (at, folder) in self.tools.files.folders.iter().enumerate() {
+            let key = |field| format!("tools.files.folders[{at}].{field}");
+            let is_plain = !folder.name.is_empty()
+                && !folder.name.starts_with('.')
+                && !folder.name.contains(['/', '\\', ':'])
+                && !folder.name.chars().any(char::is_control);
+            if !is_plain {
+                errors.push(SettingError::new(
+                    key("name"),
+                    format!("{:?} can't stand at the start of a path", folder.name),
+                    "write one word, as docs",
+                ));
+            } else if !names.insert(&folder.name) {
+                errors.push(SettingError::new(
+                    key("name"),
+                    format!("two folders have the name {:?}", folder.name),
+                    "give each its own",
+                ));
+            }
+            if !folder.path.is_absolute() {
+                errors.push(SettingError::new(
+                    key("path"),
+                    format!("{} is not a whole path", folder.path.display()),
+                    "write it from the root, as /home/ada/docs",
+                ));
+            }
+        }
+        for (at, file) in self.tools.own.iter().enumerate().filter(|(_, file)| !file.is_absolute()) {
+            errors.push(SettingError::new(
+                format!("tools.own[{at}]"),
+                format!("{} is not a whole path", file.display()),
+                "write it from the root, as /home/ada/tools.toml",
+            ));
+        }
+        errors.extend(
+            toolway_tools::hooks::validate(&self.hooks)
+                .into_iter()
+                .map(|it| SettingError::without_hint(it.key, it.problem)),
+        );
+        if let Err(bad) = toolway_tools::web::AllowList::parse(&self.tools.http_request.allow) {
+            errors.push(SettingError::without_hint("tools.http_request.allow", bad.to_string()));
+        }
+        if self.tools.http_request.body_bytes < 1024 {
+            errors.push(SettingError::new(
+                "tools.http_request.body_bytes",
+                format!("{} is out of range", self.tools.http_request.body_bytes),
+                "set at least 1024",
+            ));
+        }
+    }
+
+    fn check_mcp(&self, errors: &mut Vec<SettingError>) {
+        for (name, flaw) in SettingsServers::validate(&self.mcp.servers) {
+            let key = match flaw.field.as_str() {
+                "name" => format!("mcp.servers.{name}"),
+                field => format!("mcp.servers.{name}.{field}"),
+            };
+            errors.push(SettingError::new(key, flaw.message, flaw.hint));
+        }
+        if self.mcp.sessions == 0 {
+            errors.push(SettingError::new("mcp.sessions", "0 is out of range", "set at least 1"));
+        }
+        check_seconds("mcp.session_idle_s", self.mcp.session_idle_s, true, errors);
+        check_seconds("mcp.list_s", self.mcp.list_s, true, errors);
+    }
+
+    fn check_calls(&self, errors: &mut Vec<SettingError>) {
+        if self.calls.record_bytes < 1024 {
+            errors.push(SettingError::new(
+                "calls.record_bytes",
+                format!("{} is out of range", self.calls.record_bytes),
+                "set at least 1024",
+            ));
+        }
+        if self.calls.redact.iter().any(|name| name.trim().is_empty()) {
+            errors.push(SettingError::new("calls.redact", "has an empty name", "remove it"));
+        }
+    }
+
+    fn check_chat(&self, errors: &mut Vec<SettingError>) {
+        let at_least_one = [("chat.max_tools", self.chat.max_tools), ("chat.turns", self.chat.turns)];
+        for (key, _) in at_least_one.into_iter().filter(|(_, value)| *value == 0) {
+            errors.push(SettingError::new(key, "0 is out of range", "set at least 1"));
+        }
+        if !(0.1..=1.0).contains(&self.chat.context_warn_at) {
+            errors.push(SettingError::new(
+                "chat.context_warn_at",
+                format!("{} is out of range", self.chat.context_warn_at),
+                "set a part from 0.1 to 1",
+            ));
+        }
+        if let Some(budget) = self.budget.per_day.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
+            errors.push(SettingError::new(
+                "budget.per_day",
+                format!("{budget} is no amount"),
+                "set an amount above 0, or leave it out for no budget",
+            ));
+        }
+    }
+}
+
+fn check_seconds(key: &str, value: Seconds, above_zero: bool, errors: &mut Vec<SettingError>) {
+    let number = value.get();
+    let fits = number.is_finite()
+        && number <= Seconds::MAX.get()
+        && if above_zero { number >= 0.001 } else { number >= 0.0 };
+    if !fits {
+        let least = if above_zero { "0.001" } else { "0" };
+        errors.push(SettingError::new(
+            key,
+            format!("{number} is out of range"),
+            format!("set a number of seconds from {least} to {}", Seconds::MAX.get()),
+        ));
+    }
+}

@@ -1,0 +1,104 @@
+//! Validates the specs of a registration (docs/protocol.md, "Registering tools"): invalid specs are rejected by
+//! name with a reason, the good ones stand.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use toolway_core::{SpecCache, SpecError, ToolSpec};
+use toolway_types::{RawJson, SpecDocument};
+use toolway_wire::gateway_message::Rejected;
+
+use crate::rules::RegistrationAllowance;
+
+/// What a connection may hold.
+#[derive(Debug)]
+pub(super) struct RegistrationCapacity {
+    /// How many more tools.
+    pub(super) tools: usize,
+    /// How many more bytes of specs.
+    pub(super) bytes: usize,
+    /// The names that the connection holds already and keeps: registering one of those anew takes no more room
+    /// for tools.
+    pub(super) own_names: HashSet<String>,
+    /// The names that other connections of its source hold, where the owner says how many the source may have.
+    pub(super) other_names: HashSet<String>,
+}
+
+/// What became of the specs of one message.
+#[derive(Debug, Default)]
+pub(super) struct CheckedSpecs {
+    pub(super) accepted: Vec<Arc<ToolSpec>>,
+    pub(super) rejected: Vec<Rejected>,
+}
+
+/// Most refusals that are answered one by one.
+const MAX_REJECTED: usize = 4096;
+
+/// Compiles specs. `allowed` says what the owner lets the source register.
+pub(super) fn check_specs(
+    specs: &SpecCache,
+    tools: &[RawJson],
+    room: &RegistrationCapacity,
+    allowed: &RegistrationAllowance,
+) -> CheckedSpecs {
+    let mut checked = CheckedSpecs::default();
+    let mut seen = HashSet::new();
+    let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
+    let most = allowed.max_tools().unwrap_or(usize::MAX);
+    let mut source_left = most.saturating_sub(room.own_names.union(&room.other_names).count());
+    for raw in tools {
+        let result = compile(specs, raw).and_then(|spec| {
+            let name = spec.name().as_str();
+            if let Some(refusal) = allowed.refusal_reason(name) {
+                return Err(refusal);
+            }
+            if !seen.insert(spec.name().clone()) {
+                return Err("the message has a tool of this name already".to_owned());
+            }
+            let bytes = raw.get().len();
+            if bytes > bytes_left {
+                return Err(format!("the specs of a connection may take {} bytes in all", room.bytes));
+            }
+            let is_new = !room.own_names.contains(name);
+            if is_new && tools_left == 0 {
+                let most = room.tools + room.own_names.len();
+                return Err(format!("no more than {most} tools may be registered here"));
+            }
+            let is_new_to_source = is_new && !room.other_names.contains(name);
+            if is_new_to_source && source_left == 0 {
+                return Err(format!("the owner lets this source register {most} tools and no more"));
+            }
+            bytes_left -= bytes;
+            tools_left -= usize::from(is_new);
+            source_left -= usize::from(is_new_to_source);
+            Ok(spec)
+        });
+        match result {
+            Ok(spec) => checked.accepted.push(spec),
+            Err(reason) if checked.rejected.len() < MAX_REJECTED => {
+                checked.rejected.push(Rejected { name: name_of(raw), reason });
+            }
+            Err(_) => {}
+        }
+    }
+    checked
+}
+
+fn compile(specs: &SpecCache, raw: &RawJson) -> Result<Arc<ToolSpec>, String> {
+    let document: SpecDocument =
+        raw.to().map_err(|error| SpecError::Malformed(error.to_string()).to_string())?;
+    specs.compile(document).map_err(|bad| bad.to_string())
+}
+
+/// The name of a spec that was refused, as it was given, so that its device knows which one is meant.
+fn name_of(raw: &RawJson) -> String {
+    #[derive(serde::Deserialize)]
+    struct NamedSpec {
+        name: String,
+    }
+    let name = raw.to::<NamedSpec>().map(|named| named.name).unwrap_or_default();
+    name.chars().take(MAX_SHOWN).collect()
+}
+
+/// How many characters of a refused name are given back.
+const MAX_SHOWN: usize = 16 << 10;

@@ -1,0 +1,349 @@
+//! A device's seat: its registration and its calls, which may outlive one socket. A socket sits down on it
+//! and gets up again; with `resume`, the next socket of the same device takes the seat over, tools and calls
+//! in flight included. Without, the seat ends with its socket.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use toolway_core::{CallContext, Lease, ProgressReport, ToolSpec};
+use toolway_types::{CallId, Code, RawJson, ToolError};
+use toolway_wire::GatewayMessage;
+use toolway_wire::gateway_message::{ResultStatus, ToolCallCancel, ToolCallRequest};
+
+use super::device_calls::{DeviceCalls, DeviceReply, PendingDeviceCall};
+use super::device_source::DeviceSource;
+use super::remote_tool::RemoteTool;
+use crate::socket::outbox::Outbox;
+
+/// A registration and its calls.
+#[derive(Debug)]
+pub(crate) struct DeviceSession {
+    source: Arc<DeviceSource>,
+    /// The protocol version agreed with the device.
+    version: u32,
+    /// What a later socket must give to take this seat over; none where the device can't resume.
+    resume_token: Option<String>,
+    calls_limit: usize,
+    calls: Mutex<DeviceCalls>,
+    attached: Mutex<AttachedSocket>,
+    /// Owns what was registered; none once the seat has ended.
+    lease: Mutex<Option<Lease>>,
+    last_heard_ms: AtomicI64,
+    ended: AtomicBool,
+}
+
+/// The socket that sits here.
+#[derive(Debug, Default)]
+struct AttachedSocket {
+    /// Counts the sockets that sat here, so that a late one can't undo a newer one.
+    epoch: u64,
+    outbox: Option<Outbox>,
+    /// Cancelled when another socket takes the seat.
+    displaced: CancellationToken,
+    attached_since_ms: i64,
+}
+
+/// A socket's stay on a seat.
+#[derive(Debug)]
+pub(crate) struct DeviceAttachment {
+    pub(crate) session: Arc<DeviceSession>,
+    epoch: u64,
+}
+
+/// What a seat can do for its device.
+#[derive(Debug)]
+pub(crate) struct DeviceSessionOptions {
+    pub(crate) version: u32,
+    pub(crate) resume_token: Option<String>,
+    pub(crate) calls_limit: usize,
+}
+
+impl DeviceSession {
+    pub(crate) fn new(source: Arc<DeviceSource>, lease: Lease, terms: DeviceSessionOptions) -> Arc<Self> {
+        Arc::new(Self {
+            source,
+            version: terms.version,
+            resume_token: terms.resume_token,
+            calls_limit: terms.calls_limit,
+            calls: Mutex::default(),
+            attached: Mutex::default(),
+            lease: Mutex::new(Some(lease)),
+            last_heard_ms: AtomicI64::new(0),
+            ended: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn source(&self) -> &Arc<DeviceSource> {
+        &self.source
+    }
+
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    pub(crate) fn resume_token(&self) -> Option<&str> {
+        self.resume_token.as_deref()
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        self.attached.lock().outbox.is_some()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// When the present socket sat down, in milliseconds since the Unix epoch.
+    pub(crate) fn attached_since_ms(&self) -> i64 {
+        self.attached.lock().attached_since_ms
+    }
+
+    pub(crate) fn calls_in_flight(&self) -> usize {
+        self.calls.lock().len()
+    }
+
+    pub(crate) fn last_heard_ms(&self) -> i64 {
+        self.last_heard_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn record_heard(&self, now_ms: i64) {
+        self.last_heard_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// What is registered here; none once the seat has ended.
+    pub(crate) fn with_lease<R>(&self, then: impl FnOnce(&Lease) -> R) -> Option<R> {
+        self.lease.lock().as_ref().map(then)
+    }
+
+    /// The tools of these specs, running on this seat's device.
+    pub(crate) fn tools(self: &Arc<Self>, specs: Vec<Arc<ToolSpec>>) -> Vec<Arc<dyn toolway_core::Tool>> {
+        let tool = |spec| RemoteTool::new(spec, Arc::downgrade(self)) as Arc<dyn toolway_core::Tool>;
+        specs.into_iter().map(tool).collect()
+    }
+
+    /// A socket sits down. The one that sat here is displaced; requests without an answer are sent again.
+    pub(crate) async fn attach(
+        self: &Arc<Self>,
+        outbox: Outbox,
+        displaced: CancellationToken,
+        now_ms: i64,
+    ) -> DeviceAttachment {
+        let (stay, again) = {
+            // Calls first, then the socket: the order in which `begin` takes them.
+            let mut calls = self.calls.lock();
+            let mut attached = self.attached.lock();
+            attached.displaced.cancel();
+            attached.epoch += 1;
+            attached.displaced = displaced;
+            attached.outbox = Some(outbox.clone());
+            attached.attached_since_ms = now_ms;
+            let stay = DeviceAttachment { session: self.clone(), epoch: attached.epoch };
+            let again: Vec<String> =
+                calls.in_order().into_iter().map(|(id, call)| self.write_request(id, call)).collect();
+            (stay, again)
+        };
+        self.record_heard(now_ms);
+        for frame in again {
+            if outbox.send(frame).await.is_err() {
+                break;
+            }
+        }
+        stay
+    }
+
+    /// Writes a call's request, counting one more attempt.
+    fn write_request(&self, id: CallId, call: &mut PendingDeviceCall) -> String {
+        call.attempt += 1;
+        call.context.mark_dispatched();
+        let newer = self.version >= 2;
+        let remaining = u64::try_from(call.context.remaining().as_millis()).unwrap_or(u64::MAX);
+        let (deadline_ms, attempt) = (newer.then_some(remaining), newer.then_some(call.attempt));
+        ToolCallRequest::write(id, call.tool.as_str(), &call.arguments, deadline_ms, attempt)
+    }
+
+    /// Asks the device to run a tool. The answer comes through the receiver; its sender is dropped when the
+    /// seat ends first.
+    ///
+    /// # Errors
+    /// `overloaded` where too many calls are in flight, `device_disconnected` where the seat has ended.
+    pub(crate) async fn begin_call(
+        self: &Arc<Self>,
+        spec: &ToolSpec,
+        arguments: RawJson,
+        context: &CallContext,
+    ) -> Result<InFlightDeviceCall, ToolError> {
+        let (reply, receiver) = oneshot::channel();
+        let id = context.call_id();
+        let mut call = PendingDeviceCall {
+            tool: spec.name().clone(),
+            arguments,
+            context: context.clone(),
+            reply,
+            attempt: 0,
+        };
+        let send = {
+            let mut calls = self.calls.lock();
+            if self.has_ended() {
+                return Err(disconnected_error(false));
+            }
+            if calls.len() >= self.calls_limit {
+                return Err(self.overloaded_error());
+            }
+            let outbox = self.attached.lock().outbox.clone();
+            let send = outbox.map(|outbox| (outbox, self.write_request(id, &mut call)));
+            calls.insert(id, call);
+            send
+        };
+        let in_flight = InFlightDeviceCall { session: self.clone(), context: context.clone(), receiver };
+        if let Some((outbox, frame)) = send {
+            // A socket that is going is noticed by its own task: it detaches, and ends or resumes the calls.
+            let _ = outbox.send(frame).await;
+        }
+        Ok(in_flight)
+    }
+
+    fn overloaded_error(&self) -> ToolError {
+        let message = format!("{} has {} calls in flight already", self.source.slug(), self.calls_limit);
+        ToolError::new(Code::Overloaded, message).with_hint(
+            "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
+        )
+    }
+
+    /// The device answered a call.
+    pub(crate) fn answer(&self, id: &str, reply: impl FnOnce() -> DeviceReply) -> ResultStatus {
+        let Ok(id) = id.parse::<CallId>() else { return ResultStatus::Unknown };
+        let call = match self.calls.lock().take_answered(&id) {
+            Ok(call) => call,
+            Err(status) => return status,
+        };
+        // Where the call is just being ended from outside, that came first.
+        if call.context.mark_answered() && call.reply.send(reply()).is_ok() {
+            ResultStatus::Accepted
+        } else {
+            ResultStatus::Late
+        }
+    }
+
+    /// The device reported progress; unknown calls are ignored.
+    pub(crate) fn report_progress(&self, id: &str, progress: ProgressReport) {
+        if let Some(context) = self.context(id) {
+            context.report_progress(progress);
+        }
+    }
+
+    /// A person is being asked on the device, in these words; unknown calls are ignored.
+    pub(crate) fn report_waiting(&self, id: &str, words: impl FnOnce() -> Option<String>) {
+        if let Some(context) = self.context(id) {
+            context.pause_for_person();
+            if let Some(words) = words() {
+                context.report_message(words);
+            }
+        }
+    }
+
+    fn context(&self, id: &str) -> Option<CallContext> {
+        let id = id.parse::<CallId>().ok()?;
+        self.calls.lock().get(&id).map(|call| call.context.clone())
+    }
+
+    /// Ends the seat: its tools leave, its calls end as `device_disconnected`.
+    pub(crate) fn end(&self) {
+        let waiting = {
+            let mut calls = self.calls.lock();
+            self.ended.store(true, Ordering::Release);
+            calls.drain()
+        };
+        let mut attached = self.attached.lock();
+        attached.displaced.cancel();
+        attached.outbox = None;
+        drop(attached);
+        for call in waiting {
+            if call.context.mark_answered() {
+                // Where its task is gone, nobody waits.
+                let _ = call.reply.send(Err(disconnected_error(call.attempt > 0)));
+            }
+        }
+        let lease = self.lease.lock().take();
+        drop(lease);
+    }
+}
+
+impl DeviceAttachment {
+    /// The socket gets up. Says whether it was still the one sitting here.
+    pub(crate) fn detach(&self) -> bool {
+        let mut attached = self.session.attached.lock();
+        let mine = attached.epoch == self.epoch;
+        if mine {
+            attached.outbox = None;
+        }
+        mine
+    }
+
+    /// Does something while no other socket can sit down here and the seat can't end; not where one has, or it has.
+    pub(crate) fn while_attached<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
+        let attached = self.session.attached.lock();
+        (attached.epoch == self.epoch && attached.outbox.is_some()).then(then)
+    }
+
+    /// Whether nobody has sat down since this socket got up.
+    pub(crate) fn is_unattached_since(&self) -> bool {
+        let attached = self.session.attached.lock();
+        attached.epoch == self.epoch && attached.outbox.is_none()
+    }
+}
+
+/// A call that a device is running. Dropped before its answer came, it tells the device to stop.
+pub(crate) struct InFlightDeviceCall {
+    session: Arc<DeviceSession>,
+    context: CallContext,
+    receiver: oneshot::Receiver<DeviceReply>,
+}
+
+impl InFlightDeviceCall {
+    /// The device's answer.
+    pub(crate) async fn wait_for_answer(mut self) -> DeviceReply {
+        match (&mut self.receiver).await {
+            Ok(reply) => reply,
+            Err(_) => Err(disconnected_error(self.context.is_dispatched())),
+        }
+    }
+}
+
+impl Drop for InFlightDeviceCall {
+    fn drop(&mut self) {
+        let id = self.context.call_id();
+        if !self.session.calls.lock().give_up(&id) || self.session.version < 2 {
+            return;
+        }
+        let Some(outbox) = self.session.attached.lock().outbox.clone() else { return };
+        let reason = self.context.cancel_reason().map_or("cancelled", |reason| reason.as_str());
+        let cancel = ToolCallCancel { id: id.to_string(), reason: reason.to_owned() };
+        let frame = GatewayMessage::from(cancel).encode();
+        if !outbox.try_send(frame.clone())
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            // Bounded like the calls are: each sends one.
+            runtime.spawn(async move { outbox.send(frame).await });
+        }
+    }
+}
+
+/// The error of a call whose device went away.
+pub(super) fn disconnected_error(dispatched: bool) -> ToolError {
+    let error =
+        ToolError::new(Code::DeviceDisconnected, "The device disconnected").with_dispatched(dispatched);
+    if dispatched {
+        error.with_hint("It may have run there; look before you call again")
+    } else {
+        error.with_hint("It had not been sent to the device")
+    }
+}
+
+/// A seat, if it is still there.
+pub(crate) type WeakDeviceSession = Weak<DeviceSession>;
+
+#[cfg(test)]
+mod tests;

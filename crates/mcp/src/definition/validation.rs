@@ -1,0 +1,340 @@
+//! Whether a definition can be used: everything that is wrong with it at once, each with what to do.
+
+use std::path::Path;
+
+use toolway_types::Slug;
+use url::Url;
+
+use super::problem::DefinitionError;
+use super::{OauthDefinition, SECRET_PREFIX, ServerDefinition};
+
+/// Most arguments, variables, headers or scopes of one server.
+const MAX_MANY: usize = 256;
+/// Longest text in a definition, in bytes.
+const MAX_TEXT: usize = 32 << 10;
+
+/// Headers that the protocol or HTTP itself sets.
+const RESERVED: &[&str] = &[
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// How the names of headers begin in which arguments are repeated.
+const RESERVED_START: &str = "mcp-param-";
+
+/// The name of a server as the slug of its source.
+///
+/// # Errors
+/// Where no source may have it.
+pub fn check_name(name: &str) -> Result<Slug, DefinitionError> {
+    let slug: Slug = name.parse().map_err(|_| {
+        DefinitionError::new(
+            "name",
+            format!("{name:?} can't be a server's name"),
+            "write a lower-case letter, then up to 23 of a-z, 0-9 and -, as github or my-notes",
+        )
+    })?;
+    if slug.is_reserved() {
+        return Err(DefinitionError::new(
+            "name",
+            format!("{name:?} is kept for Toolway itself"),
+            "choose another name",
+        ));
+    }
+    Ok(slug)
+}
+
+impl ServerDefinition {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the order of its fields.
+    pub fn check(&self) -> Result<(), Vec<DefinitionError>> {
+        let mut flaws = Vec::new();
+        match (&self.command, &self.url) {
+            (Some(command), None) => {
+                self.check_command(command, &mut flaws);
+                self.reject_address_fields(&mut flaws);
+            }
+            (None, Some(url)) => {
+                self.check_address(url, &mut flaws);
+                self.reject_command_fields(&mut flaws);
+            }
+            (Some(_), Some(_)) => flaws.push(DefinitionError::new(
+                "url",
+                "command and url are both given",
+                "leave out one of them: a server is a program that is run here, or is at an address",
+            )),
+            (None, None) => flaws.push(DefinitionError::new(
+                "command",
+                "it says neither command nor url",
+                "write the program to run, command = \"npx\", or the address, url = \"https://…\"",
+            )),
+        }
+        if flaws.is_empty() { Ok(()) } else { Err(flaws) }
+    }
+
+    fn check_command(&self, command: &str, flaws: &mut Vec<DefinitionError>) {
+        let path = Path::new(command);
+        if command.trim().is_empty() {
+            flaws.push(DefinitionError::new("command", "it is empty", "write the program to run, as npx"));
+        } else if path.is_relative() && path.components().count() > 1 {
+            flaws.push(DefinitionError::new(
+                "command",
+                format!("{command:?} depends on the folder that one is in"),
+                "write the name of a program that the system finds, or a whole path from the root",
+            ));
+        } else if command.contains(char::is_whitespace) && !path.is_absolute() {
+            flaws.push(DefinitionError::new(
+                "command",
+                format!("{command:?} has spaces in it, and no shell takes it apart"),
+                "write the program alone, and each of its arguments in args",
+            ));
+        }
+        check_text_length("command", command, flaws);
+        check_count("args", self.args.len(), flaws);
+        for (at, arg) in self.args.iter().enumerate() {
+            check_text_length(&format!("args[{at}]"), arg, flaws);
+        }
+        check_count("env", self.env.len(), flaws);
+        for (name, value) in &self.env {
+            let field = format!("env.{name}");
+            if name.is_empty() || name.contains(['=', '\0']) {
+                flaws.push(DefinitionError::new(
+                    &field,
+                    format!("{name:?} can't be a variable's name"),
+                    "write it without = and not empty, as LOG_LEVEL",
+                ));
+            }
+            check_text_length(&field, value, flaws);
+            check_secret_reference(&field, value, flaws);
+        }
+        if let Some(cwd) = &self.cwd {
+            let cwd = cwd.to_string_lossy();
+            if cwd.is_empty() {
+                flaws.push(DefinitionError::new(
+                    "cwd",
+                    "it is empty",
+                    "write the folder to run in, or leave it out",
+                ));
+            }
+            check_text_length("cwd", &cwd, flaws);
+        }
+    }
+
+    fn check_address(&self, address: &str, flaws: &mut Vec<DefinitionError>) {
+        check_text_length("url", address, flaws);
+        if let Err(flaw) = check_url(address) {
+            flaws.push(flaw);
+        }
+        check_count("headers", self.headers.len(), flaws);
+        for (name, value) in &self.headers {
+            check_header(name, value, flaws);
+        }
+        if let Some(oauth) = &self.oauth {
+            if self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+                flaws.push(DefinitionError::new(
+                    "oauth",
+                    "the header Authorization is given too, and both would say who comes",
+                    "leave out one of them",
+                ));
+            }
+            check_oauth(oauth, flaws);
+        }
+    }
+
+    /// Fields that only make sense of an address.
+    fn reject_address_fields(&self, flaws: &mut Vec<DefinitionError>) {
+        let given = [
+            ("headers", !self.headers.is_empty()),
+            ("transport", !self.transport.is_auto()),
+            ("oauth", self.oauth.is_some()),
+        ];
+        for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+            flaws.push(DefinitionError::new(
+                field,
+                "it is of no use to a server that is a program",
+                "leave it out, or write url in the place of command",
+            ));
+        }
+    }
+
+    /// Fields that only make sense of a command.
+    fn reject_command_fields(&self, flaws: &mut Vec<DefinitionError>) {
+        let given =
+            [("args", !self.args.is_empty()), ("env", !self.env.is_empty()), ("cwd", self.cwd.is_some())];
+        for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+            flaws.push(DefinitionError::new(
+                field,
+                "it is of no use to a server at an address",
+                "leave it out, or write command in the place of url",
+            ));
+        }
+    }
+}
+
+/// Whether an address can be a server's.
+fn check_url(address: &str) -> Result<(), DefinitionError> {
+    let flaw = |message: String, hint: &str| Err(DefinitionError::new("url", message, hint));
+    let form = "write it as https://mcp.example.com/mcp";
+    let url = match Url::parse(address) {
+        Ok(url) => url,
+        Err(error) => return flaw(format!("it is no address ({error})"), form),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return flaw(format!("{}: is no way to reach an MCP server", url.scheme()), form);
+    }
+    if !url.has_host() {
+        return flaw("it names no host".to_owned(), form);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return flaw(
+            "there is a user's name in it".to_owned(),
+            "say who comes in headers: Authorization = \"secret:NAME\"",
+        );
+    }
+    if url.fragment().is_some() {
+        return flaw("what stands behind # is sent to no server".to_owned(), "leave it out");
+    }
+    Ok(())
+}
+
+fn check_header(name: &str, value: &str, flaws: &mut Vec<DefinitionError>) {
+    let field = format!("headers.{name}");
+    let lower = name.to_ascii_lowercase();
+    if http::HeaderName::try_from(name).is_err() {
+        flaws.push(DefinitionError::new(
+            &field,
+            format!("{name:?} can't be a header's name"),
+            "write it with letters, digits and -, as X-Api-Key",
+        ));
+    } else if RESERVED.contains(&lower.as_str()) || lower.starts_with(RESERVED_START) {
+        flaws.push(DefinitionError::new(&field, "the protocol sets this header itself", "leave it out"));
+    }
+    let has_secret = check_secret_reference(&field, value, flaws);
+    // RFC 9110, section 5.5: what is not ASCII is obsolete, and read as servers like.
+    if !has_secret && (http::HeaderValue::try_from(value).is_err() || !value.is_ascii()) {
+        flaws.push(DefinitionError::new(
+            &field,
+            "it has characters that no header may hold",
+            "write it in one line of ASCII, without control characters",
+        ));
+    }
+    check_text_length(&field, value, flaws);
+}
+
+fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<DefinitionError>) {
+    if oauth.client_id.as_deref().is_some_and(|id| id.trim().is_empty()) {
+        flaws.push(DefinitionError::new(
+            "oauth.client_id",
+            "it is empty",
+            "leave it out where none was registered",
+        ));
+    }
+    if let Some(value) = &oauth.client_secret {
+        let field = "oauth.client_secret";
+        if oauth.client_id.is_none() {
+            flaws.push(DefinitionError::new(
+                field,
+                "there is no client_id that it belongs to",
+                "write client_id too",
+            ));
+        }
+        if !check_secret_reference(field, value, flaws) {
+            flaws.push(DefinitionError::new(
+                field,
+                "it is the secret itself",
+                "keep it with `toolway secrets set NAME` and write client_secret = \"secret:NAME\"",
+            ));
+        }
+    }
+    for (field, address) in
+        [("oauth.issuer", &oauth.issuer), ("oauth.client_metadata_url", &oauth.client_metadata_url)]
+    {
+        let Some(address) = address else { continue };
+        check_text_length(field, address, flaws);
+        if !is_trustworthy(address) {
+            flaws.push(DefinitionError::new(
+                field,
+                "it is no address that can be trusted",
+                "write an https address, as https://auth.example.com",
+            ));
+        }
+    }
+    check_count("oauth.scopes", oauth.scopes.len(), flaws);
+    // RFC 6749, section 3.3: what a scope may be made of.
+    let is_scope = |scope: &String| {
+        !scope.is_empty() && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5B | 0x5D..=0x7E))
+    };
+    for scope in oauth.scopes.iter().filter(|scope| !is_scope(scope)) {
+        flaws.push(DefinitionError::new(
+            "oauth.scopes",
+            format!("{scope:?} can't be a scope"),
+            "write each scope by itself, without spaces",
+        ));
+    }
+}
+
+/// Whether nobody on the way can change what is read from an address: https, or this computer.
+fn is_trustworthy(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    let is_here = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_here)
+}
+
+/// Whether a value names a secret, whose name must be one.
+fn check_secret_reference(field: &str, value: &str, flaws: &mut Vec<DefinitionError>) -> bool {
+    let Some(name) = value.strip_prefix(SECRET_PREFIX) else { return false };
+    let is_plain = !name.is_empty()
+        && name.len() <= 64
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if !is_plain {
+        flaws.push(DefinitionError::new(
+            field,
+            format!("{name:?} can't be the name of a secret"),
+            "write secret:NAME with letters, digits, _ and -; `toolway secrets list` shows the names",
+        ));
+    }
+    true
+}
+
+fn check_text_length(field: &str, text: &str, flaws: &mut Vec<DefinitionError>) {
+    if text.len() > MAX_TEXT {
+        let message = format!("it has {} bytes; it may have {MAX_TEXT}", text.len());
+        flaws.push(DefinitionError::new(field, message, "shorten it"));
+    }
+    if text.contains('\0') {
+        flaws.push(DefinitionError::new(field, "there is a zero byte in it", "remove it"));
+    }
+}
+
+fn check_count(field: &str, count: usize, flaws: &mut Vec<DefinitionError>) {
+    if count > MAX_MANY {
+        let message = format!("there are {count}; at most {MAX_MANY} are taken");
+        flaws.push(DefinitionError::new(field, message, "leave some out"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

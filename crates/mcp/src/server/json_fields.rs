@@ -1,0 +1,61 @@
+//! The fields at the top of a JSON object, each value as it was written: what has to be changed is, and the rest keeps
+//! its bytes and its order.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Names and values, in order.
+#[derive(Debug, Default)]
+pub(crate) struct JsonFields<'a>(pub(crate) Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> JsonFields<'a> {
+    /// Those of this object; none where the text is something else.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        struct JsonFieldsVisitor;
+        impl<'de> Visitor<'de> for JsonFieldsVisitor {
+            type Value = JsonFields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonFields<'de>, A::Error> {
+                let mut fields = JsonFields::default();
+                while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
+                    fields.0.push((key, value.get().into()));
+                }
+                Ok(fields)
+            }
+        }
+        serde_json::Deserializer::from_str(text).deserialize_map(JsonFieldsVisitor).ok()
+    }
+
+    /// A value.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_ref())
+    }
+
+    /// Adds a value, which is JSON.
+    pub(crate) fn push(&mut self, key: &'static str, value: String) {
+        self.0.push((key.into(), value.into()));
+    }
+
+    /// The object.
+    pub(crate) fn to_json(&self) -> String {
+        let length = self.0.iter().map(|(key, value)| key.len() + value.len() + 4).sum::<usize>();
+        let mut text = String::with_capacity(length + 2);
+        text.push('{');
+        for (at, (key, value)) in self.0.iter().enumerate() {
+            if at > 0 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::Value::from(key.as_ref()).to_string());
+            text.push(':');
+            text.push_str(value);
+        }
+        text.push('}');
+        text
+    }
+}

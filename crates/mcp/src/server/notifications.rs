@@ -1,0 +1,186 @@
+//! Tells a client that what it sees has changed: the list of tools, and what upstreams say by themselves.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::SelectAll;
+use parking_lot::Mutex;
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
+use rmcp::service::SubscriptionSink;
+use rmcp::{Peer, RoleServer};
+use tokio::sync::broadcast::error::RecvError;
+use toolway_core::Engine;
+
+use super::client::is_at_least;
+use super::client_scope::{ClientScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
+use super::scoped_offerings::{ScopedOfferings, SourceOffering};
+use crate::offering::{OfferingRegistry, SubscriptionGuard, UpstreamEvent};
+
+/// How long to wait for further changes after one.
+const DEBOUNCE: Duration = Duration::from_millis(50);
+
+/// What one MCP session has asked for.
+#[derive(Debug, Default)]
+pub(crate) struct SessionSubscriptions {
+    /// The lowest level of log messages, once it was said.
+    pub(crate) log_level: Option<LoggingLevel>,
+    /// What the upstreams were told because of it.
+    pub(crate) log_subscriptions: Vec<SubscriptionGuard>,
+    /// Resources, by the URI that the client uses.
+    pub(crate) resources: HashMap<String, SubscriptionGuard>,
+}
+
+/// Something to tell a client.
+pub(crate) enum ChangeNotification {
+    ToolListChanged,
+    PromptListChanged,
+    ResourceListChanged,
+    /// By the URI that the client uses.
+    ResourceUpdated(String),
+    Log(LoggingMessageNotificationParam),
+}
+
+/// Where news go.
+pub(crate) enum NotificationSink {
+    /// To a session's client, as far as it asked for them.
+    Session(Peer<RoleServer>, Arc<Mutex<SessionSubscriptions>>),
+    /// To a subscription, which passes on what it accepted.
+    Subscription(SubscriptionSink),
+}
+
+impl NotificationSink {
+    /// False where nobody reads any more.
+    async fn send(&self, news: ChangeNotification) -> bool {
+        match self {
+            Self::Session(peer, wishes) => {
+                let told = match news {
+                    ChangeNotification::ToolListChanged => peer.notify_tool_list_changed().await,
+                    ChangeNotification::PromptListChanged => peer.notify_prompt_list_changed().await,
+                    ChangeNotification::ResourceListChanged => peer.notify_resource_list_changed().await,
+                    ChangeNotification::ResourceUpdated(uri)
+                        if wishes.lock().resources.contains_key(&uri) =>
+                    {
+                        peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+                    }
+                    ChangeNotification::Log(message)
+                        if wishes.lock().log_level.is_some_and(|level| is_at_least(message.level, level)) =>
+                    {
+                        peer.notify_logging_message(message).await
+                    }
+                    ChangeNotification::ResourceUpdated(_) | ChangeNotification::Log(_) => Ok(()),
+                };
+                told.is_ok()
+            }
+            Self::Subscription(sink) => {
+                use rmcp::service::SubscriptionSendError::NotificationNotAccepted;
+                let told = match news {
+                    ChangeNotification::ToolListChanged => sink.notify_tool_list_changed().await,
+                    ChangeNotification::PromptListChanged => sink.notify_prompt_list_changed().await,
+                    ChangeNotification::ResourceListChanged => sink.notify_resource_list_changed().await,
+                    ChangeNotification::ResourceUpdated(uri) => sink.notify_resource_updated(uri).await,
+                    ChangeNotification::Log(_) => Ok(()),
+                };
+                matches!(told, Ok(()) | Err(NotificationNotAccepted(_)))
+            }
+        }
+    }
+}
+
+/// Tells the reader until it reads no more, or the visitor may not come in any more.
+pub(crate) async fn forward_notifications(
+    engine: Arc<Engine>,
+    offerings: Arc<dyn OfferingRegistry>,
+    visitor: ClientScope,
+    reader: NotificationSink,
+) {
+    let mut changes = engine.registry().changes();
+    let mut seen = tool_list_fingerprint(&engine, &visitor);
+    let mut said = upstream_notifications(&engine, offerings.as_ref(), &visitor);
+    loop {
+        let news = tokio::select! {
+            () = visitor.revoked.cancelled() => return,
+            changed = changes.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                tokio::time::sleep(DEBOUNCE).await;
+                changes.mark_unchanged();
+                let now = tool_list_fingerprint(&engine, &visitor);
+                if now == seen {
+                    continue;
+                }
+                seen = now;
+                // An upstream may have come.
+                said = upstream_notifications(&engine, offerings.as_ref(), &visitor);
+                ChangeNotification::ToolListChanged
+            }
+            Some(news) = said.next() => news,
+        };
+        if !reader.send(news).await {
+            return;
+        }
+    }
+}
+
+type NotificationStream = SelectAll<futures_util::stream::BoxStream<'static, ChangeNotification>>;
+
+/// What the upstreams say by themselves, as far as the visitor may have it.
+fn upstream_notifications(
+    engine: &Engine,
+    offerings: &dyn OfferingRegistry,
+    visitor: &ClientScope,
+) -> NotificationStream {
+    let through = ScopedOfferings { engine, offerings, scope: visitor };
+    let prompts: Vec<_> = through.permitted(PROMPTS_FEATURE).into_iter().map(|named| named.source).collect();
+    let streams = through.permitted(RESOURCES_FEATURE).into_iter().map(|named| {
+        let has_prompts = prompts.contains(&named.source);
+        let events = named.offering.events();
+        let unfolded = futures_util::stream::unfold((named, events), move |(named, mut events)| async move {
+            loop {
+                match events.recv().await {
+                    Ok(event) => match to_notification(&named, event, has_prompts) {
+                        Some(news) => return Some((news, (named, events))),
+                        None => continue,
+                    },
+                    // What was missed may have been that the list changed.
+                    Err(RecvError::Lagged(_)) => {
+                        return Some((ChangeNotification::ResourceListChanged, (named, events)));
+                    }
+                    Err(RecvError::Closed) => return None,
+                }
+            }
+        });
+        unfolded.boxed()
+    });
+    futures_util::stream::select_all(streams)
+}
+
+fn to_notification(
+    named: &SourceOffering,
+    event: UpstreamEvent,
+    has_prompts: bool,
+) -> Option<ChangeNotification> {
+    match event {
+        UpstreamEvent::ResourceUpdated { uri } => {
+            Some(ChangeNotification::ResourceUpdated(named.exposed_uri(&uri)))
+        }
+        UpstreamEvent::ResourceListChanged | UpstreamEvent::Reconnected => {
+            Some(ChangeNotification::ResourceListChanged)
+        }
+        UpstreamEvent::PromptListChanged => has_prompts.then_some(ChangeNotification::PromptListChanged),
+        UpstreamEvent::Log(message) => Some(ChangeNotification::Log(message)),
+    }
+}
+
+/// Tells one list of tools from another: their ids, and where their specs lie.
+fn tool_list_fingerprint(engine: &Engine, visitor: &ClientScope) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for seen in visitor.visible_tools(engine) {
+        seen.id.hash(&mut hasher);
+        Arc::as_ptr(seen.tool.spec()).addr().hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,325 @@
+//! What upstreams offer beyond tools, for one visitor: of one upstream under its own names, of all of them under
+//! names that say whose they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, Reference, ResourceContents,
+    ServerCapabilities,
+};
+use toolway_core::Engine;
+use toolway_types::Slug;
+
+use super::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
+use super::naming;
+use crate::client_link::RequestingClient;
+use crate::offering::{OfferingRegistry, ServerOffering};
+
+/// How long an upstream may take to list where those of all are listed; one that takes longer is left out.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most pages of one upstream that are put together.
+const MAX_PAGES: usize = 64;
+
+/// One upstream, and what stands before its names.
+pub(crate) struct SourceOffering {
+    pub(crate) source: Slug,
+    pub(crate) offering: Arc<dyn ServerOffering>,
+    /// Whether its names are its own.
+    pub(crate) uses_own_names: bool,
+}
+
+impl SourceOffering {
+    pub(crate) fn exposed_uri(&self, uri: &str) -> String {
+        if self.uses_own_names { uri.to_owned() } else { naming::qualify_uri(&self.source, uri) }
+    }
+
+    fn exposed_prompt(&self, name: &str) -> String {
+        if self.uses_own_names { name.to_owned() } else { naming::qualify_prompt(&self.source, name) }
+    }
+}
+
+/// What one visitor can reach.
+pub(crate) struct ScopedOfferings<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) offerings: &'a dyn OfferingRegistry,
+    pub(crate) scope: &'a ClientScope,
+}
+
+impl ScopedOfferings<'_> {
+    /// The upstreams of which the visitor may have this.
+    pub(crate) fn permitted(&self, what: &str) -> Vec<SourceOffering> {
+        let named = match &self.scope.scope {
+            EndpointScope::Source(source) => {
+                let offering = self.offerings.offering(source);
+                offering.map(|offering| (source.clone(), offering, true)).into_iter().collect::<Vec<_>>()
+            }
+            EndpointScope::Everything => {
+                self.offerings.all().into_iter().map(|(source, offering)| (source, offering, false)).collect()
+            }
+        };
+        named
+            .into_iter()
+            .filter(|(source, ..)| self.scope.can_use_feature(self.engine, source, what))
+            .map(|(source, offering, is_alone)| SourceOffering { source, offering, uses_own_names: is_alone })
+            .collect()
+    }
+
+    /// The one upstream, where the visitor looks at one.
+    pub(crate) fn single_upstream(&self) -> Option<Arc<dyn ServerOffering>> {
+        match &self.scope.scope {
+            EndpointScope::Source(source) => self.offerings.offering(source),
+            EndpointScope::Everything => None,
+        }
+    }
+
+    /// What the upstreams can do beyond tools, all together.
+    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+        let mut all = ServerCapabilities::default();
+        for named in self.permitted(RESOURCES_FEATURE) {
+            let Some(facts) = named.offering.facts() else { continue };
+            if let Some(theirs) = &facts.capabilities.resources {
+                let ours = all.resources.get_or_insert_with(Default::default);
+                ours.subscribe = ours.subscribe.max(theirs.subscribe);
+                ours.list_changed = ours.list_changed.max(theirs.list_changed);
+            }
+            if facts.capabilities.logging.is_some() {
+                all.logging.get_or_insert_with(Default::default);
+            }
+            if facts.capabilities.completions.is_some() {
+                all.completions.get_or_insert_with(Default::default);
+            }
+        }
+        for named in self.permitted(PROMPTS_FEATURE) {
+            let Some(facts) = named.offering.facts() else { continue };
+            if let Some(theirs) = &facts.capabilities.prompts {
+                let ours = all.prompts.get_or_insert_with(Default::default);
+                ours.list_changed = ours.list_changed.max(theirs.list_changed);
+            }
+            if facts.capabilities.completions.is_some() {
+                all.completions.get_or_insert_with(Default::default);
+            }
+        }
+        all
+    }
+
+    /// How the upstream that stands alone introduces itself, as JSON.
+    pub(crate) fn server_info_json(&self) -> Option<String> {
+        serde_json::to_string(&self.single_upstream()?.facts()?.info).ok()
+    }
+
+    /// How the upstream that stands alone calls itself and wants to be used.
+    pub(crate) fn server_identity(&self) -> Option<(Implementation, Option<String>)> {
+        let facts = self.single_upstream()?.facts()?;
+        Some((facts.info.clone(), facts.instructions.clone()))
+    }
+
+    /// Where a URI leads, and what it is there.
+    pub(crate) fn resolve_resource<'u>(&self, uri: &'u str) -> Option<(SourceOffering, &'u str)> {
+        let mut all = self.permitted(RESOURCES_FEATURE);
+        match &self.scope.scope {
+            EndpointScope::Source(_) => all.pop().map(|named| (named, uri)),
+            EndpointScope::Everything => {
+                let (source, own) = naming::split_uri(uri)?;
+                all.into_iter().find(|named| named.source == source).map(|named| (named, own))
+            }
+        }
+    }
+
+    fn resolve_prompt<'n>(&self, name: &'n str) -> Option<(SourceOffering, &'n str)> {
+        let mut all = self.permitted(PROMPTS_FEATURE);
+        match &self.scope.scope {
+            EndpointScope::Source(_) => all.pop().map(|named| (named, name)),
+            EndpointScope::Everything => {
+                let (source, own) = naming::split_prompt(name)?;
+                all.into_iter().find(|named| named.source == source).map(|named| (named, own))
+            }
+        }
+    }
+
+    pub(crate) async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        if let Some(alone) = self.permitted_single_upstream(RESOURCES_FEATURE) {
+            return alone.list_resources(page).await;
+        }
+        let lists = self.permitted(RESOURCES_FEATURE).into_iter().map(|named| async move {
+            let all =
+                list_all_pages(|page| named.offering.list_resources(page), |list| list.next_cursor.take())
+                    .await;
+            let mut resources: Vec<_> = all.into_iter().flat_map(|list| list.resources).collect();
+            for resource in &mut resources {
+                resource.uri = named.exposed_uri(&resource.uri);
+            }
+            resources
+        });
+        Ok(ListResourcesResult::with_all_items(join_lists(lists).await))
+    }
+
+    pub(crate) async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        if let Some(alone) = self.permitted_single_upstream(RESOURCES_FEATURE) {
+            return alone.list_resource_templates(page).await;
+        }
+        let lists = self.permitted(RESOURCES_FEATURE).into_iter().map(|named| async move {
+            let all = list_all_pages(
+                |page| named.offering.list_resource_templates(page),
+                |list| list.next_cursor.take(),
+            )
+            .await;
+            let mut templates: Vec<_> = all.into_iter().flat_map(|list| list.resource_templates).collect();
+            for template in &mut templates {
+                template.uri_template = named.exposed_uri(&template.uri_template);
+            }
+            templates
+        });
+        Ok(ListResourceTemplatesResult::with_all_items(join_lists(lists).await))
+    }
+
+    pub(crate) async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        if let Some(alone) = self.permitted_single_upstream(PROMPTS_FEATURE) {
+            return alone.list_prompts(page).await;
+        }
+        let lists = self.permitted(PROMPTS_FEATURE).into_iter().map(|named| async move {
+            let all =
+                list_all_pages(|page| named.offering.list_prompts(page), |list| list.next_cursor.take())
+                    .await;
+            let mut prompts: Vec<_> = all.into_iter().flat_map(|list| list.prompts).collect();
+            for prompt in &mut prompts {
+                prompt.name = named.exposed_prompt(&prompt.name);
+            }
+            prompts
+        });
+        Ok(ListPromptsResult::with_all_items(join_lists(lists).await))
+    }
+
+    /// The upstream that stands alone, where the visitor may have this of it.
+    fn permitted_single_upstream(&self, what: &str) -> Option<Arc<dyn ServerOffering>> {
+        self.permitted(what).into_iter().find(|named| named.uses_own_names).map(|named| named.offering)
+    }
+
+    pub(crate) async fn complete(
+        &self,
+        mut request: CompleteRequestParams,
+    ) -> Result<CompleteResult, ErrorData> {
+        let named = match &mut request.r#ref {
+            Reference::Prompt(prompt) => {
+                let found = self.resolve_prompt(&prompt.name).map(|(named, own)| (named, own.to_owned()));
+                found.map(|(named, own)| {
+                    prompt.name = own;
+                    named
+                })
+            }
+            Reference::Resource(resource) => {
+                let found = self.resolve_resource(&resource.uri).map(|(named, own)| (named, own.to_owned()));
+                found.map(|(named, own)| {
+                    resource.uri = own;
+                    named
+                })
+            }
+            _ => None,
+        };
+        match named {
+            Some(named) => named.offering.complete(request).await,
+            None => Err(ErrorData::invalid_params(
+                "there is no prompt and no resource template of this name",
+                None,
+            )),
+        }
+    }
+
+    /// A prompt's text: where it comes from, and what to ask there.
+    pub(crate) fn route_prompt(
+        &self,
+        mut request: GetPromptRequestParams,
+    ) -> Result<(SourceOffering, GetPromptRequestParams), ErrorData> {
+        let found = self.resolve_prompt(&request.name).map(|(named, own)| (named, own.to_owned()));
+        let (named, own) = found.ok_or_else(|| {
+            ErrorData::invalid_params(format!("there is no prompt {:?}", request.name), None)
+        })?;
+        request.name = own;
+        Ok((named, request))
+    }
+
+    /// A resource: where it comes from, and what to ask there.
+    pub(crate) fn route_resource(
+        &self,
+        mut request: ReadResourceRequestParams,
+    ) -> Result<(SourceOffering, ReadResourceRequestParams), ErrorData> {
+        let found = self.resolve_resource(&request.uri).map(|(named, own)| (named, own.to_owned()));
+        let (named, own) = found.ok_or_else(|| resource_not_found(&request.uri))?;
+        request.uri = own;
+        Ok((named, request))
+    }
+}
+
+/// Reads a resource, whose parts are then named as they are where it was asked for.
+pub(crate) async fn read_resource(
+    named: SourceOffering,
+    request: ReadResourceRequestParams,
+    client: Arc<dyn RequestingClient>,
+) -> Result<ReadResourceResponse, ErrorData> {
+    let mut response = named.offering.read_resource(request, client).await?;
+    if let ReadResourceResponse::Complete(result) = &mut response {
+        for part in &mut result.contents {
+            match part {
+                ResourceContents::TextResourceContents { uri, .. }
+                | ResourceContents::BlobResourceContents { uri, .. } => *uri = named.exposed_uri(uri),
+                _ => {}
+            }
+        }
+    }
+    Ok(response)
+}
+
+/// A prompt's text.
+pub(crate) async fn get_prompt(
+    named: SourceOffering,
+    request: GetPromptRequestParams,
+    client: Arc<dyn RequestingClient>,
+) -> Result<GetPromptResponse, ErrorData> {
+    named.offering.get_prompt(request, client).await
+}
+
+pub(crate) fn resource_not_found(uri: &str) -> ErrorData {
+    let data = serde_json::json!({"uri": uri});
+    ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, format!("there is no resource {uri:?}"), Some(data))
+}
+
+/// All pages of a list; none of those after one that can't be had.
+async fn list_all_pages<T, F>(
+    mut list: impl FnMut(Option<PaginatedRequestParams>) -> F,
+    next: impl Fn(&mut T) -> Option<String>,
+) -> Vec<T>
+where
+    F: Future<Output = Result<T, ErrorData>>,
+{
+    let mut all = Vec::new();
+    let mut cursor = None;
+    while all.len() < MAX_PAGES {
+        let page = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+        let Ok(mut list) = list(page).await else { break };
+        cursor = next(&mut list);
+        all.push(list);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    all
+}
+
+/// All lists side by side, in order. One that takes too long is left out.
+async fn join_lists<T, F: Future<Output = Vec<T>>>(lists: impl Iterator<Item = F>) -> Vec<T> {
+    let bounded =
+        lists.map(|list| async { tokio::time::timeout(LIST_TIMEOUT, list).await.unwrap_or_default() });
+    futures_util::future::join_all(bounded).await.into_iter().flatten().collect()
+}

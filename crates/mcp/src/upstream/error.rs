@@ -1,0 +1,130 @@
+//! Why a request to a server has no result.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use toolway_types::{Code, ToolError};
+
+use super::status::UpstreamProblem;
+
+/// Why a request to a server has no result. What a server said itself is in it as it said it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum UpstreamError {
+    /// There is no connection to it.
+    #[error("it is not connected: {0}")]
+    NotConnected(String),
+    /// Nobody could be reached: nothing has left for it.
+    #[error("it could not be reached: {0}")]
+    Unreachable(String),
+    /// The connection broke while its answer was waited for.
+    #[error("the connection to it was lost: {0}")]
+    ConnectionLost(String),
+    /// It does not know the MCP session any more. The request did not run.
+    #[error("its session has ended")]
+    SessionExpired,
+    /// It wants its owner to log in.
+    #[error("it wants a login{}", detail(.0))]
+    NeedsLogin(String),
+    /// It answered with a status that says no.
+    #[error("it answered with HTTP status {}{}", .0.as_u16(), detail(.1))]
+    Status(StatusCode, String),
+    /// It answered with a JSON-RPC error.
+    #[error("{} (MCP error {})", .0.message, .0.code.0)]
+    RpcError(ErrorData),
+    /// Its message is larger than what is taken.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// What it sent is no MCP.
+    #[error("{0}")]
+    Malformed(String),
+    /// It did not answer in time.
+    #[error("it did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// It can't be connected to as it is defined.
+    #[error("{0}")]
+    InvalidDefinition(String),
+}
+
+fn detail(text: &str) -> String {
+    match text.trim() {
+        "" => String::new(),
+        text => format!(": {text}"),
+    }
+}
+
+impl UpstreamError {
+    /// Whether the request can't have run.
+    pub(super) fn is_safe_to_retry(&self) -> bool {
+        match self {
+            Self::NotConnected(_)
+            | Self::Unreachable(_)
+            | Self::SessionExpired
+            | Self::NeedsLogin(_)
+            | Self::InvalidDefinition(_) => true,
+            Self::Status(status, _) => {
+                matches!(status.as_u16(), 400..=407 | 410..=417 | 421..=426 | 428 | 429 | 503)
+            }
+            Self::ConnectionLost(_)
+            | Self::RpcError(_)
+            | Self::TooLarge(_)
+            | Self::Malformed(_)
+            | Self::TimedOut(_) => false,
+        }
+    }
+
+    /// As the outcome of a call of a tool of the server of this name.
+    pub(super) fn into_tool_error(self, server: &str) -> ToolError {
+        let dispatched = !self.is_safe_to_retry();
+        let (code, hint) = match &self {
+            Self::NotConnected(_) | Self::ConnectionLost(_) | Self::SessionExpired => (
+                Code::DeviceDisconnected,
+                Some(format!("`toolway mcp test {server}` shows what is wrong with it")),
+            ),
+            Self::Unreachable(_) => (Code::Network, None),
+            Self::NeedsLogin(_) => (Code::AuthRequired, Some(format!("run: toolway mcp login {server}"))),
+            Self::Status(StatusCode::TOO_MANY_REQUESTS, _) => (Code::RateLimited, None),
+            Self::Status(..) => (Code::HttpStatus, None),
+            Self::RpcError(error) if error.code == ErrorCode::INVALID_PARAMS => (Code::ToolFailed, None),
+            Self::RpcError(_) | Self::Malformed(_) | Self::InvalidDefinition(_) => (Code::ToolFailed, None),
+            Self::TooLarge(_) => (Code::OutputTooLarge, Some("Ask for less at a time".to_owned())),
+            Self::TimedOut(_) => (Code::Timeout, None),
+        };
+        let message = match &self {
+            // Its own words come first: a model may know what to do about them.
+            Self::RpcError(_) => self.to_string(),
+            _ => format!("The MCP server {server} gave no result: {self}"),
+        };
+        let mut error = ToolError::new(code, message).with_dispatched(dispatched);
+        error.hint = hint;
+        error
+    }
+
+    /// As an answer to an MCP client.
+    pub(super) fn into_error_data(self, server: &str) -> ErrorData {
+        match self {
+            Self::RpcError(error) => error,
+            other => {
+                ErrorData::internal_error(format!("the MCP server {server} gave no result: {other}"), None)
+            }
+        }
+    }
+
+    /// For the owner.
+    pub(super) fn to_problem(&self, server: &str) -> UpstreamProblem {
+        let hint = match self {
+            Self::NeedsLogin(_) => Some(format!("run: toolway mcp login {server}")),
+            Self::Unreachable(_) => Some("see whether its address is right and it is running".to_owned()),
+            Self::Status(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, _) => {
+                Some("see whether the address is that of an MCP server; many end in /mcp".to_owned())
+            }
+            Self::Status(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
+                Some("see whether its headers hold the right key".to_owned())
+            }
+            Self::TimedOut(_) => Some("see whether it is an MCP server, and what its log says".to_owned()),
+            _ => None,
+        };
+        UpstreamProblem { message: self.to_string(), hint }
+    }
+}

@@ -1,0 +1,104 @@
+//! The HTTP client that servers at addresses are spoken to with.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use url::Url;
+
+use super::error::UpstreamError;
+use super::transport::body::StreamedResponse;
+
+/// How long connecting may take, TLS not included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many redirects are followed.
+const MAX_REDIRECTS: usize = 5;
+/// How long a connection that nobody uses is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// How often a connection that says nothing is asked whether its other end is there still.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// Sends requests, and keeps connections. It waits for no packet to be full, and goes by no proxy. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct UpstreamHttpClient {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    user_agent: HeaderValue,
+}
+
+impl UpstreamHttpClient {
+    /// With these TLS settings, under this name.
+    ///
+    /// # Errors
+    /// Where the name can't stand in a header.
+    pub fn new(tls: rustls::ClientConfig, user_agent: &str) -> Result<Self, String> {
+        let user_agent = HeaderValue::from_str(user_agent).map_err(|error| error.to_string())?;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self { client, user_agent })
+    }
+
+    /// Sends a request once. One that could not leave over a kept connection leaves over another.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<StreamedResponse, UpstreamError> {
+        request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
+        match self.client.request(request).await {
+            Ok(response) => Ok(StreamedResponse::new(response)),
+            Err(error) if error.is_connect() => Err(UpstreamError::Unreachable(root_cause(&error))),
+            Err(error) => Err(UpstreamError::ConnectionLost(root_cause(&error))),
+        }
+    }
+}
+
+/// Where a redirect leads that is the `nth` in a row (from 0) and may be followed: within one origin only, since what is
+/// sent may hold keys, and where it is to be sent as it was.
+pub(super) fn redirect_target(
+    from: &Url,
+    status: StatusCode,
+    headers: &HeaderMap,
+    nth: usize,
+) -> Option<Url> {
+    // Others turn a POST into a GET, which would ask for something else.
+    let keeps_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    if !keeps_method || nth >= MAX_REDIRECTS {
+        return None;
+    }
+    let to = from.join(headers.get(LOCATION)?.to_str().ok()?).ok()?;
+    (to.origin() == from.origin()).then_some(to)
+}
+
+/// Why there is no answer: the deepest cause. Addresses may hold keys, and are not in it.
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut words = String::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !said.is_empty() {
+            words = said;
+        }
+        source = cause.source();
+    }
+    if words.is_empty() { "the request failed".to_owned() } else { words }
+}
+
+#[cfg(test)]
+mod tests;

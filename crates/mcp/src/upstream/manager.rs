@@ -1,0 +1,131 @@
+//! All servers: those that the owner's definitions name are run, and no others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+use toolway_types::Slug;
+
+use super::deps::UpstreamDeps;
+use super::server::Upstream;
+use super::status::UpstreamStatus;
+use super::supervisor::supervise;
+use crate::definition::ServerDefinition;
+use crate::offering::{OfferingRegistry, ServerOffering};
+
+/// The connections to all servers. Dropping it ends them.
+#[derive(Debug)]
+pub struct UpstreamManager {
+    deps: Arc<UpstreamDeps>,
+    upstreams: Mutex<BTreeMap<Slug, RunningUpstream>>,
+    /// What has yet to end.
+    tasks: TaskTracker,
+}
+
+#[derive(Debug)]
+struct RunningUpstream {
+    upstream: Arc<Upstream>,
+    task: JoinHandle<()>,
+}
+
+impl UpstreamManager {
+    /// None yet.
+    #[must_use]
+    pub fn new(parts: UpstreamDeps) -> Arc<Self> {
+        Arc::new(Self { deps: Arc::new(parts), upstreams: Mutex::default(), tasks: TaskTracker::new() })
+    }
+
+    /// Makes these the servers that there are: new ones are connected to, changed ones anew, and those that are gone
+    /// are let go, with their tools. Waits for none of them. Must be called within the runtime.
+    pub fn apply(&self, definitions: BTreeMap<Slug, ServerDefinition>) {
+        let mut running = self.upstreams.lock();
+        let gone =
+            running.keys().filter(|slug| !definitions.contains_key(*slug)).cloned().collect::<Vec<_>>();
+        for slug in gone {
+            if let Some(old) = running.remove(&slug) {
+                old.upstream.stop();
+                self.deps.registry.forget(&slug);
+            }
+        }
+        if self.tasks.is_closed() {
+            return;
+        }
+        for (slug, definition) in definitions {
+            if running.get(&slug).is_some_and(|running| *running.upstream.definition() == definition) {
+                continue;
+            }
+            let before = running.remove(&slug).map(|old| {
+                old.upstream.stop();
+                old.task
+            });
+            if definition.disabled {
+                self.deps.registry.forget(&slug);
+            }
+            let upstream = Upstream::new(slug.clone(), definition, Arc::clone(&self.deps));
+            let task = self.tasks.spawn(supervise(Arc::clone(&upstream), before));
+            running.insert(slug, RunningUpstream { upstream, task });
+        }
+    }
+
+    /// How all of them stand, by slug.
+    #[must_use]
+    pub fn status(&self) -> Vec<UpstreamStatus> {
+        let all: Vec<_> =
+            self.upstreams.lock().values().map(|running| Arc::clone(&running.upstream)).collect();
+        all.iter().map(|upstream| upstream.status()).collect()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, slug: &Slug) -> Option<Arc<Upstream>> {
+        self.upstreams.lock().get(slug).map(|running| Arc::clone(&running.upstream))
+    }
+
+    /// Connects to one of them anew, now. False where there is no such server.
+    pub fn reconnect(&self, slug: &Slug) -> bool {
+        let upstream = self.get(slug);
+        if let Some(upstream) = &upstream {
+            upstream.reconnect();
+        }
+        upstream.is_some()
+    }
+
+    /// Ends all of them: programs are told to end, and killed where they have not within their time. What has not
+    /// ended within this time is left to be killed as it is dropped.
+    pub async fn shut_down(&self, within: Duration) {
+        let running = std::mem::take(&mut *self.upstreams.lock());
+        for running in running.values() {
+            running.upstream.stop();
+        }
+        self.tasks.close();
+        if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {
+            running.values().for_each(|running| running.task.abort());
+        }
+    }
+}
+
+impl Drop for UpstreamManager {
+    fn drop(&mut self) {
+        for running in self.upstreams.lock().values() {
+            running.upstream.stop();
+        }
+    }
+}
+
+impl OfferingRegistry for UpstreamManager {
+    fn offering(&self, source: &Slug) -> Option<Arc<dyn ServerOffering>> {
+        self.get(source).map(|upstream| Arc::new(upstream) as Arc<dyn ServerOffering>)
+    }
+
+    fn all(&self) -> Vec<(Slug, Arc<dyn ServerOffering>)> {
+        let running = self.upstreams.lock();
+        let all = running.iter();
+        all.map(|(slug, running)| {
+            (slug.clone(), Arc::new(Arc::clone(&running.upstream)) as Arc<dyn ServerOffering>)
+        })
+        .collect()
+    }
+}

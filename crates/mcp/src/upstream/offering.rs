@@ -1,0 +1,276 @@
+//! What a server offers beyond tools, passed through as it is.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, LoggingLevel,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::broadcast;
+use tokio::time::timeout;
+use toolway_types::RawJson;
+
+use super::call::{UpstreamRequest, call_upstream};
+use super::change_listener::ACKNOWLEDGE_TIMEOUT;
+use super::connection::UpstreamConnection;
+use super::error::UpstreamError;
+use super::interest::MAX_WATCHED;
+use super::server::Upstream;
+use crate::client_link::RequestingClient;
+use crate::offering::{ServerFacts, ServerOffering, SubscriptionGuard, UpstreamEvent};
+
+#[async_trait]
+impl ServerOffering for Arc<Upstream> {
+    fn facts(&self) -> Option<Arc<ServerFacts>> {
+        self.connection()?.negotiated().map(|settled| Arc::clone(&settled.facts))
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.list_page("resources/list", page).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.list_page("resources/templates/list", page).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        client: Arc<dyn RequestingClient>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let members = json_member("uri", &request.uri);
+        let raw = self.request_for_client("resources/read", &request.uri, members, client).await?;
+        self.parse_result::<ReadResourceResult>(&raw).map(ReadResourceResponse::Complete)
+    }
+
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.list_page("prompts/list", page).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        client: Arc<dyn RequestingClient>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut members = json_member("name", &request.name);
+        if let Some(arguments) = &request.arguments {
+            members.push(',');
+            members.push_str(&json_member("arguments", arguments));
+        }
+        let raw = self.request_for_client("prompts/get", &request.name, members, client).await?;
+        self.parse_result::<GetPromptResult>(&raw).map(GetPromptResponse::Complete)
+    }
+
+    async fn complete(&self, request: CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+        let mut members =
+            [json_member("ref", &request.r#ref), json_member("argument", &request.argument)].join(",");
+        if let Some(context) = &request.context {
+            members.push(',');
+            members.push_str(&json_member("context", context));
+        }
+        let raw = self.request_own("completion/complete", None, &members).await?;
+        self.parse_result(&raw)
+    }
+
+    async fn subscribe(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
+        let connection = self.wait_connected(None).await.map_err(|fault| self.to_error_data(fault))?;
+        let is_new = self.interest().lock().watch(uri);
+        let is_new = is_new.ok_or_else(|| {
+            ErrorData::invalid_params(format!("no more than {MAX_WATCHED} resources can be watched"), None)
+        })?;
+        // From here on, whatever happens, it is given up again.
+        let watch = ResourceWatch { upstream: Arc::clone(self), uri: uri.to_owned() };
+        if !is_new {
+            return Ok(SubscriptionGuard::new(watch));
+        }
+        if connection.is_stateless() {
+            let acknowledged = self.acknowledged().notified();
+            self.interest_changed().notify_one();
+            // A server that says nothing listens for all that is known.
+            let _ = timeout(ACKNOWLEDGE_TIMEOUT, acknowledged).await;
+            return Ok(SubscriptionGuard::new(watch));
+        }
+        let limit = self.deps().settings.request_timeout;
+        let told = timeout(limit, self::send_watch(&connection, "resources/subscribe", uri)).await;
+        told.unwrap_or(Err(UpstreamError::TimedOut(limit))).map_err(|fault| self.to_error_data(fault))?;
+        Ok(SubscriptionGuard::new(watch))
+    }
+
+    async fn request_log_level(&self, level: LoggingLevel) -> Result<SubscriptionGuard, ErrorData> {
+        let before = {
+            let mut wanted = self.interest().lock();
+            let before = wanted.lowest_level();
+            wanted.add_level(level);
+            before
+        };
+        let hold = LogLevelRequest { upstream: Arc::clone(self), level };
+        let lowest = self.interest().lock().lowest_level();
+        if lowest != before
+            && let (Some(connection), Some(lowest)) = (self.connection(), lowest)
+            && !connection.is_stateless()
+        {
+            let limit = self.deps().settings.request_timeout;
+            let told = timeout(limit, set_level(&connection, lowest)).await;
+            told.unwrap_or(Err(UpstreamError::TimedOut(limit))).map_err(|fault| self.to_error_data(fault))?;
+        }
+        Ok(SubscriptionGuard::new(hold))
+    }
+
+    fn events(&self) -> broadcast::Receiver<UpstreamEvent> {
+        self.subscribe_events()
+    }
+}
+
+impl Upstream {
+    /// One page of a list.
+    async fn list_page<T: DeserializeOwned>(
+        self: &Arc<Self>,
+        method: &'static str,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<T, ErrorData> {
+        let cursor = page.and_then(|page| page.cursor);
+        let members = cursor.map(|cursor| json_member("cursor", &cursor)).unwrap_or_default();
+        let raw = self.request_own(method, None, &members).await?;
+        self.parse_result(&raw)
+    }
+
+    /// A request that belongs to nobody in particular.
+    async fn request_own(
+        self: &Arc<Self>,
+        method: &'static str,
+        name: Option<&str>,
+        members: &str,
+    ) -> Result<RawJson, ErrorData> {
+        let limit = self.deps().settings.request_timeout;
+        let once = async {
+            let connection = self.wait_connected(None).await?;
+            let sent = timeout(limit, connection.request_own(method, name, members)).await;
+            let fault = match sent.unwrap_or(Err(UpstreamError::TimedOut(limit))) {
+                Err(UpstreamError::SessionExpired) => UpstreamError::SessionExpired,
+                other => return other,
+            };
+            connection.fail(fault);
+            let connection = self.wait_connected(Some(&connection)).await?;
+            let sent = timeout(limit, connection.request_own(method, name, members)).await;
+            sent.unwrap_or(Err(UpstreamError::TimedOut(limit)))
+        };
+        once.await.map_err(|fault| self.to_error_data(fault))
+    }
+
+    /// A request that a client is behind.
+    async fn request_for_client(
+        self: &Arc<Self>,
+        method: &'static str,
+        name: &str,
+        members: String,
+        client: Arc<dyn RequestingClient>,
+    ) -> Result<RawJson, ErrorData> {
+        let request = UpstreamRequest { method, name, members, headers: Vec::new() };
+        let result = call_upstream(self, request, Some(&client), None).await;
+        result.map_err(|no_result| no_result.into_error_data(self.slug().as_str()))
+    }
+
+    fn parse_result<T: DeserializeOwned>(&self, raw: &RawJson) -> Result<T, ErrorData> {
+        let malformed = |error| UpstreamError::Malformed(format!("its answer can't be read: {error}"));
+        raw.to().map_err(|error| self.to_error_data(malformed(error)))
+    }
+
+    fn to_error_data(&self, fault: UpstreamError) -> ErrorData {
+        fault.into_error_data(self.slug().as_str())
+    }
+}
+
+/// A member of an object, as JSON.
+fn json_member<T: Serialize + ?Sized>(name: &str, value: &T) -> String {
+    let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    format!(r#""{name}":{value}"#)
+}
+
+/// Tells a server of the older era that a resource is watched, or is not any more.
+pub(super) async fn send_watch(
+    connection: &Arc<UpstreamConnection>,
+    method: &'static str,
+    uri: &str,
+) -> Result<RawJson, UpstreamError> {
+    connection.request_own(method, Some(uri), &json_member("uri", uri)).await
+}
+
+/// Tells a server of the older era from which level on its log is wanted, where it has one.
+pub(super) async fn set_level(
+    connection: &Arc<UpstreamConnection>,
+    level: LoggingLevel,
+) -> Result<(), UpstreamError> {
+    let has_log = connection.negotiated().is_some_and(|settled| settled.facts.capabilities.logging.is_some());
+    if has_log {
+        connection.request_own("logging/setLevel", None, &json_member("level", &level)).await?;
+    }
+    Ok(())
+}
+
+/// Watches a resource.
+struct ResourceWatch {
+    upstream: Arc<Upstream>,
+    uri: String,
+}
+
+impl Drop for ResourceWatch {
+    fn drop(&mut self) {
+        if !self.upstream.interest().lock().unwatch(&self.uri) {
+            return;
+        }
+        let Some(connection) = self.upstream.connection() else { return };
+        if connection.is_stateless() {
+            self.upstream.interest_changed().notify_one();
+            return;
+        }
+        let (limit, uri) = (self.upstream.deps().settings.request_timeout, std::mem::take(&mut self.uri));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = timeout(limit, send_watch(&connection, "resources/unsubscribe", &uri)).await;
+            });
+        }
+    }
+}
+
+/// Wants log messages.
+struct LogLevelRequest {
+    upstream: Arc<Upstream>,
+    level: LoggingLevel,
+}
+
+impl Drop for LogLevelRequest {
+    fn drop(&mut self) {
+        let (before, now) = {
+            let mut wanted = self.upstream.interest().lock();
+            let before = wanted.lowest_level();
+            wanted.remove_level(self.level);
+            (before, wanted.lowest_level())
+        };
+        let Some(connection) = self.upstream.connection().filter(|connection| !connection.is_stateless())
+        else {
+            return;
+        };
+        let limit = self.upstream.deps().settings.request_timeout;
+        if let (Some(level), true) = (now, before != now)
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                let _ = timeout(limit, set_level(&connection, level)).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Opens a connection as a definition says: what carries it, and the handshake over it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::connection::UpstreamConnection;
+use super::error::UpstreamError;
+use super::handshake::perform_handshake;
+use super::log::ServerLog;
+use super::server::Upstream;
+use super::status::ProtocolEra;
+use super::supervisor::resolve_secrets;
+use super::transport::McpTransport;
+use super::transport::endpoint::HttpEndpoint;
+use super::transport::http::StreamableHttpTransport;
+use super::transport::process::{self, LaunchCommand, ServerProcess, exit_message};
+use super::transport::sse::{self, SseTransport};
+use super::transport::stdio::{self, StdioTransport};
+use crate::definition::TransportMode;
+
+/// How long the reason is waited for that a program ended for.
+const EXIT_REASON_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long a server may take to be told that an MCP session is over.
+const END_SESSION_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A connection, and what has to end with it.
+pub(super) struct OpenConnection {
+    connection: Arc<UpstreamConnection>,
+    process: Mutex<Option<ServerProcess>>,
+    /// Carries messages while it is there.
+    _pump: Option<PumpTask>,
+}
+
+/// A task that ends with its connection.
+struct PumpTask(tokio::task::JoinHandle<()>);
+
+impl Drop for PumpTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Connects. `is_old` is what is known of the server's era, and is learnt.
+pub(super) async fn open_connection(
+    upstream: &Arc<Upstream>,
+    is_old: &mut bool,
+) -> Result<OpenConnection, UpstreamError> {
+    let definition = upstream.definition();
+    match (&definition.command, &definition.url) {
+        (Some(command), None) => open_program(upstream, command.clone(), is_old).await,
+        (None, Some(url)) => open_address(upstream, url).await,
+        _ => Err(UpstreamError::InvalidDefinition(
+            "it has neither a command nor an address, or both".to_owned(),
+        )),
+    }
+}
+
+async fn open_program(
+    upstream: &Arc<Upstream>,
+    command: String,
+    is_old: &mut bool,
+) -> Result<OpenConnection, UpstreamError> {
+    let parts = upstream.deps();
+    let definition = upstream.definition();
+    let own = resolve_secrets(upstream, &definition.env).await?;
+    let base = parts.environment.iter().filter(|(name, _)| !definition.env.contains_key(*name));
+    let base = base.map(|(name, value)| (name.clone(), value.clone().into()));
+    let folder = definition.cwd.as_deref().map_or_else(PathBuf::new, PathBuf::from);
+    if definition.cwd.is_none() {
+        // Where nothing is said it is the gateway's own folder. That it can't be made is said where it is missing.
+        let _ = tokio::fs::create_dir_all(&parts.folder).await;
+    }
+    let launch = LaunchCommand {
+        command,
+        args: definition.args.clone(),
+        environment: base.chain(own).collect(),
+        folder: parts.folder.join(folder),
+    };
+    let (mut process, stdin, stdout) = ServerProcess::start(&launch)?;
+    if let Some(stderr) = process.take_stderr() {
+        // It ends with the program, or with whoever holds the pipe after it.
+        tokio::spawn(process::log_stderr(stderr, UpstreamLogRef(Arc::clone(upstream))));
+    }
+    let (pipes, ends) = StdioTransport::new(stdout, stdin);
+    let connection = UpstreamConnection::new(Arc::clone(upstream), McpTransport::Stdio(pipes));
+    let pump = spawn_pump(&connection, stdio::pump(Arc::clone(&connection), ends));
+    let opened = OpenConnection { connection, process: Mutex::new(Some(process)), _pump: Some(pump) };
+    let shaken = perform_handshake(&opened.connection, parts.settings.probe_timeout, *is_old).await;
+    match shaken {
+        Ok(settled) => {
+            *is_old = settled.era == ProtocolEra::Handshake && *is_old;
+            Ok(opened)
+        }
+        Err(fault) => {
+            let fault = if opened.connection.is_closed() {
+                opened.close_reason(&opened.connection).await
+            } else {
+                fault
+            };
+            // One that ends over a message that it does not know is asked in the older way next time.
+            *is_old = opened.connection.is_closed() && !*is_old;
+            opened.close(parts.settings.stop_timeout).await;
+            Err(fault)
+        }
+    }
+}
+
+async fn open_address(upstream: &Arc<Upstream>, url: &str) -> Result<OpenConnection, UpstreamError> {
+    let parts = upstream.deps();
+    let definition = upstream.definition();
+    let make = Arc::clone(&parts.http);
+    let client = tokio::task::spawn_blocking(move || make()).await;
+    let client = client.unwrap_or_else(|error| Err(error.to_string()));
+    let client =
+        client.map_err(|error| UpstreamError::InvalidDefinition(format!("TLS can't be set up: {error}")))?;
+    let headers = resolve_secrets(upstream, &definition.headers).await?;
+    let at = || {
+        let (slug, authorizer) = (upstream.slug().clone(), Arc::clone(&parts.authorizer));
+        HttpEndpoint::new(client.clone(), url, headers.clone(), slug, authorizer)
+    };
+    let limit = parts.settings.max_message_bytes;
+    if definition.transport != TransportMode::Sse {
+        let carrier = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
+        let connection = UpstreamConnection::new(Arc::clone(upstream), carrier);
+        match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
+            Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
+            // What an older server says to a POST.
+            Err(UpstreamError::Status(status, _))
+                if definition.transport == TransportMode::Auto
+                    && matches!(status.as_u16(), 400 | 404 | 405) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let (sse, messages) = match SseTransport::open(at()?, limit).await {
+        Ok(opened) => opened,
+        Err(UpstreamError::Status(status, said)) => return Err(UpstreamError::Status(status, said)),
+        Err(fault) => return Err(fault),
+    };
+    let connection = UpstreamConnection::new(Arc::clone(upstream), McpTransport::Sse(sse));
+    let pump = spawn_pump(&connection, sse::pump(Arc::clone(&connection), messages));
+    perform_handshake(&connection, parts.settings.probe_timeout, true).await?;
+    Ok(OpenConnection { connection, process: Mutex::default(), _pump: Some(pump) })
+}
+
+/// Carries messages for a connection, which ends with that.
+fn spawn_pump(
+    connection: &Arc<UpstreamConnection>,
+    pump: impl Future<Output = UpstreamError> + Send + 'static,
+) -> PumpTask {
+    let connection = Arc::clone(connection);
+    PumpTask(tokio::spawn(async move {
+        let fault = tokio::select! {
+            fault = pump => fault,
+            () = connection.closed() => return,
+        };
+        connection.fail(fault);
+    }))
+}
+
+impl OpenConnection {
+    pub(super) fn connection(&self) -> &Arc<UpstreamConnection> {
+        &self.connection
+    }
+
+    /// Listens to what a server at an address says by itself, where it needs to be listened to.
+    pub(super) async fn listen(&self) -> UpstreamError {
+        match self.connection.transport() {
+            McpTransport::StreamableHttp(http) if !self.connection.is_stateless() => {
+                http.listen(&self.connection).await
+            }
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Why a connection is of no use any more: a program's end says more than that of its pipes.
+    pub(super) async fn close_reason(&self, connection: &UpstreamConnection) -> UpstreamError {
+        let process = self.process.lock().take();
+        let Some(mut process) = process else { return connection.fault() };
+        let ended = timeout(EXIT_REASON_TIMEOUT, process.wait()).await;
+        *self.process.lock() = Some(process);
+        let Ok(status) = ended else { return connection.fault() };
+        let how = exit_message(status);
+        UpstreamError::ConnectionLost(match connection.upstream().log().last() {
+            Some(line) => format!("{how}; it last said: {line}"),
+            None => how,
+        })
+    }
+
+    /// Tells a server at an address that its MCP session is over.
+    pub(super) async fn end_session(&self) {
+        if let McpTransport::StreamableHttp(http) = self.connection.transport() {
+            // One that does not listen will find out.
+            let _ = timeout(END_SESSION_TIMEOUT, http.end_session()).await;
+        }
+    }
+
+    /// Ends it.
+    pub(super) async fn close(self, within: Duration) {
+        // This closes the program's input.
+        drop(self._pump);
+        let process = self.process.lock().take();
+        if let Some(process) = process {
+            process.terminate(within).await;
+        }
+    }
+}
+
+/// The log of a server.
+struct UpstreamLogRef(Arc<Upstream>);
+
+impl AsRef<ServerLog> for UpstreamLogRef {
+    fn as_ref(&self) -> &ServerLog {
+        self.0.log()
+    }
+}

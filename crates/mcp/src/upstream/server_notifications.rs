@@ -1,0 +1,93 @@
+//! What a server says by itself: to the client whose request it belongs to, or to all who listen.
+
+use std::sync::Arc;
+
+use rmcp::model::LoggingMessageNotificationParam;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use toolway_core::ProgressReport;
+
+use super::connection::UpstreamConnection;
+use super::exchange::MessageOrigin;
+use crate::offering::UpstreamEvent;
+
+/// The server said something.
+pub(super) fn handle_notification(
+    connection: &Arc<UpstreamConnection>,
+    method: &str,
+    params: Option<&RawValue>,
+    origin: MessageOrigin<'_>,
+) {
+    let upstream = connection.upstream();
+    match method {
+        "notifications/progress" => handle_progress(connection, params),
+        "notifications/message" => handle_log(connection, params, origin),
+        "notifications/subscriptions/acknowledged" => upstream.acknowledged().notify_waiters(),
+        "notifications/tools/list_changed" => upstream.mark_tools_changed(),
+        "notifications/prompts/list_changed" => upstream.mark_prompts_changed(),
+        "notifications/resources/list_changed" => upstream.mark_resources_changed(),
+        "notifications/resources/updated" => {
+            #[derive(Deserialize)]
+            struct ResourceUpdatedParams {
+                uri: String,
+            }
+            if let Some(ResourceUpdatedParams { uri }) = parse_params(params) {
+                upstream.emit(UpstreamEvent::ResourceUpdated { uri });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Progress belongs to the request whose number it names, wherever it comes in.
+fn handle_progress(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>) {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ProgressParams {
+        progress_token: Value,
+        progress: f64,
+        #[serde(default)]
+        total: Option<f64>,
+        #[serde(default)]
+        message: Option<String>,
+    }
+    let Some(reported) = parse_params::<ProgressParams>(params) else { return };
+    let Some(exchange) = reported.progress_token.as_u64().and_then(|id| connection.exchange(id)) else {
+        return;
+    };
+    if let Some(call) = &exchange.call {
+        let ProgressParams { progress, total, message, .. } = reported;
+        call.report_progress(ProgressReport { progress, total, message, content: Vec::new() });
+    }
+}
+
+/// A log message belongs to the request it came with. One that may belong to any of several is given to nobody.
+fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, origin: MessageOrigin<'_>) {
+    let Some(message) = parse_params::<LoggingMessageNotificationParam>(params) else { return };
+    match connection.exchange_of(origin) {
+        Some(exchange) => {
+            let Some(client) = &exchange.client else { return };
+            // It may have been said for a call of somebody else's that its answer has just ended.
+            let is_anothers = matches!(origin, MessageOrigin::Shared)
+                && connection
+                    .recently_ended_client()
+                    .is_some_and(|ended| ended.principal() != client.principal());
+            if !is_anothers {
+                client.send_log(message);
+            }
+        }
+        None if matches!(origin, MessageOrigin::Gateway) => {
+            connection.upstream().emit(UpstreamEvent::Log(message))
+        }
+        None if connection.is_busy() => {}
+        None => match connection.recently_ended_client() {
+            Some(client) => client.send_log(message),
+            None => connection.upstream().emit(UpstreamEvent::Log(message)),
+        },
+    }
+}
+
+fn parse_params<T: for<'a> Deserialize<'a>>(params: Option<&RawValue>) -> Option<T> {
+    serde_json::from_str(params?.get()).ok()
+}

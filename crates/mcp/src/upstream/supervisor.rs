@@ -1,0 +1,238 @@
+//! Keeps a server connected: from its definition to its end, through all that goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+use toolway_core::{Lease, SourceRetention, Tool};
+use tracing::Instrument as _;
+
+use super::backoff::ReconnectBackoff;
+use super::change_listener::follow_changes;
+use super::connection::UpstreamConnection;
+use super::error::UpstreamError;
+use super::open_connection::{OpenConnection, open_connection};
+use super::server::Upstream;
+use super::status::UpstreamState;
+use super::tool::UpstreamTool;
+use crate::offering::UpstreamEvent;
+
+/// Keeps a server connected until it is told to stop. `before` is one of the same name, which has to end first.
+pub(super) async fn supervise(upstream: Arc<Upstream>, before: Option<JoinHandle<()>>) {
+    if let Some(before) = before {
+        // However it ended, it has.
+        let _ = before.await;
+    }
+    let stopped = upstream.stop_token().clone();
+    if upstream.definition().disabled {
+        stopped.cancelled().await;
+        return;
+    }
+    let span = tracing::info_span!("mcp", server = %upstream.slug());
+    reconnect_loop(&upstream).instrument(span).await;
+    upstream.set_connection(None);
+}
+
+/// What is known of a server from one connection to the next.
+struct ReconnectState {
+    backoff: ReconnectBackoff,
+    /// It does not know `server/discover`, so much that it ended over it.
+    is_handshake_only: bool,
+    lease: Option<Lease>,
+}
+
+async fn reconnect_loop(upstream: &Arc<Upstream>) {
+    let settings = &upstream.deps().settings;
+    let mut known = ReconnectState {
+        backoff: ReconnectBackoff::new(settings.max_backoff),
+        is_handshake_only: false,
+        lease: None,
+    };
+    while !upstream.stop_token().is_cancelled() {
+        upstream.set_state(UpstreamState::Connecting);
+        let (fault, stood) = connect_once(upstream, &mut known).await;
+        if upstream.stop_token().is_cancelled() {
+            break;
+        }
+        let (Some(fault), stood) = (fault, stood) else { continue };
+        tracing::info!(%fault, "not connected");
+        let is_ready = stood.is_some();
+        if stood.is_some_and(|stood| stood >= settings.stable_after) {
+            known.backoff.reset();
+        }
+        let wait = match &fault {
+            // The server is there; only what it knew of us is gone.
+            UpstreamError::SessionExpired if is_ready => Duration::ZERO,
+            _ => known.backoff.next(is_ready),
+        };
+        if wait.is_zero() {
+            continue;
+        }
+        known.lease = None;
+        let state = if matches!(fault, UpstreamError::NeedsLogin(_)) {
+            UpstreamState::NeedsLogin
+        } else {
+            UpstreamState::Failed
+        };
+        let next = upstream
+            .deps()
+            .clock
+            .now_ms()
+            .saturating_add_unsigned(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        // A login is waited for, and not tried for.
+        let next = (state == UpstreamState::Failed).then_some(next);
+        upstream.set_failed(state, fault.to_problem(upstream.slug().as_str()), next);
+        upstream.set_connection(None);
+        tokio::select! {
+            () = upstream.stop_token().cancelled() => break,
+            () = upstream.reconnect_requested() => known.backoff.reset(),
+            () = sleep(wait), if next.is_some() => {}
+        }
+    }
+}
+
+/// Connects once and stays for as long as that holds. Gives why it does not any more, and how long it did; no reason
+/// where it is to be connected to anew at once.
+async fn connect_once(
+    upstream: &Arc<Upstream>,
+    known: &mut ReconnectState,
+) -> (Option<UpstreamError>, Option<Duration>) {
+    let settings = &upstream.deps().settings;
+    let opened = tokio::select! {
+        opened = timeout(settings.connect_timeout, open_connection(upstream, &mut known.is_handshake_only)) => opened,
+        () = upstream.stop_token().cancelled() => return (None, None),
+    };
+    let opened = match opened {
+        Ok(Ok(opened)) => opened,
+        Ok(Err(fault)) => return (Some(fault), None),
+        Err(_) => return (Some(UpstreamError::TimedOut(settings.connect_timeout)), None),
+    };
+    let connection = Arc::clone(opened.connection());
+    let fault = tokio::select! {
+        biased;
+        () = upstream.stop_token().cancelled() => None,
+        result = announce_ready(upstream, &connection, known) => result.err(),
+        () = connection.closed() => Some(opened.close_reason(&connection).await),
+    };
+    if let Some(fault) = fault {
+        connection.fail(fault.clone());
+        opened.close(settings.stop_timeout).await;
+        return (Some(fault), None);
+    }
+    let since = Instant::now();
+    let fault = match upstream.stop_token().is_cancelled() {
+        true => None,
+        false => serve_connection(upstream, &connection, &opened, known).await,
+    };
+    // Whoever has a use for it waits for the next one.
+    upstream.set_state(UpstreamState::Connecting);
+    upstream.set_connection(None);
+    if fault.is_none() {
+        opened.end_session().await;
+    }
+    connection
+        .fail(fault.clone().unwrap_or_else(|| UpstreamError::ConnectionLost("it was closed".to_owned())));
+    opened.close(settings.stop_timeout).await;
+    upstream.emit(UpstreamEvent::Reconnected);
+    (fault, Some(since.elapsed()))
+}
+
+/// Registers what it has, and says that it is there.
+async fn announce_ready(
+    upstream: &Arc<Upstream>,
+    connection: &Arc<UpstreamConnection>,
+    known: &mut ReconnectState,
+) -> Result<(), UpstreamError> {
+    register_tools(upstream, connection, known).await?;
+    upstream.set_connected(connection);
+    upstream.set_connection(Some(Arc::clone(connection)));
+    upstream.emit(UpstreamEvent::Reconnected);
+    Ok(())
+}
+
+/// Stays connected, and follows what changes.
+async fn serve_connection(
+    upstream: &Arc<Upstream>,
+    connection: &Arc<UpstreamConnection>,
+    opened: &OpenConnection,
+    known: &mut ReconnectState,
+) -> Option<UpstreamError> {
+    tokio::select! {
+        biased;
+        () = upstream.stop_token().cancelled() => None,
+        () = connection.closed() => Some(opened.close_reason(connection).await),
+        () = upstream.reconnect_requested() => None,
+        fault = opened.listen() => Some(fault),
+        () = refresh_tools(upstream, connection, known) => None,
+        () = follow_changes(upstream, connection) => None,
+    }
+}
+
+/// Lists the tools anew whenever they change: one listing at a time, with a pause after each, so that a list that
+/// never rests costs little.
+async fn refresh_tools(
+    upstream: &Arc<Upstream>,
+    connection: &Arc<UpstreamConnection>,
+    known: &mut ReconnectState,
+) {
+    /// What changes together mostly changes within this time.
+    const GATHER: Duration = Duration::from_millis(50);
+    /// How much longer than a listing took the next one waits, and at least.
+    const REST: u32 = 10;
+    const REST_LEAST: Duration = Duration::from_secs(1);
+    loop {
+        upstream.wait_for_tool_change().await;
+        sleep(GATHER).await;
+        let since = Instant::now();
+        if let Err(fault) = register_tools(upstream, connection, known).await {
+            let problem = fault.to_problem(upstream.slug().as_str());
+            tracing::info!(%fault, "its tools could not be listed anew; they stay as they were");
+            upstream.update_status(|status| status.problem = Some(problem));
+        }
+        sleep((since.elapsed() * REST).clamp(REST_LEAST, upstream.deps().settings.list_timeout)).await;
+    }
+}
+
+/// Lists the tools and registers them, whole.
+async fn register_tools(
+    upstream: &Arc<Upstream>,
+    connection: &Arc<UpstreamConnection>,
+    known: &mut ReconnectState,
+) -> Result<(), UpstreamError> {
+    let limit = upstream.deps().settings.list_timeout;
+    let listing = timeout(limit, super::listing::list_tools(connection))
+        .await
+        .unwrap_or(Err(UpstreamError::TimedOut(limit)))?;
+    let lease = known.lease.get_or_insert_with(|| {
+        upstream.deps().registry.lease(upstream.slug().clone(), SourceRetention::Names)
+    });
+    let specs: Vec<_> = listing.tools.iter().map(|(spec, _)| Arc::clone(spec)).collect();
+    // Equal specs are shared, so that an equal list is one of the same specs.
+    let held = lease.tools();
+    let is_same = !specs.is_empty()
+        && held.len() == specs.len()
+        && held.iter().zip(&specs).all(|(held, new)| Arc::ptr_eq(held.spec(), new));
+    if !is_same {
+        let tool =
+            |(spec, params)| Arc::new(UpstreamTool::new(spec, params, Arc::clone(upstream))) as Arc<dyn Tool>;
+        (upstream.deps().on_registered)(upstream.slug().clone(), specs.clone()).await;
+        lease.replace(listing.tools.into_iter().map(tool).collect());
+    }
+    upstream.update_status(|status| {
+        status.tools = specs.len();
+        status.left_out = listing.skipped;
+        status.problem = None;
+    });
+    Ok(())
+}
+
+/// The environment and headers of a server, with secrets in their places.
+pub(super) async fn resolve_secrets(
+    upstream: &Upstream,
+    values: &std::collections::BTreeMap<String, String>,
+) -> Result<Vec<(String, SecretString)>, UpstreamError> {
+    let resolved = super::secrets::resolve_values(&upstream.deps().secrets, values).await;
+    resolved.map_err(UpstreamError::InvalidDefinition)
+}

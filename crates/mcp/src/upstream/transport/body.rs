@@ -1,0 +1,91 @@
+//! Answers, and their bodies within a bound.
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+
+use crate::upstream::error::UpstreamError;
+use crate::upstream::http_client::root_cause;
+
+/// How much of a body that is told of in an error is read, in bytes.
+const EXCERPT_BYTES: usize = 2 << 10;
+
+/// An answer, whose body is read piece by piece.
+#[derive(Debug)]
+pub(in crate::upstream) struct StreamedResponse {
+    head: http::response::Parts,
+    body: Incoming,
+}
+
+impl StreamedResponse {
+    pub(in crate::upstream) fn new(response: http::Response<Incoming>) -> Self {
+        let (head, body) = response.into_parts();
+        Self { head, body }
+    }
+
+    pub(in crate::upstream) fn status(&self) -> StatusCode {
+        self.head.status
+    }
+
+    pub(in crate::upstream) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// The length of the body, in bytes, where it was said beforehand.
+    fn content_length(&self) -> Option<usize> {
+        self.body.size_hint().exact().and_then(|length| usize::try_from(length).ok())
+    }
+
+    /// The next piece; none at the end.
+    pub(super) async fn next_chunk(&mut self) -> Result<Option<Bytes>, UpstreamError> {
+        loop {
+            match self.body.frame().await {
+                None => return Ok(None),
+                // Trailers have nothing for us.
+                Some(Ok(frame)) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Ok(Some(piece));
+                    }
+                }
+                Some(Err(error)) => return Err(UpstreamError::ConnectionLost(root_cause(&error))),
+            }
+        }
+    }
+}
+
+/// A whole body. One that is too large is given up as soon as that is clear.
+pub(super) async fn read_all(mut response: StreamedResponse, limit: usize) -> Result<Bytes, UpstreamError> {
+    let length = response.content_length();
+    if length.is_some_and(|length| length > limit) {
+        return Err(UpstreamError::TooLarge(limit));
+    }
+    let Some(first) = response.next_chunk().await? else { return Ok(Bytes::new()) };
+    if length == Some(first.len()) {
+        return Ok(first);
+    }
+    let mut body = BytesMut::from(first);
+    loop {
+        if body.len() > limit {
+            return Err(UpstreamError::TooLarge(limit));
+        }
+        match response.next_chunk().await? {
+            Some(piece) => body.extend_from_slice(&piece),
+            None => return Ok(body.freeze()),
+        }
+    }
+}
+
+/// The beginning of a body, for an error. It is somebody else's text.
+pub(super) async fn read_excerpt(mut response: StreamedResponse) -> String {
+    let mut body = Vec::new();
+    while body.len() < EXCERPT_BYTES {
+        match response.next_chunk().await {
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    body.truncate(EXCERPT_BYTES);
+    String::from_utf8_lossy(&body).trim().to_owned()
+}

@@ -1,0 +1,339 @@
+//! Streamable HTTP (2025-03-26 and later): each message is a POST, whose answer is one message or a stream of them.
+//! What a request's stream carries belongs to that request.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use parking_lot::Mutex;
+use toolway_types::RawJson;
+
+use super::body::StreamedResponse;
+use super::endpoint::{EVENT_STREAM, HttpEndpoint, JSON, has_media_type};
+use super::sse_stream::SseStream;
+use super::{OutgoingRequest, body};
+use crate::upstream::connection::UpstreamConnection;
+use crate::upstream::error::UpstreamError;
+use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
+use crate::upstream::frame::{self, IncomingMessage};
+use crate::upstream::headers;
+use crate::upstream::status::ProtocolEra;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How often in a row a stream is taken up again that says nothing new.
+const MAX_RESUMES: usize = 5;
+/// How long to wait before that where the server does not say, and at most.
+const RESUME_DELAY: Duration = Duration::from_secs(1);
+const MAX_RESUME_DELAY: Duration = Duration::from_secs(60);
+
+/// A server at an address.
+#[derive(Debug)]
+pub(in crate::upstream) struct StreamableHttpTransport {
+    address: HttpEndpoint,
+    max_bytes: usize,
+    session: Mutex<Option<HeaderValue>>,
+    version: OnceLock<(HeaderValue, ProtocolEra)>,
+}
+
+/// What a stream has come to.
+enum StreamReadEnd {
+    /// The answer.
+    Answer(Result<RawJson, UpstreamError>),
+    /// Its end.
+    End,
+}
+
+/// How far a stream was read.
+#[derive(Default)]
+struct StreamPosition {
+    last_event_id: Option<String>,
+    retry_ms: Option<u64>,
+}
+
+impl StreamableHttpTransport {
+    pub(in crate::upstream) fn new(address: HttpEndpoint, limit: usize) -> Self {
+        Self { address, max_bytes: limit, session: Mutex::default(), version: OnceLock::new() }
+    }
+
+    /// Says which version is spoken from now on.
+    pub(in crate::upstream) fn set_version(&self, version: &str, era: ProtocolEra) {
+        if let Ok(value) = HeaderValue::from_str(version) {
+            // It is settled once.
+            let _ = self.version.set((value, era));
+        }
+    }
+
+    /// Sends what nobody waits for an answer to.
+    pub(in crate::upstream) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
+        let (headers, session) = self.headers(None);
+        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::NOT_FOUND if session => Err(UpstreamError::SessionExpired),
+            status => Err(UpstreamError::Status(status, body::read_excerpt(response).await)),
+        }
+    }
+
+    pub(in crate::upstream) async fn request(
+        &self,
+        connection: &Arc<UpstreamConnection>,
+        request: OutgoingRequest<'_>,
+    ) -> Result<RawJson, UpstreamError> {
+        let frame = frame::request(request.id, request.method, &request.params);
+        let (headers, session) = self.headers(Some(&request));
+        let response = self.address.send(Method::POST, self.address.url(), &headers, Some(frame)).await?;
+        let status = response.status();
+        if status == StatusCode::NOT_FOUND && session {
+            return Err(UpstreamError::SessionExpired);
+        }
+        if !status.is_success() {
+            return Err(self.read_error(response).await);
+        }
+        if request.method == "initialize" {
+            *self.session.lock() = response.headers().get(SESSION).cloned();
+        }
+        if has_media_type(&response, EVENT_STREAM) {
+            return self.follow_stream(connection, response, &request).await;
+        }
+        if status != StatusCode::OK || !has_media_type(&response, JSON) {
+            let said = body::read_excerpt(response).await;
+            return Err(UpstreamError::Malformed(format!(
+                "it answered with HTTP status {} and no MCP message: {said}",
+                status.as_u16()
+            )));
+        }
+        let bytes = body::read_all(response, self.max_bytes).await?;
+        let origin = request.exchange.as_ref().map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
+        find_answer(connection, &bytes, request.id, origin)?.unwrap_or_else(|| {
+            Err(UpstreamError::Malformed("its answer is that of another request".to_owned()))
+        })
+    }
+
+    /// An answer that says no. JSON-RPC errors may come with any status.
+    async fn read_error(&self, response: StreamedResponse) -> UpstreamError {
+        let status = response.status();
+        if !has_media_type(&response, JSON) || matches!(status.as_u16(), 401 | 403 | 429) {
+            return UpstreamError::Status(status, body::read_excerpt(response).await);
+        }
+        let bytes = match body::read_all(response, self.max_bytes).await {
+            Ok(bytes) => bytes,
+            Err(fault) => return fault,
+        };
+        match frame::parse(&bytes) {
+            Ok(IncomingMessage::Error(_, error)) => UpstreamError::RpcError(error),
+            _ => {
+                let said = String::from_utf8_lossy(bytes.get(..bytes.len().min(512)).unwrap_or_default());
+                UpstreamError::Status(status, said.into_owned())
+            }
+        }
+    }
+
+    /// An answer that comes in a stream. One that breaks off is taken up again where it was, in the era that has that.
+    async fn follow_stream(
+        &self,
+        connection: &Arc<UpstreamConnection>,
+        response: StreamedResponse,
+        request: &OutgoingRequest<'_>,
+    ) -> Result<RawJson, UpstreamError> {
+        let mut place = StreamPosition::default();
+        let mut resumes = 0;
+        let mut stream = SseStream::new(response, self.max_bytes);
+        let exchange = request.exchange.as_ref();
+        loop {
+            let before = place.last_event_id.clone();
+            let read = self.read_stream(connection, &mut stream, request.id, exchange, &mut place).await;
+            let lost = match read {
+                Ok(StreamReadEnd::Answer(answer)) => {
+                    stream.drain();
+                    return answer;
+                }
+                Ok(StreamReadEnd::End) => {
+                    UpstreamError::ConnectionLost("it ended its answer before the result".to_owned())
+                }
+                Err(fault @ UpstreamError::ConnectionLost(_)) => fault,
+                Err(fault) => return Err(fault),
+            };
+            let is_stateless = self.version.get().is_some_and(|(_, era)| *era == ProtocolEra::Stateless);
+            let Some(last) = place.last_event_id.clone().filter(|_| !is_stateless) else { return Err(lost) };
+            resumes = if place.last_event_id == before { resumes + 1 } else { 0 };
+            stream = loop {
+                if resumes == MAX_RESUMES {
+                    return Err(lost);
+                }
+                tokio::time::sleep(place.resume_delay()).await;
+                match self.open(Some(&last)).await {
+                    Ok(stream) => break stream,
+                    Err(UpstreamError::ConnectionLost(_) | UpstreamError::Unreachable(_)) => resumes += 1,
+                    Err(_) => return Err(lost),
+                }
+            };
+        }
+    }
+
+    /// Reads a stream until it has the answer to this request.
+    async fn read_stream(
+        &self,
+        connection: &Arc<UpstreamConnection>,
+        stream: &mut SseStream,
+        id: u64,
+        exchange: Option<&Arc<UpstreamExchange>>,
+        place: &mut StreamPosition,
+    ) -> Result<StreamReadEnd, UpstreamError> {
+        let origin = exchange.map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
+        while let Some(event) = stream.next().await? {
+            place.record(event.id, event.retry);
+            if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
+                continue;
+            }
+            if let Some(answer) = find_answer(connection, &event.data, id, origin)? {
+                return Ok(StreamReadEnd::Answer(answer));
+            }
+        }
+        Ok(StreamReadEnd::End)
+    }
+
+    /// Opens a stream that no request belongs to, or takes one up again.
+    async fn open(&self, last: Option<&str>) -> Result<SseStream, UpstreamError> {
+        let (mut headers, session) = self.headers(None);
+        if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+            headers.insert(LAST_EVENT, last);
+        }
+        let response = self.address.send(Method::GET, self.address.url(), &headers, None).await?;
+        match response.status() {
+            StatusCode::NOT_FOUND if session => Err(UpstreamError::SessionExpired),
+            status if status.is_success() && has_media_type(&response, EVENT_STREAM) => {
+                Ok(SseStream::new(response, self.max_bytes))
+            }
+            status => Err(UpstreamError::Status(status, String::new())),
+        }
+    }
+
+    /// Listens to what the server says by itself, for as long as it lets us. Gives the reason where the connection is
+    /// of no use any more; otherwise never ends.
+    pub(in crate::upstream) async fn listen(&self, connection: &Arc<UpstreamConnection>) -> UpstreamError {
+        let mut place = StreamPosition::default();
+        let mut failures = 0_u32;
+        loop {
+            match self.open(place.last_event_id.as_deref()).await {
+                Ok(mut stream) => {
+                    failures = 0;
+                    loop {
+                        match stream.next().await {
+                            Ok(Some(event)) => {
+                                place.record(event.id, event.retry);
+                                if !event.data.is_empty() {
+                                    dispatch_message(connection, &event.data);
+                                }
+                            }
+                            Ok(None) | Err(UpstreamError::ConnectionLost(_)) => break,
+                            Err(fault) => {
+                                connection
+                                    .log_anomaly(&format!("its stream of messages can't be read: {fault}"));
+                                break;
+                            }
+                        }
+                    }
+                }
+                Err(UpstreamError::SessionExpired) => return UpstreamError::SessionExpired,
+                Err(UpstreamError::ConnectionLost(_) | UpstreamError::Unreachable(_)) => failures += 1,
+                // It has no such stream.
+                Err(_) => std::future::pending().await,
+            }
+            let wait = place.resume_delay().saturating_mul(1 << failures.min(6)).min(MAX_RESUME_DELAY);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Says that the MCP session is over.
+    pub(in crate::upstream) async fn end_session(&self) {
+        let (headers, session) = self.headers(None);
+        if session {
+            // A server need not know this request.
+            let _ = self.address.send(Method::DELETE, self.address.url(), &headers, None).await;
+        }
+    }
+
+    /// The headers of a request, or of another message, and whether it is part of an MCP session.
+    fn headers(&self, request: Option<&OutgoingRequest<'_>>) -> (HeaderMap, bool) {
+        let mut all = HeaderMap::with_capacity(8);
+        let settled = self.version.get();
+        let method = request.map(|request| request.method);
+        let era = match method {
+            Some("server/discover") => {
+                all.insert(VERSION, HeaderValue::from_static("2026-07-28"));
+                Some(ProtocolEra::Stateless)
+            }
+            Some("initialize") => None,
+            _ => {
+                all.extend(settled.map(|(version, _)| (VERSION, version.clone())));
+                settled.map(|(_, era)| *era)
+            }
+        };
+        if let (Some(request), Some(ProtocolEra::Stateless)) = (request, era) {
+            all.insert(METHOD, HeaderValue::from_static(request.method));
+            all.extend(request.name.and_then(headers::value).map(|name| (NAME, name)));
+            all.extend(request.headers.iter().cloned());
+        }
+        let session = self.session.lock().clone();
+        let is_session = session.is_some() && method != Some("initialize");
+        if is_session {
+            all.extend(session.map(|session| (SESSION, session)));
+        }
+        (all, is_session)
+    }
+}
+
+impl StreamPosition {
+    fn record(&mut self, id: Option<String>, retry: Option<u64>) {
+        if id.is_some() {
+            self.last_event_id = id;
+        }
+        if retry.is_some() {
+            self.retry_ms = retry;
+        }
+    }
+
+    /// How long to wait before the stream is taken up again.
+    fn resume_delay(&self) -> Duration {
+        self.retry_ms.map_or(RESUME_DELAY, Duration::from_millis).min(MAX_RESUME_DELAY)
+    }
+}
+
+/// The answer to this request, where it is in here; all else is passed on.
+fn find_answer(
+    connection: &Arc<UpstreamConnection>,
+    text: &[u8],
+    id: u64,
+    origin: MessageOrigin<'_>,
+) -> Result<Option<Result<RawJson, UpstreamError>>, UpstreamError> {
+    let mut answer = None;
+    let read = frame::parse_all(text, |message| match message {
+        IncomingMessage::Result(of, result) if of == id && answer.is_none() => {
+            answer = Some(Ok(result.to_owned().into()));
+        }
+        // A server that could not read the request does not know its id.
+        IncomingMessage::Error(of, error) if of.is_none_or(|of| of == id) && answer.is_none() => {
+            answer = Some(Err(UpstreamError::RpcError(error)));
+        }
+        other => connection.handle_message(other, origin),
+    });
+    match read {
+        Ok(()) => Ok(answer),
+        Err(error) => Err(UpstreamError::Malformed(format!("its answer is no MCP message: {error}"))),
+    }
+}
+
+fn dispatch_message(connection: &Arc<UpstreamConnection>, text: &[u8]) {
+    if let Err(error) =
+        frame::parse_all(text, |message| connection.handle_message(message, MessageOrigin::Shared))
+    {
+        connection.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+    }
+}

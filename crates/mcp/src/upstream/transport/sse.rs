@@ -1,0 +1,122 @@
+//! HTTP with SSE (2024-11-05): one stream that all messages come in by, and an address to send them to, which the
+//! stream names first.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use toolway_types::RawJson;
+use url::Url;
+
+use super::endpoint::{EVENT_STREAM, HttpEndpoint, has_media_type};
+use super::pending_responses::PendingResponses;
+use super::sse_stream::SseStream;
+use super::{OutgoingRequest, body};
+use crate::upstream::connection::UpstreamConnection;
+use crate::upstream::error::UpstreamError;
+use crate::upstream::exchange::MessageOrigin;
+use crate::upstream::frame;
+
+/// A server that is spoken to in this way.
+#[derive(Debug)]
+pub(in crate::upstream) struct SseTransport {
+    address: HttpEndpoint,
+    /// Where messages go.
+    endpoint: Url,
+    pending: PendingResponses,
+}
+
+/// The stream that [`pump`] serves.
+#[derive(Debug)]
+pub(in crate::upstream) struct SseMessages(SseStream);
+
+impl SseTransport {
+    /// Opens the stream, and waits until it has said where messages go.
+    pub(in crate::upstream) async fn open(
+        address: HttpEndpoint,
+        limit: usize,
+    ) -> Result<(Self, SseMessages), UpstreamError> {
+        let response = address.send(Method::GET, address.url(), &HeaderMap::new(), None).await?;
+        if !response.status().is_success() || !has_media_type(&response, EVENT_STREAM) {
+            return Err(UpstreamError::Status(response.status(), body::read_excerpt(response).await));
+        }
+        let mut stream = SseStream::new(response, limit);
+        while let Some(event) = stream.next().await? {
+            if event.kind.as_deref() != Some("endpoint") {
+                continue;
+            }
+            let endpoint = parse_endpoint(address.url(), &event.data)?;
+            return Ok((
+                Self { address, endpoint, pending: PendingResponses::default() },
+                SseMessages(stream),
+            ));
+        }
+        Err(UpstreamError::Malformed("it did not say where messages go".to_owned()))
+    }
+
+    pub(in crate::upstream) fn pending(&self) -> &PendingResponses {
+        &self.pending
+    }
+
+    pub(in crate::upstream) async fn request(
+        &self,
+        request: OutgoingRequest<'_>,
+    ) -> Result<RawJson, UpstreamError> {
+        let waiter = self.pending.register(request.id)?;
+        self.send(frame::request(request.id, request.method, &request.params)).await?;
+        waiter.recv().await
+    }
+
+    pub(in crate::upstream) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
+        let response =
+            self.address.send(Method::POST, &self.endpoint, &HeaderMap::new(), Some(frame)).await?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(UpstreamError::Status(status, body::read_excerpt(response).await)),
+        }
+    }
+}
+
+/// Where messages go. Keys are sent there, so it must be of the same origin.
+fn parse_endpoint(stream: &Url, said: &[u8]) -> Result<Url, UpstreamError> {
+    let said = String::from_utf8_lossy(said);
+    let endpoint = stream.join(said.trim());
+    let endpoint = endpoint
+        .map_err(|_| UpstreamError::Malformed("the address that it names for messages is none".to_owned()))?;
+    if endpoint.origin() != stream.origin() {
+        return Err(UpstreamError::Malformed(format!(
+            "it wants messages sent to another server ({}), which may not be",
+            endpoint.host_str().unwrap_or_default()
+        )));
+    }
+    Ok(endpoint)
+}
+
+/// Takes messages until the stream ends; says why it did.
+pub(in crate::upstream) async fn pump(
+    connection: Arc<UpstreamConnection>,
+    messages: SseMessages,
+) -> UpstreamError {
+    let SseMessages(mut stream) = messages;
+    loop {
+        match stream.next().await {
+            Ok(Some(event)) => {
+                if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
+                    continue;
+                }
+                let read = frame::parse_all(&event.data, |message| {
+                    connection.handle_message(message, MessageOrigin::Shared)
+                });
+                if let Err(error) = read {
+                    connection
+                        .log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+                }
+            }
+            Ok(None) => return UpstreamError::ConnectionLost("it ended its stream".to_owned()),
+            Err(fault) => return fault,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Messages as lines: one each, over a pair of pipes (MCP's stdio transport).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+use toolway_types::RawJson;
+
+use super::OutgoingRequest;
+use super::pending_responses::PendingResponses;
+use crate::upstream::connection::UpstreamConnection;
+use crate::upstream::error::UpstreamError;
+use crate::upstream::exchange::MessageOrigin;
+use crate::upstream::frame;
+
+/// How many messages wait to be written.
+const QUEUE_CAPACITY: usize = 64;
+/// How much of a line that is too long is kept, to see what it answers.
+const LINE_HEAD_BYTES: usize = 256;
+/// How much is read at once.
+const READ_BUFFER_BYTES: usize = 64 << 10;
+
+/// The gateway's end of the pipes.
+#[derive(Debug)]
+pub(in crate::upstream) struct StdioTransport {
+    queue: mpsc::Sender<Bytes>,
+    pending: PendingResponses,
+}
+
+/// The ends that [`pump`] serves.
+pub(in crate::upstream) struct PipeEnds<R, W> {
+    reader: R,
+    writer: W,
+    queue: mpsc::Receiver<Bytes>,
+}
+
+impl StdioTransport {
+    /// Over these pipes.
+    pub(in crate::upstream) fn new<R, W>(reader: R, writer: W) -> (Self, PipeEnds<R, W>) {
+        let (sender, queue) = mpsc::channel(QUEUE_CAPACITY);
+        (Self { queue: sender, pending: PendingResponses::default() }, PipeEnds { reader, writer, queue })
+    }
+
+    pub(in crate::upstream) fn pending(&self) -> &PendingResponses {
+        &self.pending
+    }
+
+    pub(in crate::upstream) async fn request(
+        &self,
+        request: OutgoingRequest<'_>,
+    ) -> Result<RawJson, UpstreamError> {
+        let waiter = self.pending.register(request.id)?;
+        self.send(frame::request(request.id, request.method, &request.params)).await?;
+        waiter.recv().await
+    }
+
+    pub(in crate::upstream) async fn send(&self, frame: Bytes) -> Result<(), UpstreamError> {
+        let ended = |_| UpstreamError::NotConnected("its program has ended".to_owned());
+        self.queue.send(to_single_line(frame)).await.map_err(ended)
+    }
+}
+
+/// Carries messages until either pipe ends; says why it did.
+pub(in crate::upstream) async fn pump<R, W>(
+    connection: Arc<UpstreamConnection>,
+    ends: PipeEnds<R, W>,
+) -> UpstreamError
+where
+    R: tokio::io::AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let PipeEnds { reader, mut writer, mut queue } = ends;
+    let write = async {
+        while let Some(mut frame) = queue.recv().await {
+            loop {
+                let sent = async {
+                    writer.write_all(&frame).await?;
+                    writer.write_all(b"\n").await
+                };
+                if let Err(error) = sent.await {
+                    return UpstreamError::ConnectionLost(format!("it does not read any more: {error}"));
+                }
+                match queue.try_recv() {
+                    Ok(next) => frame = next,
+                    Err(_) => break,
+                }
+            }
+            if let Err(error) = writer.flush().await {
+                return UpstreamError::ConnectionLost(format!("it does not read any more: {error}"));
+            }
+        }
+        UpstreamError::ConnectionLost("it was closed".to_owned())
+    };
+    let mut reader = BufReader::with_capacity(READ_BUFFER_BYTES, reader);
+    tokio::select! {
+        fault = read_lines(&connection, &mut reader) => fault,
+        fault = write => fault,
+    }
+}
+
+/// Reads lines until there are no more.
+async fn read_lines(
+    connection: &Arc<UpstreamConnection>,
+    reader: &mut (impl AsyncBufRead + Unpin),
+) -> UpstreamError {
+    let limit = connection.max_message_bytes();
+    let mut line = Vec::new();
+    // How long the line is where it is too long to be kept.
+    let mut length = 0;
+    loop {
+        let bytes = match reader.fill_buf().await {
+            Ok([]) => return UpstreamError::ConnectionLost("it closed its output".to_owned()),
+            Ok(bytes) => bytes,
+            Err(error) => return UpstreamError::ConnectionLost(error.to_string()),
+        };
+        let end = memchr::memchr(b'\n', bytes);
+        let piece = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+        length += piece.len();
+        if length <= limit {
+            line.extend_from_slice(piece);
+        } else if line.len() > LINE_HEAD_BYTES {
+            line = line.get(..LINE_HEAD_BYTES).unwrap_or_default().to_vec();
+        }
+        let used = piece.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_none() {
+            continue;
+        }
+        match length > limit {
+            true => reject_long_line(connection, &line, length),
+            false => handle_line(connection, &line),
+        }
+        line.clear();
+        line.shrink_to(READ_BUFFER_BYTES);
+        length = 0;
+    }
+}
+
+fn handle_line(connection: &Arc<UpstreamConnection>, line: &[u8]) {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return;
+    }
+    if let Err(error) =
+        frame::parse_all(line, |message| connection.handle_message(message, MessageOrigin::Shared))
+    {
+        let said = String::from_utf8_lossy(line.get(..LINE_HEAD_BYTES.min(line.len())).unwrap_or_default())
+            .into_owned();
+        connection.log_anomaly(&format!("its output has a line that is no MCP message ({error}): {said}"));
+    }
+}
+
+/// The answer is too long, where it can be seen which one it is.
+fn reject_long_line(connection: &Arc<UpstreamConnection>, head: &[u8], length: usize) {
+    let limit = connection.max_message_bytes();
+    connection.log_anomaly(&format!("its output has a line of {length} bytes; at most {limit} are taken"));
+    let Some(pending) = connection.transport().pending_responses() else { return };
+    let Some(id) = id_in(head).or_else(|| pending.sole_id()) else { return };
+    pending.complete(id, Err(UpstreamError::TooLarge(limit)));
+}
+
+/// The id that a message begins with.
+fn id_in(head: &[u8]) -> Option<u64> {
+    let head = String::from_utf8_lossy(head);
+    let (_, after) = head.split_once(r#""id":"#)?;
+    let digits: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// A message in one line: between tokens, line feeds are nothing but space.
+fn to_single_line(frame: Bytes) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &frame).is_none() {
+        return frame;
+    }
+    frame.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line() {
+        let frame = Bytes::from_static(b"{\"a\":\r\n1}");
+        assert_eq!(to_single_line(frame), Bytes::from_static(b"{\"a\":  1}"));
+    }
+
+    #[test]
+    fn sees_what_a_long_line_answers() {
+        assert_eq!(id_in(br#"{"jsonrpc":"2.0","id": 12,"result":{"content":["#), Some(12));
+        assert_eq!(id_in(br#"{"jsonrpc":"2.0","result":{"#), None);
+    }
+}

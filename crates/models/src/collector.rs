@@ -1,0 +1,57 @@
+//! Puts an answer together from its events.
+
+use crate::event::{FinishReason, ModelEvent};
+use crate::message::MessagePart;
+use crate::usage::ModelUsage;
+
+/// An answer, or as much of it as came.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CollectedResponse {
+    /// Its parts, in order; a text that was cut off stands last.
+    pub parts: Vec<MessagePart>,
+    /// Tokens, as last reported.
+    pub usage: ModelUsage,
+    /// Why it ended; none where it was cut off.
+    pub finish: Option<FinishReason>,
+    /// The model that answered, as the provider calls it.
+    pub model: Option<String>,
+}
+
+/// Puts an answer together.
+#[derive(Debug, Default)]
+pub struct ResponseCollector {
+    collected: CollectedResponse,
+    /// Text since the last whole part.
+    text: String,
+}
+
+impl ResponseCollector {
+    /// Takes the next event.
+    pub fn add_event(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::Started { model } => self.collected.model.clone_from(model),
+            ModelEvent::Text(text) => self.text.push_str(text),
+            ModelEvent::Part(part) => {
+                if matches!(part, MessagePart::Text { .. }) {
+                    self.text.clear();
+                }
+                self.collected.parts.push(part.clone());
+            }
+            ModelEvent::Usage(usage) => self.collected.usage = self.collected.usage.updated_with(*usage),
+            ModelEvent::Finished(reason) => self.collected.finish = Some(reason.clone()),
+            ModelEvent::Retrying { .. }
+            | ModelEvent::Thinking(_)
+            | ModelEvent::ToolCallStarted { .. }
+            | ModelEvent::ToolCallArguments { .. } => {}
+        }
+    }
+
+    /// What there is. Text that did not become a whole part is kept; thinking and tool calls that did not are not.
+    #[must_use]
+    pub fn finish(mut self) -> CollectedResponse {
+        if !self.text.is_empty() {
+            self.collected.parts.push(MessagePart::text(self.text));
+        }
+        self.collected
+    }
+}

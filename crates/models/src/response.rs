@@ -1,0 +1,240 @@
+//! Reads a model's answer out of the bytes of an HTTP body, in whichever form it came: as a stream of events, or,
+//! from servers that do not stream, as one JSON text. Pure: bytes in, events out.
+
+use std::collections::VecDeque;
+
+use crate::config::ProviderConfig;
+use crate::error::ModelError;
+use crate::event::ModelEvent;
+use crate::failure::{self, AttemptFailure, ProviderErrorBody};
+use crate::transport::{MAX_EVENT_BYTES, SseEvent, SseParser};
+
+/// The longest answer, in bytes as it comes.
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of what is not understood is shown, in bytes.
+const MAX_SHOWN_BYTES: usize = 400;
+
+/// Events that were read and not yet given on.
+pub(crate) type ModelEventQueue = VecDeque<ModelEvent>;
+
+/// How far an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResponseProgress {
+    /// More of it is to come.
+    Reading,
+    /// All was said; only numbers may follow, or nothing.
+    TrailingUsage,
+    /// Over: [`ModelEvent::Finished`] was given.
+    Done,
+}
+
+/// Understands the events of one API. Made anew for each answer.
+pub(crate) trait ResponseDecoder: Send {
+    /// Takes an event. What it means goes into `out`; a failure ends the answer, and what is in `out` before it
+    /// stands.
+    fn decode_event(&mut self, event: &SseEvent<'_>, out: &mut ModelEventQueue)
+    -> Result<(), AttemptFailure>;
+
+    /// Takes a whole answer in the API's form without streaming, and ends it.
+    fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure>;
+
+    /// The body ended. Either the answer was whole, and [`ModelEvent::Finished`] goes into `out` unless it was
+    /// given, or it was not, and that is the failure: see [`failure::cut_off`].
+    fn finish(&mut self, out: &mut ModelEventQueue) -> Result<(), AttemptFailure>;
+
+    /// How far the answer is.
+    fn progress(&self) -> ResponseProgress;
+}
+
+/// Reads one answer.
+pub(crate) struct ResponseReader {
+    form: BodyFormat,
+    decoder: Box<dyn ResponseDecoder>,
+    read: u64,
+}
+
+enum BodyFormat {
+    /// Nothing but white space came yet.
+    Unknown(Vec<u8>),
+    EventStream(SseParser),
+    Json(Vec<u8>),
+    /// A web page in place of an answer.
+    HtmlPage(Vec<u8>),
+}
+
+impl ResponseReader {
+    pub(crate) fn new(decoder: Box<dyn ResponseDecoder>) -> Self {
+        Self { form: BodyFormat::Unknown(Vec::new()), decoder, read: 0 }
+    }
+
+    pub(crate) fn progress(&self) -> ResponseProgress {
+        self.decoder.progress()
+    }
+
+    /// Takes more of the body.
+    ///
+    /// # Errors
+    /// Where the answer can't go on.
+    pub(crate) fn push(
+        &mut self,
+        config: &ProviderConfig,
+        bytes: &[u8],
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
+        self.read += bytes.len() as u64;
+        if self.read > MAX_RESPONSE_BYTES {
+            return Err(failure::protocol_failure(
+                config,
+                &format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"),
+                "",
+            ));
+        }
+        if let BodyFormat::Unknown(before) = &mut self.form {
+            before.extend_from_slice(bytes);
+            let Some(form) = detect_format(before) else { return Ok(()) };
+            let before = std::mem::take(before);
+            self.form = form;
+            return self.feed_decoder(config, &before, out);
+        }
+        self.feed_decoder(config, bytes, out)
+    }
+
+    /// The body ended.
+    ///
+    /// # Errors
+    /// Where it did so in the middle of the answer.
+    pub(crate) fn finish(
+        &mut self,
+        config: &ProviderConfig,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
+        match &mut self.form {
+            BodyFormat::Unknown(_) => Err(failure::truncated_response(config)),
+            BodyFormat::HtmlPage(page) => Err(html_page_failure(config, page)),
+            BodyFormat::Json(body) => {
+                let body = String::from_utf8_lossy(body);
+                let body = body.trim_start_matches('\u{FEFF}');
+                let decoded = self.decoder.decode_whole(body, out);
+                // A text that ends in its middle is no text of another API.
+                match serde_json::from_str::<serde::de::IgnoredAny>(body) {
+                    Err(error) if error.is_eof() => Err(failure::truncated_response(config)),
+                    _ => decoded,
+                }
+            }
+            BodyFormat::EventStream(events) => {
+                if self.decoder.progress() != ResponseProgress::Done
+                    && let Some(last) = events.last_event()
+                    && let Err(failure) = self.decoder.decode_event(&last, out)
+                    && failure.error.kind != crate::error::ModelErrorKind::Protocol
+                {
+                    // An error that is whole counts; half an event is nothing but the cut.
+                    return Err(failure);
+                }
+                match self.decoder.progress() {
+                    ResponseProgress::Done => Ok(()),
+                    _ => self.decoder.finish(out),
+                }
+            }
+        }
+    }
+
+    fn feed_decoder(
+        &mut self,
+        config: &ProviderConfig,
+        bytes: &[u8],
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
+        match &mut self.form {
+            BodyFormat::Unknown(_) => {}
+            BodyFormat::HtmlPage(page) => {
+                page.extend_from_slice(bytes);
+                if page.len() >= MAX_SHOWN_BYTES {
+                    return Err(html_page_failure(config, page));
+                }
+            }
+            BodyFormat::Json(body) => {
+                body.extend_from_slice(bytes);
+                if body.len() > MAX_EVENT_BYTES {
+                    return Err(failure::protocol_failure(
+                        config,
+                        &format!("the answer has more than {MAX_EVENT_BYTES} bytes"),
+                        "",
+                    ));
+                }
+            }
+            BodyFormat::EventStream(events) => {
+                events.push(bytes);
+                while self.decoder.progress() != ResponseProgress::Done {
+                    let event = events.next_event();
+                    let event =
+                        event.map_err(|error| failure::protocol_failure(config, &error.to_string(), ""))?;
+                    let Some(event) = event else { break };
+                    self.decoder.decode_event(&event, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The form of a body that begins like this; none where nothing of it can be seen yet.
+fn detect_format(body: &[u8]) -> Option<BodyFormat> {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    if body.len() < MARK.len() && MARK.starts_with(body) {
+        return None;
+    }
+    let text = body.strip_prefix(MARK).unwrap_or(body);
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None if body.len() > MAX_SHOWN_BYTES => Some(BodyFormat::EventStream(SseParser::default())),
+        None => None,
+        // No line of a stream begins so.
+        Some(b'{' | b'[') => Some(BodyFormat::Json(Vec::new())),
+        Some(b'<') => Some(BodyFormat::HtmlPage(Vec::new())),
+        Some(_) => Some(BodyFormat::EventStream(SseParser::default())),
+    }
+}
+
+fn html_page_failure(config: &ProviderConfig, page: &[u8]) -> AttemptFailure {
+    let shown = String::from_utf8_lossy(page.get(..MAX_SHOWN_BYTES.min(page.len())).unwrap_or_default());
+    failure::protocol_failure(config, "answered with a web page", &shown)
+}
+
+/// An event that is not what the API promises: an error, where it is one in whatever form, or a breach of protocol.
+pub(crate) fn unexpected_event(
+    config: &ProviderConfig,
+    model: &str,
+    data: &str,
+    problem: &serde_json::Error,
+) -> AttemptFailure {
+    match ProviderErrorBody::from_text(data) {
+        Some(said) => failure::from_stream_error(config, model, &said),
+        None => {
+            let shown = data.get(..data.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
+            failure::protocol_failure(config, &format!("what came is not of this API ({problem})"), shown)
+        }
+    }
+}
+
+/// Reads a whole body that is given in pieces: its events, and the error that ended it where one did.
+pub(crate) fn read_all<'a>(
+    config: &ProviderConfig,
+    decoder: Box<dyn ResponseDecoder>,
+    body: impl IntoIterator<Item = &'a [u8]>,
+) -> (ModelEventQueue, Option<ModelError>) {
+    let mut reader = ResponseReader::new(decoder);
+    let mut out = ModelEventQueue::new();
+    let read = || {
+        for bytes in body {
+            reader.push(config, bytes, &mut out)?;
+            if reader.progress() == ResponseProgress::Done {
+                return Ok(());
+            }
+        }
+        reader.finish(config, &mut out)
+    };
+    let error = read().err().map(|failure: AttemptFailure| failure.error);
+    (out, error)
+}
+
+#[cfg(test)]
+mod tests;

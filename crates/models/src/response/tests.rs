@@ -1,0 +1,125 @@
+use super::*;
+use crate::error::ModelErrorKind;
+use crate::event::FinishReason;
+use crate::provider::ProviderKind;
+
+/// Notes what it is given; over at `end`.
+#[derive(Default)]
+struct RecordingDecoder {
+    is_finished: bool,
+}
+
+impl ResponseDecoder for RecordingDecoder {
+    fn decode_event(
+        &mut self,
+        event: &SseEvent<'_>,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), AttemptFailure> {
+        self.is_finished = event.data == "end";
+        out.push_back(match self.is_finished {
+            true => ModelEvent::Finished(FinishReason::Stop),
+            false => ModelEvent::Text(event.data.to_string()),
+        });
+        Ok(())
+    }
+
+    fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
+        self.is_finished = true;
+        out.push_back(ModelEvent::Text(format!("whole {body}")));
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
+        self.is_finished = true;
+        out.push_back(ModelEvent::Finished(FinishReason::Stop));
+        Ok(())
+    }
+
+    fn progress(&self) -> ResponseProgress {
+        if self.is_finished { ResponseProgress::Done } else { ResponseProgress::Reading }
+    }
+}
+
+fn config() -> ProviderConfig {
+    ProviderConfig::new("p", ProviderKind::Openai, "http://localhost".parse().unwrap())
+}
+
+/// What a body comes to, the same in whichever pieces.
+#[track_caller]
+fn read_response(body: &[u8]) -> (Vec<ModelEvent>, Option<ModelErrorKind>) {
+    let in_pieces = |size: usize| {
+        let (events, error) = read_all(&config(), Box::new(RecordingDecoder::default()), body.chunks(size));
+        (Vec::from(events), error.map(|error| error.kind))
+    };
+    let whole = in_pieces(body.len().max(1));
+    for size in [1, 2, 3, 5] {
+        assert_eq!(in_pieces(size), whole, "in pieces of {size}");
+    }
+    whole
+}
+
+fn text_event(text: &str) -> ModelEvent {
+    ModelEvent::Text(text.to_owned())
+}
+
+#[test]
+fn the_form_shows_in_the_first_character() {
+    let finished = ModelEvent::Finished(FinishReason::Stop);
+    assert_eq!(read_response(b"data: a\n\n"), (vec![text_event("a"), finished.clone()], None));
+    assert_eq!(read_response(b"\n \n: x\ndata: a\n\n"), (vec![text_event("a"), finished.clone()], None));
+    assert_eq!(read_response("\u{FEFF}data: a\n\n".as_bytes()), (vec![text_event("a"), finished], None));
+    assert_eq!(read_response(b" {\"a\":1}"), (vec![text_event("whole  {\"a\":1}")], None));
+    assert_eq!(read_response("\u{FEFF}[1]".as_bytes()), (vec![text_event("whole [1]")], None));
+    assert_eq!(read_response(b"  <html>"), (Vec::new(), Some(ModelErrorKind::Protocol)));
+    assert_eq!(
+        read_response(&[b"<html>".as_slice(), &[b'x'; 5000]].concat()),
+        (Vec::new(), Some(ModelErrorKind::Protocol))
+    );
+}
+
+#[test]
+fn nothing_and_half_a_text_are_cut_off() {
+    for body in ["", " \n", "\u{FEFF}"] {
+        assert_eq!(read_response(body.as_bytes()), (Vec::new(), Some(ModelErrorKind::Network)), "{body:?}");
+    }
+    assert_eq!(read_response(b"{\"a\":").1, Some(ModelErrorKind::Network));
+}
+
+#[test]
+fn nothing_is_read_beyond_the_end() {
+    assert_eq!(
+        read_response(b"data: end\n\ndata: more\n\n"),
+        (vec![ModelEvent::Finished(FinishReason::Stop)], None)
+    );
+}
+
+#[test]
+fn an_event_that_the_end_cut_short_is_taken_where_it_is_whole() {
+    let finished = ModelEvent::Finished(FinishReason::Stop);
+    assert_eq!(
+        read_response(b"data: a\n\ndata: b\n"),
+        (vec![text_event("a"), text_event("b"), finished], None)
+    );
+    assert_eq!(
+        read_response(b"data: a\n\ndata: end"),
+        (vec![text_event("a"), ModelEvent::Finished(FinishReason::Stop)], None)
+    );
+}
+
+#[test]
+fn the_size_of_an_answer_is_bounded() {
+    let megabyte = vec![b'x'; 1 << 20];
+    let events = std::iter::once(b"data: ".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
+    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::default()), events);
+    assert_eq!(error.unwrap().message, format!("an event has more than {MAX_EVENT_BYTES} bytes"));
+    let whole = std::iter::once(b"{".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
+    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::default()), whole);
+    assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_EVENT_BYTES} bytes"));
+    let comment = [b": ".as_slice(), &megabyte, b"\n"].concat();
+    let (_, error) = read_all(
+        &config(),
+        Box::new(RecordingDecoder::default()),
+        std::iter::repeat_n(comment.as_slice(), 80),
+    );
+    assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"));
+}

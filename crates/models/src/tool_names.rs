@@ -1,0 +1,56 @@
+//! Names of tools as model providers take them. All of them take `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`; what a chat's own
+//! connection calls its tools may be anything, so a name that does not fit has an alias. The alias is a pure function
+//! of the name, the same in every request and for every provider, and no two names share one.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+/// Longest name that every provider takes.
+pub const MAX_TOOL_NAME_BYTES: usize = 64;
+/// What stands before the hash in an alias.
+const ALIAS_MARKER: &str = "_y";
+/// How long that hash is.
+const HASH_CHARS: usize = 12;
+
+/// The name by which a model is told of a tool: the tool's own where every provider takes it, else its alias.
+#[must_use]
+pub fn wire_name(name: &str) -> Cow<'_, str> {
+    if needs_no_alias(name) { Cow::Borrowed(name) } else { Cow::Owned(alias(name, MAX_TOOL_NAME_BYTES)) }
+}
+
+/// Whether a name is sent as it is. One that looks like an alias is not, so that nobody's tool can be taken for
+/// another's.
+fn needs_no_alias(name: &str) -> bool {
+    (1..=MAX_TOOL_NAME_BYTES).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(is_allowed_byte)
+        && !is_alias_like(name)
+}
+
+/// The alias of a text, of at most `room` bytes: what of it can be used, and a hash of all of it.
+pub(crate) fn alias(text: &str, room: usize) -> String {
+    let mut stem: String =
+        text.chars().map(|c| if c.is_ascii() && is_allowed_byte(c as u8) { c } else { '_' }).collect();
+    if !stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        stem.insert(0, '_');
+    }
+    stem.truncate(room.saturating_sub(ALIAS_MARKER.len() + HASH_CHARS));
+    let digest = Sha256::digest(text.as_bytes());
+    let hash = digest.iter().take(HASH_CHARS / 2).map(|byte| format!("{byte:02x}"));
+    stem + ALIAS_MARKER + &hash.collect::<String>()
+}
+
+/// Whether a name ends as aliases do.
+pub(crate) fn is_alias_like(name: &str) -> bool {
+    let tail = name.len().checked_sub(ALIAS_MARKER.len() + HASH_CHARS).and_then(|at| name.get(at..));
+    let hash = tail.and_then(|tail| tail.strip_prefix(ALIAS_MARKER));
+    hash.is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+}
+
+fn is_allowed_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Results of tools as text for a model: the envelope, in which pictures, sound and other bytes are named instead of
+//! being spelled out in base64, which no model can read.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
+use toolway_types::{ContentPart, Outcome, ResultEnvelope, ToolOutput};
+
+use crate::message::ToolResult;
+
+/// Media types of pictures that OpenAI's, Anthropic's and most other models can be shown.
+pub(crate) const COMMON_IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Where a model sees the pictures of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ImagePlacement {
+    /// In the same result, beside the text.
+    InResult,
+    /// In the message that follows.
+    InNextMessage,
+    /// Nowhere.
+    Omitted,
+}
+
+/// A result as text. `kinds` are the media types of pictures that the model can be shown.
+pub(crate) fn result_text(result: &ToolResult, pictures: ImagePlacement, kinds: &[&str]) -> String {
+    match &*result.outcome {
+        Outcome::Success(output) if result.verbatim => output.joined_text(),
+        outcome => envelope_text(outcome, pictures, kinds),
+    }
+}
+
+/// An outcome in the envelope. `kinds` are the media types of pictures that the model can be shown.
+pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: &[&str]) -> String {
+    let written = match outcome {
+        Outcome::Success(output) if output.content.iter().any(has_bytes) => {
+            serde_json::to_string(&DescribedOutput { output, placement: pictures, kinds })
+        }
+        _ => serde_json::to_string(&ResultEnvelope(outcome)),
+    };
+    // A map with keys that are texts always has a JSON form.
+    written.unwrap_or_default()
+}
+
+/// The pictures of a result that a model can be shown: base64 and media type.
+pub(crate) fn sendable_images<'a>(
+    outcome: &'a Outcome,
+    kinds: &'a [&str],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let content = match outcome {
+        Outcome::Success(output) => output.content.as_slice(),
+        Outcome::Error(_) => &[],
+    };
+    content.iter().filter_map(|part| match part {
+        ContentPart::Image { data, mime_type } if is_sendable_image(data, mime_type, kinds) => {
+            Some((data.as_str(), mime_type.as_str()))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a picture is of one of these kinds and whole base64. A provider refuses a request for one that is not,
+/// and with it the conversation for good.
+pub(crate) fn is_sendable_image(data: &str, mime_type: &str, kinds: &[&str]) -> bool {
+    kinds.contains(&mime_type) && is_base64(data)
+}
+
+/// What is said in place of a picture that is not shown.
+pub(crate) fn omitted_image_note(mime_type: &str) -> String {
+    format!("[A picture ({mime_type}) that can't be shown to this model]")
+}
+
+fn is_base64(data: &str) -> bool {
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !digits.is_empty()
+        && data.len().is_multiple_of(4)
+        && data.len() - digits.len() <= 2
+        && digits.bytes().all(is_digit)
+}
+
+fn has_bytes(part: &ContentPart) -> bool {
+    match part {
+        ContentPart::Image { .. } | ContentPart::Audio { .. } => true,
+        ContentPart::Resource { resource } => resource.get("blob").is_some(),
+        ContentPart::Text { .. } | ContentPart::ResourceLink { .. } => false,
+    }
+}
+
+/// The envelope of a success, with its bytes described.
+struct DescribedOutput<'a> {
+    output: &'a ToolOutput,
+    placement: ImagePlacement,
+    kinds: &'a [&'a str],
+}
+
+impl Serialize for DescribedOutput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("status", "success")?;
+        match &self.output.structured {
+            Some(structured) => map.serialize_entry("result", structured)?,
+            None => map.serialize_entry("result", &self.output.joined_text())?,
+        }
+        let others = self.output.content.iter().filter(|part| part.as_text().is_none());
+        map.serialize_entry("content", &others.map(|part| self.describe_part(part)).collect::<Vec<_>>())?;
+        map.end()
+    }
+}
+
+impl DescribedOutput<'_> {
+    fn describe_part(&self, part: &ContentPart) -> Value {
+        match part {
+            ContentPart::Image { data, mime_type } => {
+                let note = match self.placement {
+                    _ if !is_sendable_image(data, mime_type, self.kinds) => {
+                        "This model can't be shown pictures of this kind."
+                    }
+                    ImagePlacement::InResult => "The picture stands beside this text.",
+                    ImagePlacement::InNextMessage => "The picture is in the message that follows.",
+                    ImagePlacement::Omitted => "This model can't be shown pictures.",
+                };
+                json!({"type": "image", "mimeType": mime_type, "note": note})
+            }
+            ContentPart::Audio { data, mime_type } => {
+                let note = "Sound is not passed on to the model.";
+                json!({"type": "audio", "mimeType": mime_type, "bytes": decoded_size(data), "note": note})
+            }
+            ContentPart::Resource { resource } => {
+                let mut resource = resource.clone();
+                if let Some(fields) = resource.as_object_mut()
+                    && let Some(blob) = fields.remove("blob")
+                {
+                    fields.insert("bytes".to_owned(), json!(blob.as_str().map(decoded_size)));
+                    fields.insert("note".to_owned(), json!("Its bytes are not passed on to the model."));
+                }
+                json!({"type": "resource", "resource": resource})
+            }
+            text => json!(text),
+        }
+    }
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_size(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The body of an answer, read as it comes. Dropping it closes the connection, unless it was read to its end.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use reqwest::Url;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::transport_failure::transport_failure;
+use crate::config::ProviderConfig;
+use crate::failure::AttemptFailure;
+
+/// How long what follows the last word of an answer is waited for, so that its connection can be used again.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much of it is read, in bytes.
+const MAX_DRAIN_BYTES: usize = 64 * 1024;
+
+/// A body of which some may be still to come.
+#[derive(Debug)]
+pub(crate) struct ModelResponseBody {
+    response: reqwest::Response,
+    url: Url,
+}
+
+/// What waiting for more of a body came to.
+#[derive(Debug)]
+pub(crate) enum BodyChunk {
+    /// More of it.
+    Bytes(Bytes),
+    /// Its end.
+    End,
+    /// Nothing, for as long as allowed.
+    TimedOut,
+}
+
+impl ModelResponseBody {
+    pub(crate) fn new(response: reqwest::Response) -> Self {
+        let url = response.url().clone();
+        Self { response, url }
+    }
+
+    /// Waits for more until `deadline`.
+    ///
+    /// # Errors
+    /// Where the connection breaks.
+    pub(crate) async fn next_chunk(
+        &mut self,
+        config: &ProviderConfig,
+        deadline: Instant,
+    ) -> Result<BodyChunk, AttemptFailure> {
+        let Ok(came) = timeout_at(deadline, self.response.chunk()).await else {
+            return Ok(BodyChunk::TimedOut);
+        };
+        match came {
+            Ok(Some(bytes)) => Ok(BodyChunk::Bytes(bytes)),
+            Ok(None) => Ok(BodyChunk::End),
+            Err(error) => Err(transport_failure(config, &self.url, &error)),
+        }
+    }
+
+    /// Reads at most `limit` bytes, for at most `time`. Gives what came, and whether that is all.
+    pub(crate) async fn read_start(mut self, limit: usize, time: Duration) -> (Vec<u8>, bool) {
+        let mut bytes = Vec::new();
+        let deadline = Instant::now() + time;
+        while let Ok(came) = timeout_at(deadline, self.response.chunk()).await {
+            match came {
+                Ok(Some(chunk)) => {
+                    let room = limit - bytes.len();
+                    bytes.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
+                    if chunk.len() > room {
+                        break;
+                    }
+                }
+                Ok(None) => return (bytes, true),
+                Err(_) => break,
+            }
+        }
+        (bytes, false)
+    }
+
+    /// Takes note that nothing more of it matters. Mostly its end is there already; where it is not, it is waited
+    /// for elsewhere for a moment, so that the next request need not connect anew.
+    pub(crate) fn drain(mut self) {
+        while let Some(came) = self.response.chunk().now_or_never() {
+            if !matches!(came, Ok(Some(_))) {
+                return;
+            }
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(timeout(DRAIN_TIMEOUT, self.read_start(MAX_DRAIN_BYTES, DRAIN_TIMEOUT)));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Why there is no answer, or only half of one, in words. Addresses are named by host and port alone.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use crate::config::ProviderConfig;
+use crate::error::{ModelError, ModelErrorKind};
+use crate::failure::AttemptFailure;
+
+/// TLS, or the client, can't be set up.
+pub(super) fn setup_failure(config: &ProviderConfig, problem: &str) -> AttemptFailure {
+    let message = format!("TLS can't be set up: {problem}");
+    AttemptFailure::permanent(ModelError::new(ModelErrorKind::Network, Arc::clone(&config.name), message))
+}
+
+/// The request did not get through, or its answer broke off.
+pub(super) fn transport_failure(
+    config: &ProviderConfig,
+    url: &Url,
+    error: &reqwest::Error,
+) -> AttemptFailure {
+    let place = host_and_port(url);
+    let said = |kind, message: String| ModelError::new(kind, Arc::clone(&config.name), message);
+    if error.is_builder() {
+        let message = format!("the request to {place} can't be made: {}", innermost(error));
+        return AttemptFailure::permanent(said(ModelErrorKind::InvalidRequest, message));
+    }
+    if let Some(tls) = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
+        let message = format!("no secure connection to {place}: {tls}");
+        let hint = match tls {
+            rustls::Error::InvalidMessage(_) => {
+                "That is not TLS: an address on this computer or network mostly begins with http://."
+            }
+            _ => "Check base_url, this computer's clock and its certificate authorities.",
+        };
+        return AttemptFailure::permanent(said(ModelErrorKind::Network, message).with_hint(hint));
+    }
+    let network = |message: String| said(ModelErrorKind::Network, message);
+    let of_system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last();
+    if !error.is_connect() {
+        let cause = of_system.map_or_else(|| innermost(error), ToString::to_string);
+        return AttemptFailure::from(network(format!("the connection to {place} broke off: {cause}")));
+    }
+    match of_system {
+        Some(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => AttemptFailure::from(
+            network(format!("{place} refused the connection: nothing listens there"))
+                .with_hint("Start the server, or check base_url."),
+        ),
+        Some(cause) if cause.kind() != io::ErrorKind::TimedOut => AttemptFailure::from(
+            network(format!("no connection to {place}: {}", innermost(cause)))
+                .with_hint("Check base_url and the network."),
+        ),
+        _ if is_timeout(error) => AttemptFailure::from(
+            said(ModelErrorKind::Timeout, format!("{place} did not take the connection in time"))
+                .with_hint("Check base_url and the network."),
+        ),
+        _ => AttemptFailure::from(
+            network(format!("no connection to {place}: {}", innermost(error)))
+                .with_hint("Check base_url and the network."),
+        ),
+    }
+}
+
+/// Host and port.
+pub(super) fn host_and_port(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn is_timeout(error: &reqwest::Error) -> bool {
+    // The library's own error for it can't be named; its text is all there is.
+    error.is_timeout() || innermost(error).contains("timed out") || innermost(error).contains("deadline")
+}
+
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// An error, what is inside of it, and so on. Errors of input and output do not count what they hold as their
+/// cause, but its cause as theirs.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        held.map(|held| held as &(dyn Error + 'static)).or_else(|| <dyn Error>::source(*error))
+    })
+}

@@ -1,0 +1,87 @@
+//! Throwing calls away: one, or all that a filter lets through, in small steps between which other records are
+//! written. Calls that still run stay, since their ends are still to be recorded.
+
+use toolway_types::CallId;
+
+use super::filter::CallFilter;
+use super::page::{CallCandidate, CallOrder, CallReader, ScanStep, statement_capacity};
+use super::search_pattern::SearchPattern;
+use super::{CallRepository, newest_seq};
+use crate::error::StoreError;
+use crate::retention::{self, RemovedCalls};
+use crate::writer::rows::key_of;
+
+/// What became of a call that was to be thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallRemoval {
+    /// It is gone.
+    Removed,
+    /// It still runs, and is there.
+    Running,
+    /// There is none.
+    Unknown,
+}
+
+/// Most calls that are removed at a time.
+const BATCH_SIZE: usize = 500;
+
+impl CallRepository<'_> {
+    /// Throws away one call, unless it still runs.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn remove(&self, id: CallId) -> Result<CallRemoval, StoreError> {
+        const REMOVE: &str = "DELETE FROM calls WHERE id = ? AND status <> 0";
+        self.0.flush_before_read().await;
+        if self.0.change("removal of a call", sqlx::query(REMOVE).bind(key_of(id))).await? {
+            return Ok(CallRemoval::Removed);
+        }
+        Ok(if self.find(id).await?.is_some() { CallRemoval::Running } else { CallRemoval::Unknown })
+    }
+
+    /// Throws away the calls that a filter lets through, of those that are recorded when this is asked for, but
+    /// not those that still run.
+    ///
+    /// # Errors
+    /// What SQLite says; what was thrown away until then stays so.
+    pub async fn remove_all(&self, filter: &CallFilter) -> Result<RemovedCalls, StoreError> {
+        self.0.flush_before_read().await;
+        let reading = CallReader {
+            store: self.0,
+            filter,
+            order: CallOrder::OldestFirst,
+            newest: Some(newest_seq(self.0).await?),
+        };
+        let needle = filter.text.as_ref().map(SearchPattern::new);
+        let mut removed = RemovedCalls::default();
+        let mut from = None;
+        loop {
+            let ScanStep { candidates, end } = reading.step(from, None).await?;
+            let mut rest = candidates.as_slice();
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(statement_capacity(rest).min(BATCH_SIZE));
+                removed.calls += self.remove_some(&reading, needle.as_ref(), now).await?;
+                rest = later;
+            }
+            if end.is_none() {
+                break;
+            }
+            from = end;
+        }
+        removed.freed_bytes = retention::release_pages(self.0).await?;
+        Ok(removed)
+    }
+
+    async fn remove_some(
+        &self,
+        reading: &CallReader<'_>,
+        needle: Option<&SearchPattern>,
+        candidates: &[CallCandidate],
+    ) -> Result<u64, StoreError> {
+        let seqs = reading.matching_seqs(needle, candidates).await?;
+        if seqs.is_empty() { Ok(0) } else { retention::remove_by_seq(self.0, &seqs).await }
+    }
+}
+
+#[cfg(test)]
+mod tests;

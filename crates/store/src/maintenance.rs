@@ -1,0 +1,79 @@
+//! The database of a gateway that may be running in another process: to be copied, checked, or given other
+//! contents.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use toolway_types::Clock;
+
+use crate::connector::DatabaseConnector;
+use crate::error::{StoreError, sqlite_code};
+use crate::files::{self, DATABASE, DatabaseFile};
+use crate::migrations::{self, MIGRATIONS};
+use crate::options::StoreOptions;
+use crate::store::{InterruptedWork, Store, open_error};
+
+/// SQLite's result code for a damaged file.
+const CORRUPT: i32 = 11;
+/// The one for a file whose head is damaged.
+const NOT_A_DATABASE: i32 = 26;
+
+impl Store {
+    /// Opens a database that exists, and changes nothing by that: it is not brought up to date, and calls that
+    /// are open stay so, since the gateway that runs them may be alive.
+    ///
+    /// Must be called within a tokio runtime; the readers belong to it.
+    ///
+    /// # Errors
+    /// Where there is no database of Toolway, or one of a newer Toolway, or where SQLite fails.
+    pub async fn open_existing(
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = dir.join(DATABASE);
+        let newest = migrations::newest_version(MIGRATIONS);
+        match files::inspect_file(&path)? {
+            DatabaseFile::Ours { version } => migrations::check_known(&path, version, newest)?,
+            DatabaseFile::Empty => return Err(StoreError::NotADatabase { path }),
+        }
+        let connector = DatabaseConnector::new(&path, &options);
+        let mut conn = connector.writer().await.map_err(|error| open_error(&path, error))?;
+        // The version in the file may be behind the one in the log.
+        migrations::check_known(&path, migrations::version_of(&mut conn).await?, newest)?;
+        Self::from_connection(connector, conn, dir, clock, options, MIGRATIONS, InterruptedWork::default())
+    }
+
+    /// Whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
+    /// [`Store::open`] opened always has.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn is_current(&self) -> Result<bool, StoreError> {
+        let inner = self.inner();
+        let mut conn = inner.connector.helper().await.map_err(|error| open_error(self.path(), error))?;
+        Ok(migrations::version_of(&mut conn).await? == migrations::newest_version(inner.migrations))
+    }
+
+    /// Has SQLite check all of the database. Takes a while where it is large; calls go on meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first thing that was found; what SQLite says.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let mut conn =
+            self.inner().connector.helper().await.map_err(|error| open_error(self.path(), error))?;
+        let checked: Result<(String,), sqlx::Error> =
+            sqlx::query_as("PRAGMA integrity_check(1)").fetch_one(&mut conn).await;
+        let finding = match checked {
+            Ok((finding,)) if finding == "ok" => return Ok(()),
+            Ok((finding,)) => finding,
+            // Damage can be such that not even the check gets through it.
+            Err(error) if matches!(sqlite_code(&error), Some(CORRUPT | NOT_A_DATABASE)) => error.to_string(),
+            Err(error) => return Err(StoreError::Database { doing: "check", source: error }),
+        };
+        Err(StoreError::Damaged { path: self.path().to_owned(), finding })
+    }
+}
+
+#[cfg(test)]
+mod tests;

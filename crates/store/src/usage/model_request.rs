@@ -1,0 +1,99 @@
+//! One request to a model, as it is written down.
+
+use serde::{Deserialize, Serialize};
+use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
+
+use super::WRITING;
+use crate::call_row::index_of;
+use crate::error::StoreError;
+use crate::sessions::TokenCounts;
+
+/// How a request to a model ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestStatus {
+    /// The model answered.
+    Answered,
+    /// It did not, or not to the end.
+    Failed,
+    /// Whoever asked did not wait for the end.
+    GivenUp,
+}
+
+/// Every one; its place is the number that stands in the database, so new ones go to the end.
+const STATUSES: &[RequestStatus] = &[RequestStatus::Answered, RequestStatus::Failed, RequestStatus::GivenUp];
+
+/// A request to a model, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelRequestRecord {
+    /// The turn it belonged to, where it was kept.
+    pub turn: Option<String>,
+    /// The session it belonged to, where there was one.
+    pub session: Option<String>,
+    /// Who asked.
+    pub principal: String,
+    /// The agent in whose name.
+    pub agent: String,
+    /// The model provider's name.
+    pub provider: String,
+    /// The model's id there.
+    pub model: String,
+    /// When it began, in milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// How long until something of the answer came, in milliseconds.
+    pub first_token_ms: Option<u64>,
+    /// How often it was made.
+    pub attempts: u32,
+    /// How it ended.
+    pub status: RequestStatus,
+    /// Why it failed.
+    pub code: Option<String>,
+    /// Tokens, as the provider reported them.
+    pub tokens: TokenCounts,
+    /// What it cost; none where a price or a number is not known.
+    pub cost: Option<f64>,
+    /// The currency of `cost`.
+    pub currency: Option<String>,
+}
+
+/// Adds the writing of a request to statements that go to SQLite together.
+pub(crate) fn push_request(script: &mut QueryBuilder<Sqlite>, request: &ModelRequestRecord) {
+    let millis = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    script.push(
+        "INSERT INTO model_requests (started_ms, principal, agent, provider, model, duration_ms, first_token_ms, \
+         attempts, status, code, input, output, cached, cache_written, reasoning, cost, currency, session, turn) \
+         SELECT ",
+    );
+    let mut values = script.separated(", ");
+    values.push_bind(request.started_ms).push_bind(request.principal.clone());
+    values.push_bind(request.agent.clone()).push_bind(request.provider.clone());
+    values.push_bind(request.model.clone()).push_bind(millis(request.duration_ms));
+    values.push_bind(request.first_token_ms.map(millis)).push_bind(i64::from(request.attempts));
+    values.push_bind(index_of(STATUSES, request.status)).push_bind(request.code.clone());
+    for count in request.tokens.numbers() {
+        values.push_bind(count);
+    }
+    values.push_bind(request.cost).push_bind(request.currency.clone());
+    // The name of a session that was removed meanwhile is not written down any more.
+    script.push(", s.id, iif(s.id IS NOT NULL OR ").push_bind(request.session.clone());
+    script.push(" IS NULL, ").push_bind(request.turn.clone());
+    script.push(", NULL) FROM (SELECT 1) LEFT JOIN sessions AS s ON s.id = ");
+    script.push_bind(request.session.clone()).push("; ");
+}
+
+/// Writes requests, all or none.
+pub(super) async fn write_all(
+    conn: &mut SqliteConnection,
+    requests: &[ModelRequestRecord],
+) -> Result<(), StoreError> {
+    let failed = || StoreError::database(WRITING);
+    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
+    for request in requests {
+        let mut script = QueryBuilder::new("");
+        push_request(&mut script, request);
+        script.build().execute(&mut *transaction).await.map_err(failed())?;
+    }
+    transaction.commit().await.map_err(failed())
+}

@@ -1,0 +1,102 @@
+//! What tools were used, from the records of calls: looked through in bounded steps, as far back as they are kept.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use sqlx::{QueryBuilder, Sqlite};
+use toolway_types::ToolId;
+
+use super::report::{MAX_ROWS, UsageFilter};
+use super::{READING, UsageRepository};
+use crate::call_row::{RowColumns, parse_text};
+use crate::error::StoreError;
+
+/// Records of calls that one step looks at.
+pub(super) const STEP_ROWS: i64 = 16_384;
+
+/// How much a tool was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolUsageRow {
+    /// The tool.
+    pub tool: ToolId,
+    /// How many of its calls ended.
+    pub calls: u64,
+    /// How many of these failed.
+    pub errors: u64,
+    /// How long they took from their acceptance to their outcome together, in microseconds.
+    pub total_us: u64,
+    /// Of that, how long the tool ran.
+    pub running_us: u64,
+}
+
+impl UsageRepository<'_> {
+    /// What tools were used: those with the most calls first, at most 1,000 of them. Calls are only known for as
+    /// long as their records are kept.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn tools(&self, filter: &UsageFilter) -> Result<Vec<ToolUsageRow>, StoreError> {
+        self.0.flush_before_read().await;
+        let mut tools = HashMap::<(String, String), [u64; 4]>::new();
+        let Some((mut from, last)) = self.seq_range(filter).await? else { return Ok(Vec::new()) };
+        while from <= last {
+            let to = from.saturating_add(STEP_ROWS);
+            self.add_step(filter, from, to, &mut tools).await?;
+            from = to;
+        }
+        let mut rows = Vec::with_capacity(tools.len());
+        for ((source, tool), [calls, errors, total_us, running_us]) in tools {
+            let tool = ToolId::new(parse_text("source name", &source)?, parse_text("tool name", &tool)?);
+            rows.push(ToolUsageRow { tool, calls, errors, total_us, running_us });
+        }
+        rows.sort_by(|one, other| {
+            other.calls.cmp(&one.calls).then_with(|| one.tool.to_string().cmp(&other.tool.to_string()))
+        });
+        rows.truncate(MAX_ROWS);
+        Ok(rows)
+    }
+
+    /// Between which places the calls are that began in the time asked for. Read from an index alone.
+    async fn seq_range(&self, filter: &UsageFilter) -> Result<Option<(i64, i64)>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT min(seq), max(seq) FROM calls WHERE true");
+        filter.push_times(&mut sql);
+        let row = sql.build().fetch_one(self.0.readers()).await.map_err(StoreError::database(READING))?;
+        let columns = RowColumns(&row);
+        Ok(columns.number_or_none(0)?.zip(columns.number_or_none(1)?))
+    }
+
+    async fn add_step(
+        &self,
+        filter: &UsageFilter,
+        from: i64,
+        to: i64,
+        tools: &mut HashMap<(String, String), [u64; 4]>,
+    ) -> Result<(), StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new(
+            "SELECT source, tool, count(*), sum(status = 2), sum(total_us), sum(running_us) FROM calls \
+             WHERE status <> 0 AND source IS NOT NULL AND tool IS NOT NULL AND seq >= ",
+        );
+        sql.push_bind(from).push(" AND seq < ").push_bind(to);
+        if let Some(principal) = &filter.principal {
+            sql.push(" AND principal = ").push_bind(principal.clone());
+        }
+        // Not to be looked up by the time, but by the place.
+        if let Some(from) = filter.from_ms {
+            sql.push(" AND +started_ms >= ").push_bind(from);
+        }
+        if let Some(to) = filter.to_ms {
+            sql.push(" AND +started_ms < ").push_bind(to);
+        }
+        sql.push(" GROUP BY source, tool");
+        let _alone = self.0.inner().search_lock.lock().await;
+        let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
+        for row in &rows {
+            let columns = RowColumns(row);
+            let sums = tools.entry((columns.required(0)?, columns.required(1)?)).or_default();
+            for (at, sum) in (2..).zip(sums) {
+                *sum = sum.saturating_add(columns.count(at)?);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! The writer's connection: made anew when it is in doubt, and told before each use how far commits must get.
+
+use sqlx::{Connection, SqliteConnection};
+
+use crate::connector::DatabaseConnector;
+use crate::options::Durability;
+
+/// The connection, or the means to make it.
+pub(super) struct WriterConnection {
+    connector: DatabaseConnector,
+    durability: Durability,
+    conn: Option<SqliteConnection>,
+    /// Whether commits of this connection are on disk, rather than with the system, when they return.
+    full_sync: bool,
+}
+
+impl WriterConnection {
+    pub(super) fn new(connector: DatabaseConnector, durability: Durability, conn: SqliteConnection) -> Self {
+        Self { connector, full_sync: durability == Durability::Each, durability, conn: Some(conn) }
+    }
+
+    /// The connection. Where `durable` or the settings ask for it, its commits are on disk when they return.
+    pub(super) async fn get(&mut self, durable: bool) -> Result<&mut SqliteConnection, sqlx::Error> {
+        let conn = match self.conn.take() {
+            Some(open) => open,
+            None => {
+                self.full_sync = self.durability == Durability::Each;
+                self.connector.writer().await?
+            }
+        };
+        let conn = self.conn.insert(conn);
+        let full = durable || self.durability == Durability::Each;
+        if self.full_sync != full {
+            let sql = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+            sqlx::query(sql).execute(&mut *conn).await?;
+            self.full_sync = full;
+        }
+        Ok(conn)
+    }
+
+    /// The connection is in doubt: the next use makes a new one.
+    pub(super) fn drop_connection(&mut self) {
+        self.conn = None;
+    }
+
+    pub(super) async fn close(&mut self) -> Result<(), sqlx::Error> {
+        match self.conn.take() {
+            Some(conn) => conn.close().await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The newest unwritten record of each idempotency key, so that looking up a key misses no record that is on
+//! its way to the database.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolway_types::PrincipalId;
+
+use super::QueuedCall;
+
+/// Unwritten records by principal and key. Empty but for moments, or while the database can't be written to.
+#[derive(Debug, Default)]
+pub(super) struct UnwrittenKeys(HashMap<(PrincipalId, Arc<str>), QueuedCall>);
+
+impl UnwrittenKeys {
+    /// The newest record of a key.
+    pub(super) fn get(&self, principal: &PrincipalId, key: &str) -> Option<QueuedCall> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&(principal.clone(), key.into())).cloned()
+    }
+
+    /// A record is on its way; of two calls the one that started later counts.
+    pub(super) fn remember(&mut self, record: &QueuedCall) {
+        let opened = record.opened();
+        let Some(key) = &opened.key else { return };
+        let of = (opened.principal.clone(), Arc::clone(&key.key));
+        let older = self.0.get(&of).is_none_or(|known| known.opened().started_ms <= opened.started_ms);
+        if older {
+            self.0.insert(of, record.clone());
+        }
+    }
+
+    /// A record has arrived; a closing that is still on its way stays.
+    pub(super) fn forget(&mut self, record: &QueuedCall) {
+        if self.0.is_empty() {
+            return;
+        }
+        let opened = record.opened();
+        let Some(key) = &opened.key else { return };
+        let of = (opened.principal.clone(), Arc::clone(&key.key));
+        let same = |known: &QueuedCall| {
+            known.id() == opened.id
+                && matches!(
+                    (known, record),
+                    (QueuedCall::Opened(_), _) | (QueuedCall::Closed(_), QueuedCall::Closed(_))
+                )
+        };
+        if self.0.get(&of).is_some_and(same) {
+            self.0.remove(&of);
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}

@@ -1,0 +1,130 @@
+//! How well a tool fits a query. More of the words come before everything else; then it counts where they
+//! are: in the name, the source's name or the title, the description.
+
+use std::cmp::Reverse;
+
+use toolway_core::ToolSpec;
+use toolway_types::ToolId;
+
+use super::words::{SearchWord, WordMatch, words};
+
+/// Words that say little about a tool; left out of a query that has others.
+const FILLERS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "i", "in",
+    "is", "it", "me", "my", "of", "on", "or", "please", "some", "that", "the", "this", "to", "tool", "tools",
+    "want", "what", "which", "with", "you",
+];
+/// Words of a query that are looked at.
+const MAX_WORDS: usize = 32;
+
+/// What a word found in a field is worth, wholly or partly.
+const NAME: (u32, u32) = (24, 12);
+const TITLE: (u32, u32) = (10, 6);
+const SOURCE: (u32, u32) = (8, 4);
+const DESCRIPTION: (u32, u32) = (4, 2);
+/// What it is worth when the query has all words of the name.
+const WHOLE_NAME: u32 = 16;
+
+/// What is looked for.
+#[derive(Debug)]
+pub(super) struct SearchQuery {
+    words: Vec<SearchWord>,
+    /// Whether any of them begins with this byte, in lower case. Most words of most texts begin with another.
+    begins: [bool; 256],
+}
+
+/// How well a tool fits; the greater, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SearchRank {
+    /// How many of the words it has.
+    words: u32,
+    score: u32,
+    /// A short name is about little else.
+    name_length: Reverse<usize>,
+}
+
+impl SearchQuery {
+    /// The words of a query; none where it has no word.
+    pub(super) fn new(text: &str) -> Option<Self> {
+        let mut all: Vec<SearchWord> = Vec::new();
+        for word in words(text).map(SearchWord::new) {
+            if all.len() < MAX_WORDS && all.iter().all(|known| known.as_str() != word.as_str()) {
+                all.push(word);
+            }
+        }
+        let says_much = |word: &SearchWord| !FILLERS.contains(&word.as_str());
+        if all.iter().any(says_much) {
+            all.retain(says_much);
+        }
+        let mut begins = [false; 256];
+        for byte in all.iter().flat_map(SearchWord::first_bytes) {
+            if let Some(begins) = begins.get_mut(usize::from(byte)) {
+                *begins = true;
+            }
+        }
+        (!all.is_empty()).then_some(Self { words: all, begins })
+    }
+
+    /// How well a tool fits; none where it has no word of the query.
+    pub(super) fn rank(&self, id: &ToolId, spec: &ToolSpec) -> Option<SearchRank> {
+        let mut best = [0_u32; MAX_WORDS];
+        let name = id.tool.as_str();
+        let whole_name = self.score_field(words(name), NAME, &mut best);
+        self.score_field(words(id.source.as_str()), SOURCE, &mut best);
+        let document = spec.document();
+        let titles = [document.title.as_deref(), spec.annotations().title.as_deref()];
+        for title in titles.into_iter().flatten() {
+            self.score_field(words(title), TITLE, &mut best);
+        }
+        self.score_field(words(spec.description()), DESCRIPTION, &mut best);
+        let found = best.iter().filter(|worth| **worth > 0).count();
+        (found > 0).then(|| SearchRank {
+            words: u32::try_from(found).unwrap_or(u32::MAX),
+            score: best.iter().sum::<u32>() + if whole_name { WHOLE_NAME } else { 0 },
+            name_length: Reverse(name.len()),
+        })
+    }
+
+    /// Whether it is worth a closer look.
+    fn may_match(&self, word: &str) -> bool {
+        match word.bytes().next() {
+            Some(byte) if byte.is_ascii() => {
+                let begins = self.begins.get(usize::from(byte.to_ascii_lowercase()));
+                begins.copied().unwrap_or(true) || !word.is_ascii()
+            }
+            _ => true,
+        }
+    }
+
+    /// Notes the best worth of each word of the query in a field. True where every word of the field is one
+    /// of the query's.
+    fn score_field<'a>(
+        &self,
+        field: impl Iterator<Item = &'a str>,
+        (wholly, partly): (u32, u32),
+        best: &mut [u32; MAX_WORDS],
+    ) -> bool {
+        let (mut all, mut any) = (true, false);
+        for text in field {
+            any = true;
+            if !self.may_match(text) {
+                all = false;
+                continue;
+            }
+            let mut wanted = false;
+            for (word, best) in self.words.iter().zip(best.iter_mut()) {
+                let worth = match word.match_word(text) {
+                    WordMatch::None => continue,
+                    WordMatch::Partial => partly,
+                    WordMatch::Whole => {
+                        wanted = true;
+                        wholly
+                    }
+                };
+                *best = (*best).max(worth);
+            }
+            all &= wanted;
+        }
+        all && any
+    }
+}

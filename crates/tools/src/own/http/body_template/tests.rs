@@ -1,0 +1,67 @@
+use serde_json::json;
+
+use super::*;
+
+fn filled(body: Value, arguments: Value) -> String {
+    let body = BodyTemplate::parse(body, false).unwrap();
+    String::from_utf8(body.fill(arguments.as_object().unwrap()).unwrap()).unwrap()
+}
+
+#[test]
+fn a_whole_hole_is_the_value_and_others_are_text() {
+    let body =
+        json!({"a": "{a}", "b": ["{b}", 1, null], "c": {"d": "x {a} {b}"}, "{k}": "{{a}}", "e": "\"{s}\""});
+    let arguments = json!({"a": 5, "b": {"x": [true]}, "s": "\" , \"z\": 1"});
+    let value: Value = serde_json::from_str(&filled(body, arguments)).unwrap();
+    assert_eq!(
+        value,
+        json!({"a": 5, "b": [{"x": [true]}, 1, null], "c": {"d": "x 5 {\"x\":[true]}"}, "{k}": "{a}", "e": "\"\" , \"z\": 1\""})
+    );
+}
+
+#[test]
+fn what_has_no_value_is_left_out() {
+    let body = json!({"a": "{a}", "b": "x {b}", "c": ["{a}", "{c}"], "d": {"e": "{a}"}});
+    assert_eq!(filled(body, json!({"c": 1, "a": null})), r#"{"c":[1],"d":{}}"#);
+}
+
+#[test]
+fn text_that_is_json_is_json() {
+    assert_eq!(filled(json!(r#" {"a": "{a}"} "#), json!({"a": "\"x\""})), r#"{"a":"\"x\""}"#);
+    assert_eq!(filled(json!("[1, 2]"), json!({})), "[1,2]");
+    assert_eq!(BodyTemplate::parse(json!("[]"), false).unwrap().media_type(), "application/json");
+    assert_eq!(filled(json!("{a}"), json!({"a": "plain"})), "plain");
+    assert_eq!(filled(json!("<q>{a}</q>"), json!({"a": 1})), "<q>1</q>");
+}
+
+#[test]
+fn values_in_a_form_do_not_become_pairs() {
+    let body = BodyTemplate::parse(json!("a={a}&b=2"), true).unwrap();
+    let arguments = json!({"a": "1&b=3"});
+    assert_eq!(body.fill(arguments.as_object().unwrap()).unwrap(), b"a=1%26b%3D3&b=2");
+    assert_eq!(body.required_placeholders(), ["a"]);
+}
+
+#[test]
+fn text_needs_all_its_values() {
+    let body = BodyTemplate::parse(json!("a {a} {b}"), false).unwrap();
+    assert_eq!(body.required_placeholders(), ["a", "b"]);
+    let error = body.fill(json!({"a": 1}).as_object().unwrap()).unwrap_err();
+    assert_eq!(error.message, "a, b are needed for the request's body");
+}
+
+#[test]
+fn what_can_not_be_a_body_is_refused() {
+    for (given, problem) in [
+        (json!(5), "body: it is a table, a list, or text"),
+        (json!({"a": "{x"}), "body: a brace that is not closed; braces themselves are {{ and }}"),
+        (json!({"a": ["{secret:key}"]}), "body: secrets are for headers"),
+        (json!("k={secret:key}"), "body: secrets are for headers"),
+        (
+            json!({"when": {"$__toml_private_datetime": "2026-01-01"}}),
+            "body: JSON has no dates; write the date as text",
+        ),
+    ] {
+        assert_eq!(BodyTemplate::parse(given, false).unwrap_err(), problem);
+    }
+}

@@ -1,0 +1,124 @@
+//! Asking the client: with requests of the server's own before version 2026-07-28, with a result that says what is
+//! wanted since.
+
+use rmcp::model::{
+    ClientCapabilities, CreateMessageResult, ElicitRequestParams, ElicitResult, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ListRootsResult, ServerRequest,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::handler::is_modern;
+
+/// What came of asking.
+#[derive(Debug)]
+pub(crate) enum InputOutcome {
+    /// The answers, one for each question.
+    Answers(InputResponses),
+    /// What the client has to be sent, so that it asks anew with its answers.
+    InputRequired(InputRequests),
+}
+
+/// Questions, as JSON in the form of MCP's own requests.
+#[allow(clippy::expect_used, reason = "written in this crate")]
+pub(crate) fn questions<const N: usize>(questions: [(&str, Value); N]) -> InputRequests {
+    questions
+        .into_iter()
+        .map(|(key, question)| {
+            (key.to_owned(), serde_json::from_value(question).expect("a question in the form of MCP"))
+        })
+        .collect()
+}
+
+/// Has these questions answered. Answers that the client brought along count where they have the right form.
+///
+/// # Errors
+/// Where the client did not say that it can be asked one of them, or gave an error as its answer.
+pub(crate) async fn request_input(
+    cx: &RequestContext<RoleServer>,
+    brought: Option<&InputResponses>,
+    questions: InputRequests,
+) -> Result<InputOutcome, ErrorData> {
+    let mut answers = InputResponses::new();
+    let mut open = InputRequests::new();
+    for (key, question) in questions {
+        match brought
+            .and_then(|brought| brought.get(&key))
+            .filter(|answer| is_valid_answer(&question, answer))
+        {
+            Some(answer) => drop(answers.insert(key, answer.clone())),
+            None => drop(open.insert(key, question)),
+        }
+    }
+    if let Some(lacking) = missing_capabilities(cx, &open) {
+        return Err(ErrorData::missing_required_client_capability(lacking));
+    }
+    if is_modern(cx) && !open.is_empty() {
+        return Ok(InputOutcome::InputRequired(open));
+    }
+    for (key, question) in open {
+        let request = match question {
+            InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+            InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+            InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+            other => return Err(ErrorData::internal_error(format!("cannot ask {other:?}"), None)),
+        };
+        let answer = cx.peer.send_request(request).await.map_err(|error| match error {
+            rmcp::ServiceError::McpError(error) => error,
+            error => ErrorData::internal_error(error.to_string(), None),
+        })?;
+        let answer = serde_json::to_value(answer).unwrap_or_default();
+        answers.insert(key, answer);
+    }
+    Ok(InputOutcome::Answers(answers))
+}
+
+/// The result that wants these answered.
+pub(crate) fn input_required(questions: InputRequests, state: Option<String>) -> InputRequiredResult {
+    InputRequiredResult::new(Some(questions), state)
+}
+
+/// Whether the client said that it can be asked this.
+pub(crate) fn can_be_asked(cx: &RequestContext<RoleServer>, question: &InputRequest) -> bool {
+    let declared = cx.client_capabilities().unwrap_or_default();
+    match question {
+        InputRequest::CreateMessage(_) => declared.sampling.is_some(),
+        InputRequest::ListRoots(_) => declared.roots.is_some(),
+        InputRequest::Elicitation(request) => {
+            declared.elicitation.is_some_and(|elicitation| match &request.params {
+                ElicitRequestParams::UrlElicitationParams { .. } => elicitation.url.is_some(),
+                _ => elicitation.form.is_some() || elicitation.url.is_none(),
+            })
+        }
+        _ => false,
+    }
+}
+
+/// What the client would have to declare to be asked these.
+fn missing_capabilities(
+    cx: &RequestContext<RoleServer>,
+    questions: &InputRequests,
+) -> Option<ClientCapabilities> {
+    let mut lacking = ClientCapabilities::default();
+    for question in questions.values().filter(|question| !can_be_asked(cx, question)) {
+        match question {
+            InputRequest::CreateMessage(_) => lacking.sampling = Some(Default::default()),
+            InputRequest::ListRoots(_) => lacking.roots = Some(Default::default()),
+            _ => lacking.elicitation = Some(Default::default()),
+        }
+    }
+    (lacking != ClientCapabilities::default()).then_some(lacking)
+}
+
+fn is_valid_answer(question: &InputRequest, answer: &Value) -> bool {
+    fn is<T: DeserializeOwned>(answer: &Value) -> bool {
+        serde_json::from_value::<T>(answer.clone()).is_ok()
+    }
+    match question {
+        InputRequest::CreateMessage(_) => is::<CreateMessageResult>(answer),
+        InputRequest::ListRoots(_) => is::<ListRootsResult>(answer),
+        _ => is::<ElicitResult>(answer),
+    }
+}
