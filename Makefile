@@ -1,6 +1,7 @@
 # Everything here first makes the machine ready (scripts/bootstrap.sh), so a fresh checkout needs no other step.
 #
 #   make run         build the gateway and start it on 127.0.0.1:7717 (ARGS="..." goes to `toolway serve`)
+#   make install     put the program on the PATH (PREFIX=/usr/local; PROFILE=dist builds what packages contain)
 #   make test        format, lint, every test in Rust, Python and Java; closes with the counts
 #   make test-fast   the same without the end-to-end, Python and Java parts
 #   make conformance  the conformance suite of MCP, through the gateway and against its own client (within `make test`)
@@ -19,16 +20,24 @@ TARGET_DIR := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ARGS ?=
+# `dev` builds in minutes. `dist` takes longer and gives the smaller, faster program of the packages.
+PROFILE ?= dev
+PROFILE_DIR = $(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 
-.PHONY: help run test test-fast conformance conformance-fixture test-genai test-small-model android bench bench-android fuzz fmt
+.PHONY: help run install test test-fast conformance conformance-fixture test-genai test-small-model android bench bench-android fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
 
 run:
 	@scripts/bootstrap.sh run
-	cargo build --release --package toolway
-	@exec $(TARGET_DIR)/release/toolway serve $(ARGS)
+	@scripts/build.sh $(PROFILE)
+	@exec $(TARGET_DIR)/$(PROFILE_DIR)/toolway serve $(ARGS)
+
+install:
+	@scripts/bootstrap.sh run
+	@scripts/build.sh $(PROFILE)
+	@scripts/install.sh $(TARGET_DIR)/$(PROFILE_DIR)/toolway "$(PREFIX)"
 
 test:
 	@scripts/bootstrap.sh test

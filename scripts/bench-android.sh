@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Prints what the bridge for app providers itself costs, measured in a Java virtual machine with the framework's real
 # classes, and what a call over adb costs beside the bare `adb shell content call` where there is an adb. Builds what it
-# needs as it is released.
+# needs as packages contain it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target_dir=${CARGO_TARGET_DIR:-target}
 case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 
-cargo build --release --package toolway
-cargo build --release --package toolway-android-jni --example figures
+cargo build --profile dist --package toolway
+cargo build --profile dist --package toolway-android-jni --example figures
 mvn -q -B -f android/pom.xml test --projects tests --also-make -Dsurefire.failIfNoSpecifiedTests=false \
     -Dtest=Figures "-Dtoolway.build=$target_dir/android/build" \
-    "-Dtoolway.bin=$target_dir/release/toolway" "-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
+    "-Dtoolway.bin=$target_dir/dist/toolway" "-Dtoolway.figures=$target_dir/dist/examples/libfigures.so"
 
 if command -v adb >/dev/null 2>&1; then
     cargo bench --package toolway-tests --bench adb_call

@@ -8,8 +8,8 @@ target_dir=${CARGO_TARGET_DIR:-target}
 case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 if [ $# -eq 0 ]; then set -- --table; fi
 
-cargo build --release --package toolway --package toolway-load
-cargo build --profile plain --package toolway-load
-export TOOLWAY_LOAD_PLAIN=$target_dir/plain/toolway-load
-TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/release/toolway} "$target_dir/release/toolway-load" "$@"
-cargo bench --package toolway-core --package toolway-tools --package toolway-models
+cargo build --profile dist --package toolway --package toolway-load
+cargo build --release --package toolway-load
+export TOOLWAY_LOAD_PLAIN=$target_dir/release/toolway-load
+TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/dist/toolway} "$target_dir/dist/toolway-load" "$@"
+cargo bench --profile dist --package toolway-core --package toolway-tools --package toolway-models

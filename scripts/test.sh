@@ -122,6 +122,12 @@ case $mode in all | fast) ;; *)
     ;;
 esac
 
+# Prints how plain the language of the tree is; fails on former names and dead references alone.
+python=$(command -v python3 || true)
+[ -x "$venv/bin/python" ] && python=$venv/bin/python
+if [ -n "$python" ] || [ "$mode" = all ]; then
+    check "words" "${python:-python3}" scripts/words.py
+fi
 check "format" cargo fmt --all --check
 check "lints" cargo clippy $locked --workspace --all-targets -- -D warnings
 check "lints of the schema feature" \

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-# (title, key, limit, unit)
+# Goals. They are reported, not enforced.
 SINGLE_MAX = 35.0
 REPEATED_MAX = 12.0
 DOC_START_MAX = 4.0
@@ -34,8 +34,6 @@ FORMER_WORDS = {
     "carrier": "transport",
     "carriers": "transports",
     "patience": "timeout",
-    "visitor": "client scope",
-    "visitors": "client scopes",
     "parking": "pending requests",
     "surroundings": "deps or env",
     "keeper": "store",
@@ -46,7 +44,7 @@ FORMER_WORDS = {
 # Type names and module names that say nothing outside their file.
 FORMER_TYPES = {
     "Aside", "Asked", "Desk", "Flight", "Hooked", "Listed", "Meant", "Missed", "Said", "Seat", "SecretSource", "Seen",
-    "Shelf", "Stay", "Told",
+    "Shelf", "Stay", "Told", "Visitor",
 }  # fmt: skip
 FORMER_MODULES = {"over", "once", "keep", "ready", "stay", "within", "wants", "seat", "parking", "aside"}
 DEFINITION = re.compile(
@@ -221,11 +219,11 @@ def dead_references(tree):
         for number, line in enumerate(text.splitlines(), 1):
             where = f"{name}:{number}"
             if rust:
-                test = re.search(r"\bfn ([a-z]\d{1,2})_\w+|\bfn \w+_([a-z]\d{1,2})\(", line)
+                test = re.search(r"\bfn ([aemr]\d{1,2})_\w+|\bfn \w+_([aemr]\d{1,2})\(", line)
                 if test and (test[1] or test[2]).upper() not in pitfalls:
                     yield f"{where}: no pitfall {(test[1] or test[2]).upper()} in docs/internals/pitfalls.md"
             told = line if document else "".join(re.findall(r"//.*", line))
-            for number_of in re.findall(r"\b[Pp]itfalls? ([A-Z]\d+)|\(([MREPS]\d{1,2})\)", told):
+            for number_of in re.findall(r"\b[Pp]itfalls? ([A-Z]\d+)|\(([AEMR]\d{1,2})\)", told):
                 label = number_of[0] or number_of[1]
                 if label not in pitfalls:
                     yield f"{where}: no pitfall {label} in docs/internals/pitfalls.md"

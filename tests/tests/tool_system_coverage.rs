@@ -1,4 +1,4 @@
-//! Checks `docs/tool-system-coverage.md`: no requirement is missing, and
+//! Checks `docs/internals/tool-system-coverage.md`: no requirement is missing, and
 //! each row names tests that exist, or the part of the product where the demand belongs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
@@ -27,7 +27,7 @@ fn root() -> PathBuf {
 
 /// The rows of each section's table: what is demanded, and what shows it.
 fn rows() -> BTreeMap<String, Vec<(String, String)>> {
-    let text = std::fs::read_to_string(root().join("docs/tool-system-coverage.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/internals/tool-system-coverage.md")).unwrap();
     let mut sections = BTreeMap::<String, Vec<_>>::new();
     let mut section = String::new();
     for line in text.lines() {

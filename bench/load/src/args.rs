@@ -70,9 +70,8 @@ pub(crate) struct LoadBenchArgs {
     /// The executable of crates.io's `mcp-proxy`, to be measured beside the gateway (with --mcp and --table).
     #[arg(long, value_name = "PATH")]
     pub(crate) mcp_proxy: Option<PathBuf>,
-    /// A harness built as other programs are (`cargo build --profile plain`), whose bare MCP server is used; the
-    /// profile `release` builds libraries for size, which others' servers are not (with --mcp and --table) [default:
-    /// this harness].
+    /// A harness built with `cargo build --release`. Its bare MCP server is used, since the profile `dist` builds
+    /// some libraries for size and other programs do not (with --mcp and --table) [default: this harness].
     #[arg(long, env = "TOOLWAY_LOAD_PLAIN", value_name = "PATH")]
     pub(crate) mcp_server: Option<PathBuf>,
     /// Everything that has a goal, as one table.

@@ -45,7 +45,7 @@ impl GatewayLaunchOptions {
             Some(path) if path.is_file() => Ok(Self { path, workers, open_files: 1024 }),
             Some(path) => unexpected(format!("there is no gateway at {}", path.display())),
             None => unexpected(
-                "no gateway was found beside the harness; build it (cargo build --release) or name it with --gateway",
+                "no gateway was found beside the harness; build it (cargo build --profile dist --package toolway) or name it with --gateway",
             ),
         }
     }

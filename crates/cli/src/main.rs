@@ -14,6 +14,7 @@ mod folder;
 mod host;
 mod principals;
 mod print;
+mod program;
 mod secrets;
 mod settings;
 mod signals;

@@ -10,6 +10,7 @@ use crate::error::CliResult;
 use crate::folder::running_gateway::RunningGateway;
 use crate::print::style::Style;
 use crate::print::table::LabeledValues;
+use crate::program::program_command;
 
 /// How long the first command may wait for this computer's tools.
 const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,11 +50,12 @@ fn print_text(
     printer.text("\n")?;
     printer.pairs(&pairs)?;
     let flag = context.folder.data_dir_flag();
+    let toolway = program_command(&context.environment);
     let (matter, command) = match source {
-        Some(source) => ("to try it", format!("toolway tools call {source}__device_info '{{}}'{flag}")),
+        Some(source) => ("to try it", format!("{toolway} tools call {source}__device_info '{{}}'{flag}")),
         // The name is not known yet, or there are no tools of this computer.
-        None if has_local => ("to try it", format!("toolway tools list{flag}")),
-        None => ("to let a device in", format!("toolway pair{flag}")),
+        None if has_local => ("to try it", format!("{toolway} tools list{flag}")),
+        None => ("to connect a device", format!("{toolway} pair{flag}")),
     };
     printer.line(&format!("{matter}, in another terminal:\n  {}\n", printer.paint(Style::Name, &command)))
 }

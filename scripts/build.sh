@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds the program, and says how long that may take where most of it is not built yet: build.sh [PROFILE]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+profile=${1:-dev}
+folder=$profile
+[ "$profile" = dev ] && folder=debug
+target_dir=${CARGO_TARGET_DIR:-target}
+
+if [ ! -x "$target_dir/$folder/toolway" ]; then
+    case $profile in
+    dev) printf 'Building Toolway. The first build takes about 5 minutes on two cores; later ones take seconds.\n' >&2 ;;
+    *) printf 'Building Toolway with the profile %s. This takes 10 to 20 minutes on two cores.\n' "$profile" >&2 ;;
+    esac
+fi
+exec cargo build ${CI:+--locked} --profile "$profile" --package toolway

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Copies the program to a folder for programs: install.sh PROGRAM [PREFIX]
+#
+# Without PREFIX it goes to /usr/local/bin where you may write there, else to ~/.local/bin.
+set -euo pipefail
+
+program=$1
+prefix=${2:-}
+if [ -z "$prefix" ]; then
+    if [ -w /usr/local/bin ]; then prefix=/usr/local; else prefix=${HOME:?HOME is not set; say PREFIX=FOLDER}/.local; fi
+fi
+bin=$prefix/bin
+
+mkdir -p "$bin"
+# Renamed into place: a program that is running cannot be written over.
+cp "$program" "$bin/.toolway.new"
+chmod 755 "$bin/.toolway.new"
+mv -f "$bin/.toolway.new" "$bin/toolway"
+printf 'installed %s\n' "$bin/toolway"
+
+found=$(command -v toolway || true)
+if [ -z "$found" ]; then
+    printf '    hint: %s is not on your PATH; add it:  export PATH="%s:$PATH"\n' "$bin" "$bin"
+elif [ "$(readlink -f "$found")" != "$(readlink -f "$bin/toolway")" ]; then
+    printf '    hint: your shell finds another program first: %s\n' "$found"
+fi
