@@ -6,17 +6,17 @@ use crate::tree::{ModulePath, ModuleTree, Place};
 
 /// Sibling modules that need each other, directly or through others.
 #[derive(Debug)]
-pub struct Cycle {
-    pub parent: ModulePath,
-    pub members: BTreeSet<String>,
+pub(crate) struct Cycle {
+    pub(crate) parent: ModulePath,
+    pub(crate) members: BTreeSet<String>,
     /// The places where one member names another.
-    pub edges: BTreeMap<(String, String), Vec<Place>>,
+    pub(crate) edges: BTreeMap<(String, String), Vec<Place>>,
 }
 
 type Edges = BTreeMap<(String, String), Vec<Place>>;
 
 /// Every cycle of a crate. `allowed` says which edge of which parent does not count.
-pub fn cycles(tree: &ModuleTree, allowed: impl Fn(&[String], &str, &str) -> bool) -> Vec<Cycle> {
+pub(crate) fn cycles(tree: &ModuleTree, allowed: impl Fn(&[String], &str, &str) -> bool) -> Vec<Cycle> {
     let mut levels: BTreeMap<ModulePath, Edges> = BTreeMap::new();
     for (from, to, place) in tree.mentions() {
         let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();

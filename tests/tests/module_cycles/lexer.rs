@@ -2,14 +2,14 @@
 
 /// A word, `::`, or one character of punctuation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    pub text: String,
+pub(crate) struct Token {
+    pub(crate) text: String,
     /// Counted from 1.
-    pub line: usize,
+    pub(crate) line: usize,
 }
 
 impl Token {
-    pub fn is_word(&self) -> bool {
+    pub(crate) fn is_word(&self) -> bool {
         self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
     }
 }
@@ -22,7 +22,7 @@ struct Lexer {
 }
 
 /// The tokens of a source file.
-pub fn tokens(source: &str) -> Vec<Token> {
+pub(crate) fn tokens(source: &str) -> Vec<Token> {
     let mut lexer = Lexer { chars: source.chars().collect(), at: 0, line: 1, tokens: Vec::new() };
     while lexer.peek(0).is_some() {
         lexer.step();

@@ -3,13 +3,13 @@
 use crate::lexer::Token;
 
 /// One name of a `use`, which may be `*`.
-pub struct Import {
-    pub path: Vec<String>,
-    pub name: String,
+pub(crate) struct Import {
+    pub(crate) path: Vec<String>,
+    pub(crate) name: String,
 }
 
 /// The imports of what stands between `use` and its `;`.
-pub fn imports(tokens: &[Token]) -> Vec<Import> {
+pub(crate) fn imports(tokens: &[Token]) -> Vec<Import> {
     let mut found = Vec::new();
     // A leading `::` is another crate's name.
     if tokens.first().is_some_and(|token| token.text != "::") {
@@ -64,13 +64,13 @@ fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
 }
 
 /// Whether a path of several segments, or one from `crate`, `self` or `super`, starts here.
-pub fn starts_path(tokens: &[Token], at: usize) -> bool {
+pub(crate) fn starts_path(tokens: &[Token], at: usize) -> bool {
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
     let before = at.checked_sub(1).map_or("", text);
     tokens[at].is_word() && text(at + 1) == "::" && before != "::" && before != "."
 }
 
-pub fn leading_path(tokens: &[Token]) -> Vec<String> {
+pub(crate) fn leading_path(tokens: &[Token]) -> Vec<String> {
     let mut path = vec![tokens[0].text.clone()];
     for pair in tokens[1..].chunks_exact(2) {
         if pair[0].text != "::" || !pair[1].is_word() {
@@ -82,7 +82,7 @@ pub fn leading_path(tokens: &[Token]) -> Vec<String> {
 }
 
 /// Whether the attribute at the start makes what follows a part of tests only.
-pub fn is_test_attribute(tokens: &[Token]) -> bool {
+pub(crate) fn is_test_attribute(tokens: &[Token]) -> bool {
     let inner = usize::from(tokens.get(1).is_some_and(|token| token.text == "!"));
     let words =
         tokens[1 + inner..].iter().take_while(|token| token.text != "]").map(|token| token.text.as_str());
@@ -91,7 +91,7 @@ pub fn is_test_attribute(tokens: &[Token]) -> bool {
 }
 
 /// The number of tokens of the item, field or statement at the start, with its attributes.
-pub fn length_of_item(tokens: &[Token]) -> usize {
+pub(crate) fn length_of_item(tokens: &[Token]) -> usize {
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
     let mut at = 0;
     while text(at) == "#" {

@@ -6,15 +6,15 @@ use crate::lexer::{self, Token};
 use crate::syntax::{Import, imports, is_test_attribute, leading_path, length_of_item, starts_path};
 
 /// The files below `src`, by their path from there.
-pub type Sources = BTreeMap<String, String>;
+pub(crate) type Sources = BTreeMap<String, String>;
 /// Names from the crate's root; empty for the root itself.
-pub type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// A place in the sources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    pub file: String,
-    pub line: usize,
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: usize,
 }
 
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ struct Module {
 
 /// The modules of one crate, without its tests.
 #[derive(Debug, Default)]
-pub struct ModuleTree {
+pub(crate) struct ModuleTree {
     modules: BTreeMap<ModulePath, Module>,
 }
 
@@ -45,7 +45,7 @@ const LONGEST_CHAIN: usize = 20;
 
 impl ModuleTree {
     /// Reads the crate whose root is the file `root`.
-    pub fn read(sources: &Sources, root: &str) -> Self {
+    pub(crate) fn read(sources: &Sources, root: &str) -> Self {
         let mut tree = Self::default();
         let folder = root.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
         tree.read_file(sources, root, folder, Vec::new());
@@ -53,7 +53,7 @@ impl ModuleTree {
     }
 
     /// Every module that another one names, with the place.
-    pub fn mentions(&self) -> impl Iterator<Item = (&ModulePath, ModulePath, &Place)> {
+    pub(crate) fn mentions(&self) -> impl Iterator<Item = (&ModulePath, ModulePath, &Place)> {
         self.modules.iter().flat_map(move |(path, module)| {
             let mentions = module.mentions.iter();
             mentions.filter_map(move |(named, place)| {
