@@ -188,13 +188,13 @@ def gateway_factory(gateway_dir):
 
 #: All tests come from one address and many of them with bad tokens on purpose, so that a gateway
 #: that they share would hold them back; the throttling itself is tested on one of its own.
-PATIENT = {"failed_sign_ins_per_minute": 1_000_000, "pair_tries_per_minute": 1_000_000}
+PATIENT = {"failed_sign_ins_per_minute": 1_000_000, "pairing_attempts_per_minute": 1_000_000}
 
 
 @pytest.fixture(scope="session")
 def gw(gateway_factory):
     """The gateway that most tests share: defaults, with short waits, and patient."""
-    return gateway_factory({"timeouts": {"person_s": 2, "resume_grace_s": 2}, "limits": PATIENT})
+    return gateway_factory({"timeouts": {"approval_s": 2, "resume_grace_s": 2}, "limits": PATIENT})
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ def models_toml(*models: dict) -> str:
 def start_talking(folder: Path, models: list[dict], key: str, settings: dict | None = None) -> Gateway:
     """Starts a gateway whose agents may use these models; all of them take this key. No titles are made, which
     would be requests of their own."""
-    settings = {**(settings or {}), "chat": {"titles": False, **(settings or {}).get("chat", {})}}
+    settings = {**(settings or {}), "chat": {"generate_titles": False, **(settings or {}).get("chat", {})}}
     gateway = Gateway(folder, settings)
     kept = folder / "model.key"
     kept.write_text(key)

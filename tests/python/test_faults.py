@@ -52,7 +52,7 @@ async def in_flight(net, callers, name, count):
     return calls
 
 
-@pytest.mark.parametrize("durability", ["each", "batch"])
+@pytest.mark.parametrize("durability", ["per_call", "batch"])
 async def test_faults_the_gateway_is_killed_in_the_middle_of_many_calls(on_disk, durability):
     settings = {"calls": {"durability": durability}, "limits": {"calls_in_flight_per_device": 2000}}
     first = on_disk(settings)
@@ -94,7 +94,7 @@ async def test_faults_the_gateway_is_killed_in_the_middle_of_many_calls(on_disk,
             assert call in answered
         else:
             assert (call_status(entry), call_code(entry)) == ("error", "gateway_restarted"), entry
-    if durability == "each":
+    if durability == "per_call":
         lost = [call for call in outcomes if call_status(logged[call]) != "success"]
         assert lost == [], "an answer that was given was written first"
     assert {c for c, e in logged.items() if call_status(e) != "success"} >= sent - answered

@@ -13,7 +13,7 @@ from toolway_client import eventually, tool, unique
 
 SETTINGS = {
     "limits": PATIENT,
-    "timeouts": {"person_s": 10},
+    "timeouts": {"approval_s": 10},
     "permissions": {"rules": [{"permission": "device.*", "state": "ask"}]},
 }
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

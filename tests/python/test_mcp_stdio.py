@@ -357,7 +357,7 @@ async def test_the_end_of_a_token_ends_its_connection(net):
 
 
 async def test_connections_count_among_the_mcp_sessions(gateway_factory, net):
-    own = net.on(gateway_factory({"mcp": {"sessions": 2}, "limits": PATIENT}))
+    own = net.on(gateway_factory({"mcp": {"max_sessions": 2}, "limits": PATIENT}))
     one, other = await own.client(), await own.client()
     first = await own.socket("/ws/mcp", one)
     status, body = await refused(own.gw, "/ws/mcp", one)

@@ -11,19 +11,19 @@ from toolway_client import refused, tool, unique
 @pytest.fixture
 def pairing(net, gateway_factory):
     """A gateway on which codes may be voided."""
-    return net.on(gateway_factory({"timeouts": {"person_s": 3}}))
+    return net.on(gateway_factory({"timeouts": {"approval_s": 3}}))
 
 
 @pytest.fixture
 def guessing(net, gateway_factory):
     """Another one: ten wrong tries in all would void the codes of the test that comes next."""
-    return net.on(gateway_factory({"timeouts": {"person_s": 5}}))
+    return net.on(gateway_factory({"timeouts": {"approval_s": 5}}))
 
 
 @pytest.fixture
 def racing(net, gateway_factory):
     """And another, for the same reason."""
-    return net.on(gateway_factory({"timeouts": {"person_s": 6}}))
+    return net.on(gateway_factory({"timeouts": {"approval_s": 6}}))
 
 
 WRONG = "ZZZZ-ZZZ%s"
@@ -120,7 +120,7 @@ async def test_pair_the_body_is_optional_and_malformed_ones_spend_nothing(pairin
 
 
 async def test_pair_ten_wrong_tries_void_all_codes(net, gateway_factory):
-    other = net.on(gateway_factory({"timeouts": {"person_s": 4}}, fresh=True))
+    other = net.on(gateway_factory({"timeouts": {"approval_s": 4}}, fresh=True))
     codes = [await other.code() for _ in range(3)]
     alphabet = "0123456789"
     for n in range(9):

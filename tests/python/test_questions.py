@@ -263,7 +263,7 @@ async def test_questions_the_time_for_one_is_not_the_calls(asks):
 
 
 async def test_questions_that_nobody_answers_end(net, gateway_factory):
-    other = net.on(gateway_factory(ASKING | {"timeouts": {"person_s": 1}}))
+    other = net.on(gateway_factory(ASKING | {"timeouts": {"approval_s": 1}}))
     device = await other.v2(TOOLS, handler=lambda r: "ran")
     caller = await other.caller()
     call = await caller.start(f"{device.source}__locate")

@@ -43,7 +43,7 @@ async def test_the_lowest_limit_is_the_deadline_r14(net, spec, caller, least):
 
 async def test_the_owners_timeout_setting_overrides_the_spec(net, gateway_factory):
     settings = {
-        "timeouts": {"cap_s": 20, "tool_s": 8, "tools": {"ruled/longer": 10, "ruled/shorter": 3, "ruled/most": 50}}
+        "timeouts": {"max_tool_s": 20, "tool_s": 8, "tools": {"ruled/longer": 10, "ruled/shorter": 3, "ruled/most": 50}}
     }
     other = net.on(gateway_factory(settings))
     device = await other.v2(
@@ -262,7 +262,7 @@ async def test_the_deadline_pauses_while_a_person_is_asked(rig):
     call = await caller.start(name, timeout_ms=700)
     request = await device.request()
     await device.waiting(request["id"], "permission", prompt="May I?")
-    # Longer than the call's own limit, shorter than what a person is given (person_s = 2).
+    # Longer than the call's own limit, shorter than what a person is given (approval_s = 2).
     await asyncio.sleep(1.2)
     await device.result(request["id"], "allowed")
     answer = check_success(await caller.answer(call), "allowed")
@@ -281,7 +281,7 @@ async def test_the_deadline_resumes_with_the_next_frame(rig):
 
 
 async def test_waiting_for_a_person_has_a_total_limit_per_call(rig):
-    """person_s = 2 here, for all the waiting of one call together."""
+    """approval_s = 2 here, for all the waiting of one call together."""
     _, device, caller, name = rig
     call = await caller.start(name, timeout_ms=500)
     request = await device.request()

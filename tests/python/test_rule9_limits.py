@@ -385,7 +385,7 @@ async def test_a_chat_client_that_stops_reading_is_closed(net, gateway_factory):
 
     async def sockets():
         text = (await other.rest().get("/metrics")).text
-        [line] = [line for line in text.splitlines() if line.startswith("toolway_sockets{") and "chat" in line]
+        [line] = [line for line in text.splitlines() if line.startswith("toolway_websockets{") and "chat" in line]
         return float(line.split()[-1])
 
     assert await sockets() == 2

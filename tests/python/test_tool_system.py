@@ -435,7 +435,7 @@ def follows(name, value):
 
 def shell(name, script, **more):
     """A command hook."""
-    hook = {"name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_fault": "closed"}
+    hook = {"name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_failure": "closed"}
     return hook | {"timeout_ms": 30_000} | more
 
 
@@ -450,14 +450,14 @@ async def test_hooks_a_program_is_asked_what_the_document_says(net, gateway_fact
     before, after = [json.loads(line) for line in (tmp_path / "asked").read_text().splitlines()]
     for asked, stage in ((before, "before"), (after, "after")):
         follows("hook-question.json", asked)
-        assert (asked["version"], asked["stage"]) == (1, stage)
+        assert (asked["version"], asked["stage"]) == (2, stage)
         assert asked["call"] == {
             "id": answer["call_id"],
-            "tool": f"{device.source}/work",
+            "tool_id": f"{device.source}/work",
             "principal": record["id"],
             "role": "client",
-            "door": "websocket",
-            "session": caller.session_start["session_id"],
+            "via": "websocket",
+            "session_id": caller.session_start["session_id"],
             "arguments": {"password": "hunter2"},
         }
     assert "outcome" not in before
@@ -476,7 +476,7 @@ async def test_hooks_decisions(net, gateway_factory):
         shell("other", f"read -r q; echo '{replace}'", tools=["builtin/list_files"], stages=["after"]),
         shell("stop", f"read -r q; echo '{cancel}'", tools=["*/work"], stages=["before"]),
         shell("broken", "echo nonsense", tools=["builtin/find_tools"], stages=["before"]),
-        shell("lenient", "exit 1", tools=["builtin/get_current_time"], on_fault="open"),
+        shell("lenient", "exit 1", tools=["builtin/get_current_time"], on_failure="open"),
     ]
     other = net.on(gateway_factory({"limits": PATIENT, "hooks": hooks}))
     call = other.rest().call
@@ -502,7 +502,7 @@ async def test_hooks_an_address_can_check_who_asks(net, gateway_factory, site, t
     secret.chmod(0o600)
     site.pages["/hook"] = (200, {"Content-Type": "application/json"}, b'{"decision":"cancel","reason":"says the web"}')
     hook = {"name": "web", "kind": "webhook", "url": f"{site.url}/hook", "secret_file": str(secret)}
-    hook |= {"stages": ["before"], "on_fault": "closed", "timeout_ms": 10_000, "tools": ["builtin/get_current_time"]}
+    hook |= {"stages": ["before"], "on_failure": "closed", "timeout_ms": 10_000, "tools": ["builtin/get_current_time"]}
     other = net.on(gateway_factory({"limits": PATIENT, "hooks": [hook]}, fresh=True))
     stopped = await other.rest().call("get_current_time")
     check_error(stopped, "hook_cancelled", dispatched=False)

@@ -39,7 +39,7 @@ enum RecordDurability {
 
 async fn kill_gateway_mid_call(durability: RecordDurability) {
     let folder = TestFolder::new();
-    let word = if durability == RecordDurability::EachRecord { "each" } else { "batch" };
+    let word = if durability == RecordDurability::EachRecord { "per_call" } else { "batch" };
     let durable = format!("calls.durability={word}");
     let flags = ["--set", &durable, "--set", "limits.calls_in_flight_per_device=300"];
     let gateway = folder.serve(&flags).await;

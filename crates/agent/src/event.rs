@@ -173,7 +173,7 @@ impl NoticeCode {
             Self::Budget => "budget",
             Self::Truncated => "truncated",
             Self::Refused => "refused",
-            Self::Empty => "empty",
+            Self::Empty => "empty_response",
         }
     }
 }

@@ -62,8 +62,8 @@ impl CommandDefinition {
                 )?
             }
         };
-        let working_dir = self.working_dir.as_deref();
-        let launch = ProgramLaunch::resolve(&self.program, &self.env, self.env_set, working_dir, env)?;
+        let working_dir = self.cwd.as_deref();
+        let launch = ProgramLaunch::resolve(&self.program, &self.pass_env, self.set_env, working_dir, env)?;
         spec.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let name = spec.name.clone();
         let command = ToolCommand { name, launch, template, input: self.input, output: self.output, timeout };

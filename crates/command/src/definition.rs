@@ -91,10 +91,10 @@ pub struct CommandDefinition {
     pub(crate) output: CommandOutputFormat,
     pub(crate) timeout_s: Option<f64>,
     #[serde(default)]
-    pub(crate) env: Vec<String>,
+    pub(crate) pass_env: Vec<String>,
     #[serde(default)]
-    pub(crate) env_set: BTreeMap<String, String>,
-    pub(crate) working_dir: Option<String>,
+    pub(crate) set_env: BTreeMap<String, String>,
+    pub(crate) cwd: Option<String>,
 }
 
 /// One element of `args`, or several that come and go together.

@@ -9,8 +9,8 @@
 //! description = "Shows the newest lines of a unit's journal"
 //! program = "journalctl"               # absolute, or found on PATH when the file is read
 //! args = ["--no-pager", "--unit", "{unit}", ["--lines", "{lines}"]]
-//! env = ["PATH", "LANG"]               # passed through; the environment is empty otherwise
-//! env_set = { TZ = "UTC" }             # set as written
+//! pass_env = ["PATH", "LANG"]          # passed through; the environment is empty otherwise
+//! set_env = { TZ = "UTC" }             # set as written
 //! timeout_s = 20                       # 30 where not said
 //! read_only = true
 //!
@@ -36,7 +36,7 @@
 //! - `parameters` is a JSON Schema, as a table or as a string of JSON. Parameters that it does not name are
 //!   refused unless it says otherwise.
 //! - `output = "json"` parses what the program writes. The result is `{exit_code, stdout, stderr}`.
-//! - `working_dir` is where it runs; the file's folder where not said. `sequential = true` keeps it from
+//! - `cwd` is where it runs; the file's folder where not said. `sequential = true` keeps it from
 //!   running beside other tools.
 //! - `read_only`, `destructive` and `open_world` say what it does to the world, and `permissions` what it
 //!   needs: policy and approval go by them.

@@ -27,7 +27,7 @@ const MAX_ERROR_TEXT_BYTES: usize = 2 << 10;
 pub struct CommandEnv {
     /// The environment from which `env` passes variables through, and whose `PATH` finds programs.
     pub environment: HashMap<OsString, OsString>,
-    /// Where relative `working_dir`s start: the folder of the file.
+    /// Where relative `cwd`s start: the folder of the file.
     pub base_dir: PathBuf,
 }
 
@@ -80,27 +80,27 @@ pub struct ProcessOutput {
 impl ProgramLaunch {
     /// Finds a program and settles how it runs. Looks at the disk, so it may block for some milliseconds.
     ///
-    /// `env` names the variables that are passed through, `env_set` sets others; the environment is empty
-    /// otherwise. `working_dir` is where it runs: the env' folder where it is none.
+    /// `pass_env` names the variables that are passed through, `set_env` sets others; the environment is empty
+    /// otherwise. `cwd` is where it runs: the base folder of `command_env` where it is none.
     ///
     /// # Errors
     /// [`Problem`] where the program or the folder is not there.
     pub fn resolve(
         program: &str,
         env: &[String],
-        env_set: BTreeMap<String, String>,
+        set_env: BTreeMap<String, String>,
         working_dir: Option<&str>,
         command_env: &CommandEnv,
     ) -> Result<Self, DefinitionProblem> {
         let working_dir = command_env.base_dir.join(working_dir.unwrap_or_default());
         if !working_dir.is_dir() {
-            return Err(DefinitionProblem(format!("working_dir {} is not a folder", working_dir.display())));
+            return Err(DefinitionProblem(format!("cwd {} is not a folder", working_dir.display())));
         }
         let passed = env.iter().filter_map(|name| {
             let value = command_env.environment.get(OsString::from(name).as_os_str())?;
             Some((OsString::from(name), value.clone()))
         });
-        let set = env_set.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let set = set_env.into_iter().map(|(name, value)| (name.into(), value.into()));
         let environment = passed.chain(set).collect();
         Ok(Self { program: program::find_program(program, command_env)?, environment, working_dir })
     }

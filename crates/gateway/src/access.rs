@@ -81,7 +81,7 @@ impl AccessControl {
             origins: OriginRules::new(settings, InterfaceAddresses::default()),
             proxies: TrustedProxies::new(&settings.trusted_proxies),
             failed_sign_ins: AddressRateLimiter::new(settings.limits.failed_sign_ins_per_minute),
-            pair_attempts: AddressRateLimiter::new(settings.limits.pair_tries_per_minute),
+            pair_attempts: AddressRateLimiter::new(settings.limits.pairing_attempts_per_minute),
             issuer: None,
         })
     }

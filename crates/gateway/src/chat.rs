@@ -152,13 +152,13 @@ pub(crate) async fn watch(chat: Arc<ChatService>, stop: CancellationToken) {
 fn conversation_settings(settings: &Settings) -> ConversationSettings {
     let chat = &settings.chat;
     ConversationSettings {
-        titles: chat.titles,
+        titles: chat.generate_titles,
         max_tools: chat.max_tools,
-        turns: chat.turns,
+        turns: chat.max_concurrent_turns,
         context: ContextSettings {
-            warn_at: chat.context_warn_at,
+            warn_at: chat.context_threshold,
             keep_rounds: chat.context_keep_rounds,
-            reserve: chat.context_reserve,
+            reserve: chat.context_reserve_tokens,
         },
     }
 }

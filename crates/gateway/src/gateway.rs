@@ -342,7 +342,7 @@ fn store_options(settings: &Settings) -> StoreOptions {
     StoreOptions {
         durability: match calls.durability {
             Durability::Batch => StoreDurability::Batch,
-            Durability::Each => StoreDurability::Each,
+            Durability::PerCall => StoreDurability::Each,
         },
         record_bytes: calls.record_bytes,
         retention_days: calls.retention_days,
@@ -355,17 +355,17 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
     let (timeouts, limits) = (&settings.timeouts, &settings.limits);
     EngineSettings {
         default_timeout: timeouts.tool_s.duration(),
-        timeout_cap: timeouts.cap_s.duration(),
+        timeout_cap: timeouts.max_tool_s.duration(),
         tool_timeouts: timeouts
             .tools
             .iter()
             .filter_map(|(tool, limit)| Some((tool.parse().ok()?, limit.duration())))
             .collect(),
-        person_timeout: timeouts.person_s.duration(),
+        person_timeout: timeouts.approval_s.duration(),
         calls_in_flight: limits.calls_in_flight,
-        parallel_calls: limits.parallel_calls,
+        parallel_calls: limits.parallel_calls_per_principal,
         output_bytes: limits.output_bytes,
-        model_text_bytes: limits.model_text_bytes,
+        model_text_bytes: limits.model_result_bytes,
         redact: settings.calls.redact.iter().map(|name| name.to_lowercase()).collect(),
         ..EngineSettings::default()
     }

@@ -138,7 +138,7 @@ impl McpService {
             client_name: "toolway".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: UpstreamSettings {
-                list_timeout: settings.mcp.list_s.duration(),
+                list_timeout: settings.mcp.list_timeout_s.duration(),
                 ..UpstreamSettings::default()
             },
         });
@@ -154,10 +154,10 @@ impl McpService {
             Arc::clone(parts.engine),
             Arc::clone(&upstreams) as Arc<dyn OfferingRegistry>,
             env!("CARGO_PKG_VERSION"),
-            settings.timeouts.person_s.duration(),
+            settings.timeouts.approval_s.duration(),
             Arc::clone(parts.clock),
         );
-        let most = settings.mcp.sessions;
+        let most = settings.mcp.max_sessions;
         let sessions = McpSessions::new(McpSessionLimits {
             max_sessions: most,
             max_per_principal: most.div_ceil(PRINCIPAL_SESSION_SHARE).max(1),

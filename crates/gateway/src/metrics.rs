@@ -22,9 +22,9 @@ const DURATIONS: &[f64] = &[
     30.0, 60.0, 300.0, 3600.0,
 ];
 
-/// The reasons of refusals are codes of the program's own, so there are only so many. If one ever came from
-/// outside, this many would be told apart and no more.
-const REASONS: usize = 200;
+/// Most codes of refusals that are counted separately. All codes are the program's own, so there are only a few; the
+/// limit holds if one ever comes from outside.
+const MAX_REFUSAL_CODES: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CallLabels {
@@ -34,12 +34,17 @@ struct CallLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReasonLabels {
-    reason: String,
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RefusalLabels {
+    code: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct SocketLabels {
-    door: &'static str,
+    endpoint: &'static str,
 }
 
 /// What is read elsewhere, at the moment it is asked for.
@@ -74,12 +79,12 @@ pub struct GatewayMetrics {
     duration: Histogram,
     sockets: Family<SocketLabels, Gauge>,
     results: Family<ReasonLabels, Counter>,
-    refused: Family<ReasonLabels, Counter>,
-    reasons: AtomicUsize,
+    refused: Family<RefusalLabels, Counter>,
+    refusal_codes: AtomicUsize,
     sampled: SampledMetrics,
 }
 
-/// Those whose values are [`Readings`].
+/// Metrics whose values are read from a [`MetricsSnapshot`].
 #[derive(Debug, Default)]
 struct SampledMetrics {
     connections: Gauge<i64, AtomicI64>,
@@ -112,9 +117,13 @@ impl Default for GatewayMetrics {
             "From a call's acceptance to its outcome",
             duration.clone(),
         );
-        registry.register("sockets", "Open WebSockets", sockets.clone());
+        registry.register("websockets", "Open WebSockets", sockets.clone());
         registry.register("results_discarded", "Results of devices that no call waited for", results.clone());
-        registry.register("refused", "Requests and messages that were refused, by code", refused.clone());
+        registry.register(
+            "requests_refused",
+            "Requests and messages that were refused, by code",
+            refused.clone(),
+        );
         registry.register("connections", "Open connections, WebSockets among them", read.connections.clone());
         registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
         registry.register("tools", "Tools that can be called now", read.tools.clone());
@@ -124,10 +133,14 @@ impl Default for GatewayMetrics {
             "Runs that were told to stop and still run",
             read.abandoned.clone(),
         );
-        registry.register("records_written", "Records of calls that were written", read.written.clone());
-        registry.register("records_lost", "Records of calls that could not be kept", read.lost.clone());
+        registry.register("call_records_written", "Records of calls that were written", read.written.clone());
         registry.register(
-            "records_waiting",
+            "call_records_lost",
+            "Records of calls that could not be written",
+            read.lost.clone(),
+        );
+        registry.register(
+            "call_records_pending",
             "Records of calls that wait to be written",
             read.waiting.clone(),
         );
@@ -141,7 +154,7 @@ impl Default for GatewayMetrics {
             sockets,
             results,
             refused,
-            reasons: AtomicUsize::new(0),
+            refusal_codes: AtomicUsize::new(0),
             sampled: read,
         }
     }
@@ -173,9 +186,9 @@ impl GatewayMetrics {
         self.duration.observe(call.durations.total.as_secs_f64());
     }
 
-    /// A WebSocket was opened at this door.
-    pub(crate) fn track_socket(&self, door: &'static str) -> OpenSocketGuard {
-        let open = self.sockets.get_or_create_owned(&SocketLabels { door });
+    /// A WebSocket was opened at this endpoint.
+    pub(crate) fn track_socket(&self, endpoint: &'static str) -> OpenSocketGuard {
+        let open = self.sockets.get_or_create_owned(&SocketLabels { endpoint });
         open.inc();
         OpenSocketGuard(open)
     }
@@ -188,19 +201,19 @@ impl GatewayMetrics {
             ResultStatus::Duplicate => "duplicate",
             ResultStatus::Unknown => "unknown",
         };
-        self.results.get_or_create(&ReasonLabels { reason: reason.to_owned() }).inc();
+        self.results.get_or_create(&ReasonLabels { reason }).inc();
     }
 
     /// A request or message was refused with this code.
     pub fn record_refusal(&self, code: &str) {
-        let reason = ReasonLabels { reason: code.to_owned() };
-        if let Some(counter) = self.refused.get(&reason) {
+        let labels = RefusalLabels { code: code.to_owned() };
+        if let Some(counter) = self.refused.get(&labels) {
             counter.inc();
             return;
         }
-        let full = self.reasons.fetch_add(1, Relaxed) >= REASONS;
-        let reason = if full { ReasonLabels { reason: "other".to_owned() } } else { reason };
-        self.refused.get_or_create(&reason).inc();
+        let full = self.refusal_codes.fetch_add(1, Relaxed) >= MAX_REFUSAL_CODES;
+        let labels = if full { RefusalLabels { code: "other".to_owned() } } else { labels };
+        self.refused.get_or_create(&labels).inc();
     }
 
     /// Everything in Prometheus' text form.

@@ -203,7 +203,7 @@ impl AppState {
             frame_bytes: limits.frame_bytes,
             tools_per_connection: limits.tools_per_connection,
             spec_bytes_per_connection: limits.spec_bytes_per_connection,
-            calls_in_flight: limits.calls_in_flight_per_device,
+            calls_in_flight_per_device: limits.calls_in_flight_per_device,
             json_depth: toolway_wire::MAX_DEPTH,
         }
     }

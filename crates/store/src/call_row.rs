@@ -9,16 +9,16 @@ use toolway_types::{CallId, Code, ErrorKind, PrincipalId, RawJson, Role, ToolId}
 
 use crate::error::StoreError;
 
-/// Every role; its place is the number that stands in the database, so new ones go to the end.
+/// Every role. Its index is the number in the database, so new ones go to the end.
 pub(crate) const ROLES: &[Role] = &[Role::Owner, Role::Client, Role::Device, Role::Companion];
-/// Every door; its place is the number that stands in the database, so new ones go to the end.
+/// Every entry point. Its index is the number in the database, so new ones go to the end.
 pub(crate) const ENTRY_POINTS: &[EntryPoint] =
     &[EntryPoint::Rest, EntryPoint::WebSocket, EntryPoint::Agent, EntryPoint::Mcp, EntryPoint::Local];
 
 /// The columns that [`CallRow::read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, source, tool, principal, role, door, \
-     agent, session, turn, approved_by, notes, total_us, waiting_us, queued_us, running_us, attempts, arguments, \
-     ran_with, outcome";
+pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, source, tool, principal, role, via, \
+     agent, session, turn, approved_by, notes, total_us, user_wait_us, queued_us, running_us, attempts, arguments, \
+     effective_arguments, outcome";
 
 /// How far a call got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -80,7 +80,7 @@ pub struct CallRow {
     /// The fine reason, where it failed.
     pub code: Option<Code>,
     /// The envelope, where it ended; cut where it is longer than the record may be
-    /// (`{"status","error_type"?,"code"?,"cut":true,"kept","of","start"}`).
+    /// (`{"status","error_type"?,"code"?,"truncated":true,"kept_bytes","total_bytes","preview"}`).
     pub outcome: Option<RawJson>,
     /// Wall clock, milliseconds since the Unix epoch.
     pub started_ms: i64,
@@ -128,7 +128,7 @@ impl CallRow {
                 tool,
                 principal: PrincipalId(columns.required(8)?.into()),
                 role: from_index("role", ROLES, columns.number(9)?)?,
-                door: from_index("door", ENTRY_POINTS, columns.number(10)?)?,
+                door: from_index("entry point", ENTRY_POINTS, columns.number(10)?)?,
                 agent: columns.text(11)?,
                 session: columns.text(12)?,
                 turn: columns.text(13)?,

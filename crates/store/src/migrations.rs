@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, sql: include_str!("../migrations/0002_tool_system.sql") },
     Migration { version: 3, sql: include_str!("../migrations/0003_conversations.sql") },
     Migration { version: 4, sql: include_str!("../migrations/0004_sources_again.sql") },
+    Migration { version: 5, sql: include_str!("../migrations/0005_plain_names.sql") },
 ];
 
 /// The newest version among steps.

@@ -1,5 +1,5 @@
-//! Outcomes as they are stored: the envelope's JSON text. What is longer than the cap is cut, and says so:
-//! `{"status":…,"error_type"?,"code"?,"cut":true,"kept":K,"of":N,"start":"…"}`, where `start` holds the first
+//! Outcomes as they are stored: the envelope's JSON text. A text longer than the cap is truncated to
+//! `{"status":…,"error_type"?,"code"?,"truncated":true,"kept_bytes":K,"total_bytes":N,"preview":"…"}`, where `preview` holds the first
 //! K of the text's N bytes. Arguments are cut the same way, without the first three fields.
 
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toolway_types::{Code, ContentPart, Outcome, RawJson, ResultEnvelope, ToolError, ToolOutput};
 
-/// Room for the fields of a cut text's mark.
-const CUT_MARKER_BYTES: usize = 96;
+/// Room for the fields of a truncated text's mark.
+const TRUNCATION_MARK_BYTES: usize = 112;
 
 /// Roughly how many bytes an outcome keeps in memory. Cheap: it writes nothing out.
 pub(crate) fn weight(outcome: &Outcome) -> usize {
@@ -66,7 +66,7 @@ pub(crate) fn truncate(text: &str, cap: usize) -> Arc<str> {
 }
 
 fn truncated_json(head: &str, text: &str, cap: usize) -> String {
-    let room = cap.saturating_sub(head.len() + CUT_MARKER_BYTES);
+    let room = cap.saturating_sub(head.len() + TRUNCATION_MARK_BYTES);
     let mut used = 0;
     let mut kept = 0;
     for c in text.chars() {
@@ -80,8 +80,11 @@ fn truncated_json(head: &str, text: &str, cap: usize) -> String {
         }
         kept += c.len_utf8();
     }
-    let start = serde_json::Value::from(text.get(..kept).unwrap_or_default());
-    format!(r#"{{{head}"cut":true,"kept":{kept},"of":{},"start":{start}}}"#, text.len())
+    let preview = serde_json::Value::from(text.get(..kept).unwrap_or_default());
+    format!(
+        r#"{{{head}"truncated":true,"kept_bytes":{kept},"total_bytes":{},"preview":{preview}}}"#,
+        text.len()
+    )
 }
 
 /// An envelope as it is read back.
@@ -102,14 +105,14 @@ struct StoredEnvelope {
     #[serde(default)]
     retryable: bool,
     #[serde(default)]
-    cut: bool,
+    truncated: bool,
 }
 
 /// The outcome that a stored envelope came from: written out again, it gives the same text. None where the
-/// text was cut or is no envelope.
+/// text was truncated or is no envelope.
 pub(crate) fn decode(text: &str) -> Option<Outcome> {
     let stored: StoredEnvelope = serde_json::from_str(text).ok()?;
-    if stored.cut {
+    if stored.truncated {
         return None;
     }
     if stored.status == "success" {

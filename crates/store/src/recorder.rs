@@ -47,8 +47,8 @@ impl StoreRecorder {
         key: &str,
         since_ms: i64,
     ) -> Result<Option<(i64, EarlierCall)>, StoreError> {
-        const FIND: &str = "SELECT started_ms, id, key_hash, outcome, total_us, waiting_us, queued_us, running_us \
-             FROM calls WHERE principal = ? AND key = ? AND started_ms >= ? \
+        const FIND: &str = "SELECT started_ms, id, idempotency_hash, outcome, total_us, user_wait_us, queued_us, running_us \
+             FROM calls WHERE principal = ? AND idempotency_key = ? AND started_ms >= ? \
              ORDER BY started_ms DESC, seq DESC LIMIT 1";
         let row = sqlx::query(FIND)
             .bind(&*principal.0)

@@ -78,7 +78,7 @@ pub(crate) async fn remove_older(store: &Store, before_ms: i64) -> Result<Remove
 
 /// Throws away some of the oldest calls that started before a time. Answers how many.
 async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
-    const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(ran_with), 0) \
+    const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(effective_arguments), 0) \
          + coalesce(octet_length(outcome), 0) FROM calls WHERE started_ms < ? AND status <> 0 ORDER BY started_ms, seq LIMIT ?";
     let rows = sqlx::query(OLDEST)
         .bind(before_ms)

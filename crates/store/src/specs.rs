@@ -108,7 +108,7 @@ pub struct SpecRepository<'s>(pub(crate) &'s Store);
 
 const READING: &str = "read of the specs";
 const WRITING: &str = "writing of specs";
-const USED: &str = "(SELECT approved FROM tool_specs UNION SELECT current FROM tool_specs)";
+const USED: &str = "(SELECT accepted FROM tool_specs UNION SELECT current FROM tool_specs)";
 
 impl SpecRepository<'_> {
     /// What is known of every tool, by source, each source's by name.
@@ -117,7 +117,7 @@ impl SpecRepository<'_> {
     /// What SQLite says.
     pub async fn all(&self) -> Result<BTreeMap<String, Vec<SpecRow>>, StoreError> {
         const ALL: &str =
-            "SELECT tool, approved, current, changed_ms, source FROM tool_specs ORDER BY source, tool";
+            "SELECT tool, accepted, current, changed_ms, source FROM tool_specs ORDER BY source, tool";
         let rows = self.0.rows(READING, sqlx::query(ALL)).await?;
         let mut all = BTreeMap::<String, Vec<SpecRow>>::new();
         for row in &rows {
@@ -132,7 +132,7 @@ impl SpecRepository<'_> {
     /// What SQLite says.
     pub async fn of_source(&self, source: &Slug) -> Result<Vec<SpecRow>, StoreError> {
         const OF: &str =
-            "SELECT tool, approved, current, changed_ms FROM tool_specs WHERE source = ? ORDER BY tool";
+            "SELECT tool, accepted, current, changed_ms FROM tool_specs WHERE source = ? ORDER BY tool";
         let rows = sqlx::query(OF)
             .bind(source.to_string())
             .fetch_all(self.0.readers())
@@ -202,7 +202,7 @@ impl SpecRepository<'_> {
         tool: &str,
         fingerprint: SpecFingerprint,
     ) -> Result<bool, StoreError> {
-        const APPROVE: &str = "UPDATE tool_specs SET approved = current, changed_ms = NULL \
+        const APPROVE: &str = "UPDATE tool_specs SET accepted = current, changed_ms = NULL \
              WHERE source = ? AND tool = ? AND current = ?";
         let query =
             sqlx::query(APPROVE).bind(source.to_string()).bind(tool.to_owned()).bind(fingerprint.to_vec());
@@ -274,7 +274,7 @@ async fn of_pairs(
     executor: impl SqliteExecutor<'_>,
     pairs: &str,
 ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
-    const OF: &str = "SELECT tool, approved, current, changed_ms, source FROM tool_specs \
+    const OF: &str = "SELECT tool, accepted, current, changed_ms, source FROM tool_specs \
          WHERE (source, tool) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?)) ORDER BY source, tool";
     let rows =
         sqlx::query(OF).bind(pairs).fetch_all(executor).await.map_err(StoreError::database(READING))?;
@@ -299,7 +299,7 @@ async fn count_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<us
 /// How many bytes of documents are kept of a source.
 async fn bytes_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<usize, StoreError> {
     const BYTES: &str = "SELECT coalesce(sum(octet_length(document)), 0) FROM spec_documents \
-         WHERE fingerprint IN (SELECT approved FROM tool_specs WHERE source = ?1 \
+         WHERE fingerprint IN (SELECT accepted FROM tool_specs WHERE source = ?1 \
          UNION SELECT current FROM tool_specs WHERE source = ?1)";
     let (bytes,): (i64,) = sqlx::query_as(BYTES)
         .bind(source.as_str())
@@ -352,11 +352,11 @@ async fn write(
     notes: &[SourceSpecs],
     at_ms: i64,
 ) -> Result<(HashMap<Slug, Vec<SpecRow>>, usize), StoreError> {
-    const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
+    const TOOLS: &str = "INSERT INTO tool_specs (source, tool, accepted, current) \
          SELECT value ->> 'source', value ->> 'tool', unhex(value ->> 'fingerprint'), \
          unhex(value ->> 'fingerprint') FROM json_each(?1) WHERE true \
          ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
-         changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
+         changed_ms = CASE WHEN accepted = excluded.current THEN NULL ELSE ?2 END \
          WHERE current <> excluded.current";
     let noted = tools_json(
         notes.iter().flat_map(|(source, specs)| specs.iter().map(move |spec| (source, spec.tool.as_str()))),

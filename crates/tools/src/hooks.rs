@@ -97,7 +97,7 @@ fn build_entry(
         runs_before: hook.stages.contains(&HookStage::Before),
         runs_after: hook.stages.contains(&HookStage::After),
         timeout: Duration::from_millis(hook.timeout_ms),
-        on_error: match hook.on_fault {
+        on_error: match hook.on_failure {
             HookFailureMode::Open => HookErrorAction::FailOpen,
             HookFailureMode::Closed => HookErrorAction::FailClosed,
         },

@@ -29,7 +29,7 @@ pub use folder::{RemoveDefinitionError, WriteDefinitionError, check, remove, wri
 pub struct DefinitionSources {
     /// The folder whose `*.toml` files are read, in the order of their names; it need not exist.
     pub folder: PathBuf,
-    /// Where commands of that folder run, and where their relative `working_dir`s start. Not the folder
+    /// Where commands of that folder run, and where their relative `cwd`s start. Not the folder
     /// itself: a command that writes a file must not thereby define a tool.
     pub working_dir: PathBuf,
     /// Further files by their absolute paths, in this order. Their commands run in the file's own folder.

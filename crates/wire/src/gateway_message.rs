@@ -254,7 +254,7 @@ structs! {
         tool_calls: Option<u32>,
         /// Why its last answer ended: `stop`, `length`, or another word. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        finish: Option<String>,
+        finish_reason: Option<String>,
     }
 
     /// Tokens used.

@@ -14,7 +14,7 @@ pub struct ConnectionLimits {
     /// Most bytes of specs of a connection.
     pub spec_bytes_per_connection: usize,
     /// Most calls in flight on a device.
-    pub calls_in_flight: usize,
+    pub calls_in_flight_per_device: usize,
     /// Deepest nesting of JSON.
     pub json_depth: usize,
 }
@@ -25,7 +25,7 @@ impl Default for ConnectionLimits {
             frame_bytes: 16 << 20,
             tools_per_connection: 4096,
             spec_bytes_per_connection: 8 << 20,
-            calls_in_flight: 256,
+            calls_in_flight_per_device: 256,
             json_depth: crate::MAX_DEPTH,
         }
     }

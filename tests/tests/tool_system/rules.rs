@@ -136,7 +136,7 @@ async fn rules_made_from_the_command_line_count_from_the_next_call_on() {
 const HOOK_SCRIPT: &str = r#"#!/bin/sh
 read -r question
 case "$question" in
-  *'"stage":"after"'*'"tool":"builtin/get_current_time"'* | *'"tool":"builtin/get_current_time"'*'"stage":"after"'*)
+  *'"stage":"after"'*'"tool_id":"builtin/get_current_time"'* | *'"tool_id":"builtin/get_current_time"'*'"stage":"after"'*)
     echo '{"decision":"replace","result":"tea time"}' ;;
   *'"stage":"before"'*forbidden*)
     echo '{"decision":"cancel","reason":"that word is forbidden"}' ;;
@@ -162,9 +162,9 @@ async fn a_hook_in_the_shell_stops_changes_and_replaces() {
     write_settings(
         &folder,
         &[
-            hook("careless", fails, "on_fault = \"open\""),
-            hook("minder", &toml_string(path_text(&script)), "on_fault = \"closed\""),
-            hook("never", fails, "on_fault = \"closed\"\ntools = [\"builtin/list_files\"]"),
+            hook("careless", fails, "on_failure = \"open\""),
+            hook("minder", &toml_string(path_text(&script)), "on_failure = \"closed\""),
+            hook("never", fails, "on_failure = \"closed\"\ntools = [\"builtin/list_files\"]"),
         ]
         .concat(),
     );

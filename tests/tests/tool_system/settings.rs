@@ -41,7 +41,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
          [timeouts.tools]\n\"builtin/find_tools\" = 1.5\n\
          [[hooks]]\nname = \"late\"\nkind = \"command\"\nprogram = \"/bin/sh\"\nargs = [\"-c\", \"read -r q; echo \
          '{{\\\"decision\\\":\\\"replace\\\",\\\"result\\\":\\\"late\\\"}}'\"]\nstages = [\"after\"]\ntools = \
-         [\"*/get_current_time\"]\non_fault = \"open\"\ntimeout_ms = 30000\n",
+         [\"*/get_current_time\"]\non_failure = \"open\"\ntimeout_ms = 30000\n",
         toml_string(path_text(letter.parent().unwrap())),
         toml_string(&server.host()),
     );
@@ -71,7 +71,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
     // So is one that reads well and can't be used.
     write_settings(
         &folder,
-        "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_fault = \"open\"\n",
+        "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_failure = \"open\"\n",
     );
     gateway.program.wait_for_stderr("the settings were not taken in").await;
     still(&gateway).await;

@@ -39,7 +39,7 @@ fn data_folder_with_model(model: &FakeModels) -> Result<TempDir> {
         key.display(),
     );
     write_file(&data.join("models.toml"), &models)?;
-    write_file(&data.join("toolway.toml"), "[chat]\ntitles = false\n")?;
+    write_file(&data.join("toolway.toml"), "[chat]\ngenerate_titles = false\n")?;
     Ok(folder)
 }
 

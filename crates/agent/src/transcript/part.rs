@@ -4,7 +4,7 @@
 //! {"type": "text", "text": "…"}
 //! {"type": "image", "data": "…", "mimeType": "image/png"}
 //! {"type": "thinking", "text": "…"}
-//! {"type": "tool_call", "call_id": "…", "name": "…", "arguments": "…", "cut": true}
+//! {"type": "tool_call", "call_id": "…", "name": "…", "arguments": "…", "truncated": true}
 //! {"type": "tool_result", "call_id": "…", "name": "…", "status": "success", "result": …}
 //! {"type": "summary", "text": "…", "through": 12}
 //! ```
@@ -50,7 +50,7 @@ enum StoredPart<'p> {
         name: &'p str,
         arguments: &'p str,
         #[serde(skip_serializing_if = "is_false")]
-        cut: bool,
+        truncated: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         opaque: Option<&'p OpaqueState>,
     },
@@ -100,8 +100,10 @@ struct StoredPartFields {
     call_id: Option<CallId>,
     name: Option<String>,
     arguments: Option<String>,
-    #[serde(default)]
-    cut: bool,
+    /// Parts stored by version 0.1 say `cut`. A migration can't rename it without writing `opaque` anew, whose
+    /// bytes model providers sign.
+    #[serde(default, alias = "cut")]
+    truncated: bool,
     opaque: Option<OpaqueState>,
     through: Option<u64>,
 }
@@ -129,11 +131,11 @@ struct StoredOutcomeFields {
     retryable: bool,
     /// In the record of a call: the text is only the start of the envelope.
     #[serde(default)]
-    cut: bool,
+    truncated: bool,
     #[serde(default)]
-    start: String,
+    preview: String,
     #[serde(default)]
-    of: u64,
+    total_bytes: u64,
 }
 
 /// What a stored part is.
@@ -210,7 +212,7 @@ impl<'p> StoredPart<'p> {
                 call_id: call.id,
                 name: &call.name,
                 arguments: &call.arguments,
-                cut: call.is_cut,
+                truncated: call.is_cut,
                 opaque: kept(&call.opaque),
             },
             MessagePart::ToolResult(result) => Self::ToolResult {
@@ -266,7 +268,7 @@ fn decode_known_part(stored: &RawJson) -> Option<TranscriptPart> {
             id: fields.call_id?,
             name: fields.name?,
             arguments: fields.arguments?,
-            is_cut: fields.cut,
+            is_cut: fields.truncated,
             opaque: fields.opaque,
         }),
         "tool_result" => MessagePart::ToolResult(ToolResult::new(
@@ -286,7 +288,7 @@ pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
     let fields: StoredOutcomeFields = envelope.to().ok()?;
     if fields.status != "success" {
         let code = fields.code.as_deref().and_then(Code::from_name).unwrap_or(Code::ToolFailed);
-        let message = if fields.cut { cut_text(&fields) } else { fields.message };
+        let message = if fields.truncated { truncated_text(&fields) } else { fields.message };
         return Some(Outcome::Error(ToolError {
             code,
             message,
@@ -296,8 +298,8 @@ pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
             retryable: fields.retryable,
         }));
     }
-    if fields.cut {
-        return Some(Outcome::Success(ToolOutput::text(cut_text(&fields))));
+    if fields.truncated {
+        return Some(Outcome::Success(ToolOutput::text(truncated_text(&fields))));
     }
     let mut output = ToolOutput { content: fields.content, structured: None };
     if fields.structured {
@@ -312,8 +314,8 @@ pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
     Some(Outcome::Success(output))
 }
 
-fn cut_text(fields: &StoredOutcomeFields) -> String {
-    format!("{}\n[only the start of {} bytes was kept]", fields.start, fields.of)
+fn truncated_text(fields: &StoredOutcomeFields) -> String {
+    format!("{}\n[only the start of {} bytes was kept]", fields.preview, fields.total_bytes)
 }
 
 /// What stands in the place of something that can't be read: its kind, and its text where it has one.

@@ -231,7 +231,7 @@ fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
     let case = case(
         Some(
             "hooks = [{ name = \"a\", kind = \"webhook\", url = \"https://x.example\", secret_file = \"key\", \
-             on_fault = \"open\" }]\n[tools]\nown = [\"mine.toml\", \"/etc/theirs.toml\"]\n[tools.files]\nfolders = \
+             on_failure = \"open\" }]\n[tools]\nown = [\"mine.toml\", \"/etc/theirs.toml\"]\n[tools.files]\nfolders = \
              [{ name = \"docs\", path = \"../docs\" }]\n[secrets]\nweather = { file = \"weather\" }\n",
         ),
         &[],

@@ -39,7 +39,7 @@ impl ModelHarness {
 /// A gateway with one model provider; titles are not asked for.
 fn gateway(model: &ModelHarness) -> (CliHarness, RunningProcess) {
     let folder = CliHarness::new();
-    folder.write_settings("[chat]\ntitles = false\n");
+    folder.write_settings("[chat]\ngenerate_titles = false\n");
     folder.add_models(&model.fakes.base_url(ApiKind::Openai));
     let gateway = folder.serve(&["--no-local-device"]);
     (folder, gateway)
@@ -220,7 +220,7 @@ fn a_model_that_is_added_while_the_gateway_runs_answers() {
     let model = ModelHarness::start();
     model.fakes.answer(ScriptedResponse::text("Hello."));
     let folder = CliHarness::new();
-    folder.write_settings("[chat]\ntitles = false\n");
+    folder.write_settings("[chat]\ngenerate_titles = false\n");
     let _gateway = folder.serve_without_event(&[]);
     let url = model.fakes.base_url(ApiKind::Compatible);
     let added =

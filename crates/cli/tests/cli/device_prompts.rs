@@ -75,7 +75,7 @@ fn a_conversation_shows_what_its_call_waits_for() {
     );
     fakes.when(RequestMatcher::result_of("pixel__spend"), ScriptedResponse::text("You spent it."));
     let folder = CliHarness::new();
-    folder.write_settings("[chat]\ntitles = false\n");
+    folder.write_settings("[chat]\ngenerate_titles = false\n");
     folder.add_models(&fakes.base_url(ApiKind::Openai));
     let gateway = folder.serve(&["--no-local-device"]);
     let (running, answered) = device(&runtime, &folder, &gateway.url());

@@ -208,7 +208,7 @@ fn interrupting_a_trial_run_kills_every_process_it_started_e7() {
     .unwrap();
     let definition = format!(
         "[[tool]]\nname = \"slow\"\ndescription = \"Sleeps\"\nprogram = \"/bin/sh\"\nargs = [{script:?}]\ntimeout_s = \
-         600\nenv_set = {{ PATH = \"/usr/bin:/bin\" }}\n"
+         600\nset_env = {{ PATH = \"/usr/bin:/bin\" }}\n"
     );
     let file = write(&folder, "slow.toml", &definition);
     let trial = folder.start(["tools", "test", text(&file)]);
@@ -242,7 +242,7 @@ fn the_doctor_looks_at_tools_hooks_and_secrets() {
     let folder = CliHarness::new();
     folder.write_settings(
         "listen = \"127.0.0.1:0\"\n[[hooks]]\nname = \"watch\"\nkind = \"command\"\nprogram = \
-         \"/no/such/program\"\non_fault = \"open\"\n[secrets]\nelsewhere = { file = \"not_there\" }\n",
+         \"/no/such/program\"\non_failure = \"open\"\n[secrets]\nelsewhere = { file = \"not_there\" }\n",
     );
     folder.run_with_input(&["secrets", "set", "key"], "x").assert_success();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);

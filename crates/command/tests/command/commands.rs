@@ -42,7 +42,7 @@ async fn the_environment_is_empty_but_for_the_list() {
     assert_eq!(run(&bare, json!({})).await.unwrap()["stdout"], "");
     let some = command(
         &folder,
-        "program = \"env\"\nenv = [\"LANG\", \"NOT_SET\"]\nenv_set = { TZ = \"UTC\", LANG = \"C\" }\n",
+        "program = \"env\"\npass_env = [\"LANG\", \"NOT_SET\"]\nset_env = { TZ = \"UTC\", LANG = \"C\" }\n",
     );
     let told = run(&some, json!({})).await.unwrap();
     let mut lines: Vec<_> = told["stdout"].as_str().unwrap().lines().collect();
@@ -75,7 +75,7 @@ async fn long_program_outputs_are_truncated_and_marked_without_delay_r19() {
     let folder = tempfile::tempdir().unwrap();
     let tool = command(
         &folder,
-        "program = \"sh\"\nenv = [\"PATH\"]\n\
+        "program = \"sh\"\npass_env = [\"PATH\"]\n\
          args = [\"-c\", \"head -c 3000000 /dev/zero | tr '\\\\0' x; head -c 100000 /dev/zero | tr '\\\\0' y >&2\"]\n",
     );
     let told = run(&tool, json!({})).await.unwrap();
@@ -91,7 +91,7 @@ async fn it_runs_where_the_file_says() {
     let real = fs::canonicalize(folder.path()).unwrap();
     let here = command(&folder, "program = \"pwd\"\nargs = [\"-P\"]\n");
     assert_eq!(run(&here, json!({})).await.unwrap()["stdout"], format!("{}\n", real.display()));
-    let sub = command(&folder, "program = \"pwd\"\nargs = [\"-P\"]\nworking_dir = \"sub\"\n");
+    let sub = command(&folder, "program = \"pwd\"\nargs = [\"-P\"]\ncwd = \"sub\"\n");
     assert_eq!(run(&sub, json!({})).await.unwrap()["stdout"], format!("{}/sub\n", real.display()));
 }
 

@@ -31,7 +31,7 @@ async fn script_output_with_an_error_member_is_a_failure_e4() {
         command(
             &folder,
             &format!(
-                "program = \"sh\"\nargs = [\"script\"]\nenv = [\"PATH\"]\noutput = \"{form}\"\nworking_dir = \"{}\"\n",
+                "program = \"sh\"\nargs = [\"script\"]\npass_env = [\"PATH\"]\noutput = \"{form}\"\ncwd = \"{}\"\n",
                 folder.path().display()
             ),
         )

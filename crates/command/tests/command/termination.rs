@@ -39,7 +39,7 @@ async fn wait_until_gone(pid: &str) {
 /// A program that starts a child, notes both pids and sleeps on.
 fn sleeping_command(folder: &TempDir) -> ToolCommand {
     let script = "echo $$ > parent; (echo $BASHPID > child.new; mv child.new child; exec sleep 300) & wait";
-    command(folder, &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\nenv = [\"PATH\"]\n"))
+    command(folder, &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\npass_env = [\"PATH\"]\n"))
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn the_deadline_ends_a_program_that_ignores_signals_e7() {
     let script = "trap \"\" TERM INT HUP; sleep 300 & echo $! > child; while :; do sleep 1; done";
     let tool = command(
         &folder,
-        &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\nenv = [\"PATH\"]\n"),
+        &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\npass_env = [\"PATH\"]\n"),
     );
     let started = Instant::now();
     let error =
@@ -101,7 +101,7 @@ async fn a_daemonized_grandchild_is_killed_with_its_process_group_e7() {
     let script = "(sleep 300 <&- >&- 2>&- & echo $! > daemon); echo done";
     let tool = command(
         &folder,
-        &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\nenv = [\"PATH\"]\n"),
+        &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\npass_env = [\"PATH\"]\n"),
     );
     assert_eq!(run(&tool, json!({})).await.unwrap()["stdout"], "done\n");
     wait_until_gone(&wait_for_content(&folder.path().join("daemon")).await).await;
@@ -112,7 +112,7 @@ async fn a_grandchild_that_keeps_the_pipes_open_delays_nothing_e7() {
     let folder = tempfile::tempdir().unwrap();
     let within = command(
         &folder,
-        "program = \"/bin/bash\"\nenv = [\"PATH\"]\n\
+        "program = \"/bin/bash\"\npass_env = [\"PATH\"]\n\
          args = [\"-c\", \"sleep 300 & echo $! > child; echo done\"]\n",
     );
     assert_eq!(run(&within, json!({})).await.unwrap()["stdout"], "done\n");
@@ -120,7 +120,7 @@ async fn a_grandchild_that_keeps_the_pipes_open_delays_nothing_e7() {
     // One that has left the group lives on, as it wants to, but the call ends all the same.
     let outside = command(
         &folder,
-        "program = \"/bin/bash\"\nenv = [\"PATH\"]\n\
+        "program = \"/bin/bash\"\npass_env = [\"PATH\"]\n\
          args = [\"-c\", \"setsid sleep 20 & echo $! > outside; echo done\"]\n",
     );
     assert_eq!(run(&outside, json!({})).await.unwrap()["stdout"], "done\n");

@@ -88,7 +88,7 @@ fn end_frame(end: TurnEnd, version: u32) -> ChatFrame {
             currency,
             rounds: is_newer.then_some(end.rounds),
             tool_calls: is_newer.then_some(end.tool_calls),
-            finish: end.finish.filter(|_| is_newer).map(|reason| finish_reason_name(&reason)),
+            finish_reason: end.finish.filter(|_| is_newer).map(|reason| finish_reason_name(&reason)),
         }),
         TurnStatus::Aborted => ChatFrame::of(Aborted { usage, cost, currency }),
         TurnStatus::Failed(why) => {

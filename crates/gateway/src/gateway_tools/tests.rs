@@ -39,8 +39,8 @@ fn hooks_of(given: &ToolEnv, said: Value) -> Result<Vec<String>, Vec<String>> {
 
 #[test]
 fn programs_are_asked_also_where_nobody_is_trusted() {
-    let command = json!({"name": "a", "kind": "command", "program": "/bin/sh", "on_fault": "open"});
-    let webhook = |url: &str| json!({"name": "b", "kind": "webhook", "url": url, "secret_env": "S", "on_fault": "open"});
+    let command = json!({"name": "a", "kind": "command", "program": "/bin/sh", "on_failure": "open"});
+    let webhook = |url: &str| json!({"name": "b", "kind": "webhook", "url": url, "secret_env": "S", "on_failure": "open"});
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let nobody = env();
     assert_eq!(hooks_of(&nobody, json!([])), Ok(names(&[])));
@@ -55,8 +55,8 @@ fn programs_are_asked_also_where_nobody_is_trusted() {
 fn what_is_wrong_with_hooks_is_said_with_its_place() {
     let given = ToolEnv { secrets: Arc::new(secrets::EmptySecretReader), ..env() };
     let hooks = json!([
-        {"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_fault": "closed"},
-        {"name": "b", "kind": "webhook", "url": "http://127.0.0.1:1/", "secret_file": "/s", "on_fault": "open"},
+        {"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_failure": "closed"},
+        {"name": "b", "kind": "webhook", "url": "http://127.0.0.1:1/", "secret_file": "/s", "on_failure": "open"},
     ]);
     let keys = ["hooks[0].program", "hooks[1].secret_file"].map(str::to_owned);
     assert_eq!(hooks_of(&given, hooks), Err(keys.to_vec()));
@@ -181,7 +181,7 @@ async fn settings_that_can_not_be_used_leave_all_as_it_was() {
             "http_request": {"allow": ["http://a"]},
             "files": {"folders": [{"name": "in", "path": dir.path().join("x")}]},
         },
-        "hooks": [{"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_fault": "open"}],
+        "hooks": [{"name": "a", "kind": "command", "program": "/nowhere/at/all", "on_failure": "open"}],
     }));
     let problems = toolbox.prepare(&several).await.map(drop).unwrap_err();
     let keys: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();

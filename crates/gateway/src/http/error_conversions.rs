@@ -133,7 +133,7 @@ impl From<StartTurnError> for ApiError {
             StartTurnError::AgentForbidden { bound, asked } => agent_forbidden(&bound, &asked),
             StartTurnError::InvalidId(bad) => bad.into(),
             StartTurnError::TooMany(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_turns", words)
-                .with_hint("try again in a moment; the limit is the setting chat.turns"),
+                .with_hint("try again in a moment; the limit is the setting chat.max_concurrent_turns"),
             StartTurnError::ShuttingDown => shutting_down(words),
             StartTurnError::Store(error) => store_error(error),
         }

@@ -57,7 +57,7 @@ pub fn build_upstreams(parts: StandaloneUpstreamParts<'_>) -> Arc<UpstreamManage
         client_name: "toolway".to_owned(),
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         settings: UpstreamSettings {
-            list_timeout: settings.mcp.list_s.duration(),
+            list_timeout: settings.mcp.list_timeout_s.duration(),
             ..UpstreamSettings::default()
         },
     })

@@ -56,25 +56,25 @@ fn what_happened_is_in_the_text() {
         "toolway_call_duration_seconds_bucket{le=\"0.001\"} 0",
         "toolway_call_duration_seconds_bucket{le=\"0.0025\"} 1",
         "toolway_results_discarded_total{reason=\"late\"} 1",
-        "toolway_refused_total{reason=\"token_revoked\"} 1",
-        "toolway_sockets{door=\"chat\"} 1",
-        "toolway_sockets{door=\"device\"} 1",
-        "toolway_records_lost_total 3",
+        "toolway_requests_refused_total{code=\"token_revoked\"} 1",
+        "toolway_websockets{endpoint=\"chat\"} 1",
+        "toolway_websockets{endpoint=\"device\"} 1",
+        "toolway_call_records_lost_total 3",
         "toolway_calls_in_flight 4",
         "# EOF",
     ] {
         has(&text, line);
     }
     drop(chat);
-    has(&metrics.encode(MetricsSnapshot::default()).unwrap(), "toolway_sockets{door=\"chat\"} 0");
+    has(&metrics.encode(MetricsSnapshot::default()).unwrap(), "toolway_websockets{endpoint=\"chat\"} 0");
 }
 
 #[test]
 fn reasons_do_not_grow_without_bound() {
     let metrics = GatewayMetrics::default();
-    for number in 0..2 * REASONS {
+    for number in 0..2 * MAX_REFUSAL_CODES {
         metrics.record_refusal(&format!("made up {number}"));
     }
     let text = metrics.encode(MetricsSnapshot::default()).unwrap();
-    has(&text, &format!("toolway_refused_total{{reason=\"other\"}} {REASONS}"));
+    has(&text, &format!("toolway_requests_refused_total{{code=\"other\"}} {MAX_REFUSAL_CODES}"));
 }

@@ -20,13 +20,13 @@ pub struct LimitSettings {
     /// Most calls in flight in all.
     pub calls_in_flight: usize,
     /// Most calls of one principal that run side by side for its models' answers.
-    pub parallel_calls: usize,
+    pub parallel_calls_per_principal: usize,
     /// Most frames that wait to be sent to one connection; one that reads too slowly is closed.
     pub send_queue: usize,
     /// Largest output of a tool, in bytes.
     pub output_bytes: usize,
     /// Most text of a tool's result that a model is given, in bytes. The record of the call keeps more.
-    pub model_text_bytes: usize,
+    pub model_result_bytes: usize,
     /// Most sources of tools that one token may have.
     pub sources_per_token: usize,
     /// Most sources of tools that the owner may have.
@@ -40,7 +40,7 @@ pub struct LimitSettings {
     /// Most pairing codes that wait to be used.
     pub pairing_codes: usize,
     /// Attempts to pair that one address has a minute.
-    pub pair_tries_per_minute: u32,
+    pub pairing_attempts_per_minute: u32,
     /// Requests with a wrong token that one address has a minute before it is told to slow down. One with a
     /// right token is never refused for this.
     pub failed_sign_ins_per_minute: u32,
@@ -55,17 +55,17 @@ impl Default for LimitSettings {
             calls_in_flight_per_device: 256,
             calls_in_flight_per_connection: 1024,
             calls_in_flight: 10_000,
-            parallel_calls: 16,
+            parallel_calls_per_principal: 16,
             send_queue: 256,
             output_bytes: 16 << 20,
-            model_text_bytes: 64 << 10,
+            model_result_bytes: 64 << 10,
             sources_per_token: 8,
             sources_per_owner: 64,
             connections: 20_000,
             sse_streams: 256,
             body_bytes: 64 << 10,
             pairing_codes: 64,
-            pair_tries_per_minute: 30,
+            pairing_attempts_per_minute: 30,
             failed_sign_ins_per_minute: 60,
         }
     }

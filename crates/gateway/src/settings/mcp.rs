@@ -16,11 +16,11 @@ pub struct McpSettings {
     /// `[mcp.servers.NAME]` with `command` or `url` (docs/mcp-servers.md has the fields).
     pub servers: BTreeMap<String, ServerDefinition>,
     /// Most MCP sessions of clients at once.
-    pub sessions: usize,
+    pub max_sessions: usize,
     /// After so long without a request an MCP session ends, in seconds.
     pub session_idle_s: Seconds,
     /// How long an MCP server may take to list its tools, in seconds.
-    pub list_s: Seconds,
+    pub list_timeout_s: Seconds,
     /// An authorization server whose access tokens let MCP clients in (docs/mcp-sign-in.md).
     pub issuer: Option<IssuerSettings>,
 }
@@ -29,9 +29,9 @@ impl Default for McpSettings {
     fn default() -> Self {
         Self {
             servers: BTreeMap::new(),
-            sessions: 1000,
+            max_sessions: 1000,
             session_idle_s: Seconds::new(1800.0),
-            list_s: Seconds::new(15.0),
+            list_timeout_s: Seconds::new(15.0),
             issuer: None,
         }
     }

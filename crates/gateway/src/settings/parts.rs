@@ -48,20 +48,20 @@ impl Default for LogSettings {
 
 /// When the record of a call counts as kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Written in batches; a crash of the gateway can lose the last 10 ms.
     #[default]
     Batch,
     /// Committed before the call runs, and again before it is answered.
-    Each,
+    PerCall,
 }
 
 /// The record of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CallSettings {
-    /// `batch`: records are written within 10 ms. `each`: a call runs and is answered only once its record is
+    /// `batch`: records are written within 10 ms. `per_call`: a call runs and is answered only once its record is
     /// committed.
     pub durability: Durability,
     /// Days after which records are removed; 0 keeps them for ever.

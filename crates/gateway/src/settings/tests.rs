@@ -112,7 +112,7 @@ fn everything_wrong_is_said_at_once() {
         "tls": {"cert": "/c.pem"},
         "log": {"level": " "},
         "limits": {"frame_bytes": 1, "send_queue": 0, "connections": 0},
-        "timeouts": {"tool_s": 0, "cap_s": -1, "tools": {"nosource": 5, "a/b": 0}},
+        "timeouts": {"tool_s": 0, "max_tool_s": -1, "tools": {"nosource": 5, "a/b": 0}},
         "calls": {"record_bytes": 1, "redact": [""]},
     }));
     let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
@@ -132,7 +132,7 @@ fn everything_wrong_is_said_at_once() {
             "limits.send_queue",
             "limits.connections",
             "timeouts.tool_s",
-            "timeouts.cap_s",
+            "timeouts.max_tool_s",
             "timeouts.tools.\"a/b\"",
             "timeouts.tools.\"nosource\"",
             "calls.record_bytes",
@@ -209,7 +209,7 @@ fn an_unknown_key_of_a_rule_or_a_tool_is_refused_too() {
         json!({"tools": {"files": {"folder": []}}}),
         json!({"tools": {"files": {"folders": [{"name": "a", "path": "/a", "read": true}]}}}),
         json!({"tools": {"http_request": {"allowed": []}}}),
-        json!({"hooks": [{"name": "a", "kind": "command", "on_fault": "open", "shell": true}]}),
+        json!({"hooks": [{"name": "a", "kind": "command", "on_failure": "open", "shell": true}]}),
     ] {
         let error = read(unknown.clone()).expect_err("unknown").to_string();
         assert!(error.contains("unknown field"), "{unknown}: {error}");
@@ -245,7 +245,7 @@ fn what_is_wrong_with_rules_tools_and_hooks_is_said_with_its_place() {
             ]},
             "http_request": {"allow": ["https://a.example"], "body_bytes": 10},
         },
-        "hooks": [{"name": "A hook", "kind": "command", "on_fault": "open"}],
+        "hooks": [{"name": "A hook", "kind": "command", "on_failure": "open"}],
     }));
     let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(
@@ -289,7 +289,7 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
         "hooks",
         "secrets",
         "timeouts.tools",
-        "timeouts.person_s",
+        "timeouts.approval_s",
         "calls.redact",
     ] {
         assert!(Settings::applies_immediately(key), "{key}");
@@ -310,11 +310,13 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
 
 #[test]
 fn what_is_said_of_chats_and_budgets_makes_sense() {
-    let said =
-        json!({"chat": {"max_tools": 0, "turns": 0, "context_warn_at": 1.5}, "budget": {"per_day": 0.0}});
+    let said = json!({"chat": {"max_tools": 0, "max_concurrent_turns": 0, "context_threshold": 1.5}, "budget": {"per_day": 0.0}});
     let found = problems(said);
     let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
-    assert_eq!(keys, ["chat.max_tools", "chat.turns", "chat.context_warn_at", "budget.per_day"]);
+    assert_eq!(
+        keys,
+        ["chat.max_tools", "chat.max_concurrent_turns", "chat.context_threshold", "budget.per_day"]
+    );
     assert_eq!(
         problems(json!({"budget": {"per_day": -1}})),
         [("budget.per_day".to_owned(), "-1 is no amount".to_owned())]
@@ -322,29 +324,33 @@ fn what_is_said_of_chats_and_budgets_makes_sense() {
     let settings = read(json!({"budget": {"per_day": 5.5, "on_exceeded": "warn"}})).unwrap();
     assert_eq!(settings.validate(), Ok(()));
     assert_eq!(settings.budget.on_exceeded, OnExceeded::Warn);
-    assert!(Settings::applies_immediately("chat.titles") && Settings::applies_immediately("budget.per_day"));
+    assert!(
+        Settings::applies_immediately("chat.generate_titles")
+            && Settings::applies_immediately("budget.per_day")
+    );
 }
 
 #[test]
 fn mcp_servers_are_checked_and_named() {
-    let found = problems(json!({"mcp": {"sessions": 0, "session_idle_s": 0, "list_s": -1, "servers": {
-        "time": {"command": "uvx", "args": ["mcp-server-time"]},
-        "Own": {"command": "x"},
-        "web": {"url": "https://x.example", "headers": {"Host": "x"}},
-    }}}));
+    let found =
+        problems(json!({"mcp": {"max_sessions": 0, "session_idle_s": 0, "list_timeout_s": -1, "servers": {
+            "time": {"command": "uvx", "args": ["mcp-server-time"]},
+            "Own": {"command": "x"},
+            "web": {"url": "https://x.example", "headers": {"Host": "x"}},
+        }}}));
     let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(
         keys,
         [
             "mcp.servers.Own",
             "mcp.servers.web.headers.Host",
-            "mcp.sessions",
+            "mcp.max_sessions",
             "mcp.session_idle_s",
-            "mcp.list_s"
+            "mcp.list_timeout_s"
         ]
     );
     assert!(
         Settings::applies_immediately("mcp.servers.time.command")
-            && !Settings::applies_immediately("mcp.sessions")
+            && !Settings::applies_immediately("mcp.max_sessions")
     );
 }

@@ -14,9 +14,9 @@ pub struct TimeoutSettings {
     /// How long a tool may run that says nothing of it, in seconds.
     pub tool_s: Seconds,
     /// How long any tool may run, whatever it or its caller says, in seconds.
-    pub cap_s: Seconds,
+    pub max_tool_s: Seconds,
     /// How long a call may wait for a person, in seconds. It does not count as running.
-    pub person_s: Seconds,
+    pub approval_s: Seconds,
     /// How long a device that lost its connection may take to come back before its calls end, in seconds.
     pub resume_grace_s: Seconds,
     /// How often connections are asked whether they live, in seconds. Two missed answers close one.
@@ -37,8 +37,8 @@ impl Default for TimeoutSettings {
     fn default() -> Self {
         Self {
             tool_s: Seconds::new(30.0),
-            cap_s: Seconds::new(3600.0),
-            person_s: Seconds::new(120.0),
+            max_tool_s: Seconds::new(3600.0),
+            approval_s: Seconds::new(120.0),
             resume_grace_s: Seconds::new(20.0),
             heartbeat_s: Seconds::new(20.0),
             write_s: Seconds::new(10.0),

@@ -165,17 +165,17 @@ impl Settings {
             ("calls_in_flight_per_device", it.calls_in_flight_per_device, 1),
             ("calls_in_flight_per_connection", it.calls_in_flight_per_connection, 1),
             ("calls_in_flight", it.calls_in_flight, 1),
-            ("parallel_calls", it.parallel_calls, 1),
+            ("parallel_calls_per_principal", it.parallel_calls_per_principal, 1),
             ("send_queue", it.send_queue, 8),
             ("output_bytes", it.output_bytes, 1024),
-            ("model_text_bytes", it.model_text_bytes, 1024),
+            ("model_result_bytes", it.model_result_bytes, 1024),
             ("sources_per_token", it.sources_per_token, 1),
             ("sources_per_owner", it.sources_per_owner, 1),
             ("connections", it.connections, 1),
             ("sse_streams", it.sse_streams, 1),
             ("body_bytes", it.body_bytes, 1024),
             ("pairing_codes", it.pairing_codes, 1),
-            ("pair_tries_per_minute", it.pair_tries_per_minute as usize, 1),
+            ("pairing_attempts_per_minute", it.pairing_attempts_per_minute as usize, 1),
             ("failed_sign_ins_per_minute", it.failed_sign_ins_per_minute as usize, 1),
         ];
         for (name, value, least) in at_least {
@@ -194,8 +194,8 @@ impl Settings {
         let it = &self.timeouts;
         let named = [
             ("tool_s", it.tool_s),
-            ("cap_s", it.cap_s),
-            ("person_s", it.person_s),
+            ("max_tool_s", it.max_tool_s),
+            ("approval_s", it.approval_s),
             ("heartbeat_s", it.heartbeat_s),
             ("write_s", it.write_s),
             ("shutdown_s", it.shutdown_s),
@@ -308,11 +308,11 @@ impl Settings {
             };
             errors.push(SettingError::new(key, flaw.message, flaw.hint));
         }
-        if self.mcp.sessions == 0 {
-            errors.push(SettingError::new("mcp.sessions", "0 is out of range", "set at least 1"));
+        if self.mcp.max_sessions == 0 {
+            errors.push(SettingError::new("mcp.max_sessions", "0 is out of range", "set at least 1"));
         }
         check_seconds("mcp.session_idle_s", self.mcp.session_idle_s, true, errors);
-        check_seconds("mcp.list_s", self.mcp.list_s, true, errors);
+        check_seconds("mcp.list_timeout_s", self.mcp.list_timeout_s, true, errors);
     }
 
     fn check_calls(&self, errors: &mut Vec<SettingError>) {
@@ -329,14 +329,17 @@ impl Settings {
     }
 
     fn check_chat(&self, errors: &mut Vec<SettingError>) {
-        let at_least_one = [("chat.max_tools", self.chat.max_tools), ("chat.turns", self.chat.turns)];
+        let at_least_one = [
+            ("chat.max_tools", self.chat.max_tools),
+            ("chat.max_concurrent_turns", self.chat.max_concurrent_turns),
+        ];
         for (key, _) in at_least_one.into_iter().filter(|(_, value)| *value == 0) {
             errors.push(SettingError::new(key, "0 is out of range", "set at least 1"));
         }
-        if !(0.1..=1.0).contains(&self.chat.context_warn_at) {
+        if !(0.1..=1.0).contains(&self.chat.context_threshold) {
             errors.push(SettingError::new(
-                "chat.context_warn_at",
-                format!("{} is out of range", self.chat.context_warn_at),
+                "chat.context_threshold",
+                format!("{} is out of range", self.chat.context_threshold),
                 "set a part from 0.1 to 1",
             ));
         }

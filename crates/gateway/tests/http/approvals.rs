@@ -282,7 +282,7 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_in_time_is_over() {
     let bench =
-        GatewayHarness::with(json!({"approval": {"default": "always"}, "timeouts": {"person_s": 0.01}}))
+        GatewayHarness::with(json!({"approval": {"default": "always"}, "timeouts": {"approval_s": 0.01}}))
             .await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let mut watch = SseTestReader::watch(&bench).await;

@@ -144,7 +144,9 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
 
 #[tokio::test]
 async fn whoever_is_there_is_asked_through_the_stream() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let it =
+        ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
+            .await;
     let probe = ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
     it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("Here."));
@@ -241,7 +243,7 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
 
 #[tokio::test]
 async fn a_title_that_the_model_makes_is_told_after_the_end_and_kept() {
-    let it = ChatHarness::with(json!({"chat": {"titles": true}})).await;
+    let it = ChatHarness::with(json!({"chat": {"generate_titles": true}})).await;
     it.fakes.when(RequestMatcher::user_has("apples?"), ScriptedResponse::text("Yes."));
     it.fakes.whenever(RequestMatcher::default(), ScriptedResponse::text("All about apples"));
     let token = it.create_token("client").await;
@@ -299,14 +301,14 @@ async fn a_budget_stops_turns_and_its_setting_counts_at_once() {
         it.gateway.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json()["status"],
         "done"
     );
-    it.gateway.apply(json!({"chat": {"titles": false}, "budget": {"per_day": 5.0}})).await.unwrap();
+    it.gateway.apply(json!({"chat": {"generate_titles": false}, "budget": {"per_day": 5.0}})).await.unwrap();
     let stopped = it.gateway.send("POST", "/api/chat", Some(&token), Some(say.clone())).await.json();
     assert_eq!(
         (&stopped["status"], &stopped["error"]["reason"]),
         (&json!("error"), &json!("budget_exceeded"))
     );
     it.gateway
-        .apply(json!({"chat": {"titles": false}, "budget": {"per_day": 5.0, "on_exceeded": "warn"}}))
+        .apply(json!({"chat": {"generate_titles": false}, "budget": {"per_day": 5.0, "on_exceeded": "warn"}}))
         .await
         .unwrap();
     assert_eq!(it.gateway.send("POST", "/api/chat", Some(&token), Some(say)).await.json()["status"], "done");

@@ -24,7 +24,7 @@ impl ChatHarness {
         let fakes = FakeModels::start().await;
         let dir = tempfile::tempdir().unwrap();
         set_up(dir.path(), &fakes);
-        settings.as_object_mut().unwrap().entry("chat").or_insert(json!({"titles": false}));
+        settings.as_object_mut().unwrap().entry("chat").or_insert(json!({"generate_titles": false}));
         Self { gateway: GatewayHarness::in_folder(dir, settings).await, fakes }
     }
 

@@ -166,6 +166,10 @@ async fn the_owner_sees_how_the_gateway_is() {
     bench.send("GET", "/api/tools", Some("wrong"), None).await;
     let metrics = bench.send_as_owner("GET", "/metrics", None).await;
     assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));
-    assert!(metrics.body.contains("toolway_refused_total{reason=\"token_unknown\"} 1"), "{}", metrics.body);
+    assert!(
+        metrics.body.contains("toolway_requests_refused_total{code=\"token_unknown\"} 1"),
+        "{}",
+        metrics.body
+    );
     assert!(metrics.body.contains("toolway_connections 1"), "{}", metrics.body);
 }

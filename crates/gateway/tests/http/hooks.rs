@@ -10,7 +10,7 @@ use crate::websocket::WebSocketClient;
 /// A hook that runs this with the shell.
 fn hook(name: &str, script: &str, more: Value) -> Value {
     let mut hook = json!({
-        "name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_fault": "closed",
+        "name": name, "kind": "command", "program": "/bin/sh", "args": ["-c", script], "on_failure": "closed",
         "timeout_ms": 30_000,
     });
     hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -81,7 +81,7 @@ async fn a_hook_changes_arguments_which_are_checked_again_and_replaces_results()
 
 #[tokio::test]
 async fn a_hook_that_fails_stops_the_call_or_not_as_its_owner_says() {
-    let failing = |on_fault: &str| json!({"hooks": [hook("guard", "echo broken >&2; exit 3", json!({"on_fault": on_fault, "stages": ["before"]}))]});
+    let failing = |on_failure: &str| json!({"hooks": [hook("guard", "echo broken >&2; exit 3", json!({"on_failure": on_failure, "stages": ["before"]}))]});
     let bench = GatewayHarness::with(failing("closed")).await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let stopped = bench.call(&bench.owner, "lamp", json!({})).await;
@@ -104,23 +104,24 @@ async fn a_hook_hears_who_calls_what_and_how_it_ended() {
     let text = std::fs::read_to_string(heard).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let call = json!({
-        "id": outcome["call_id"], "tool": "builtin/get_current_time", "principal": client.id, "role": "client",
-        "door": "rest", "agent": "home", "arguments": {"timezone": "UTC"},
+        "id": outcome["call_id"], "tool_id": "builtin/get_current_time", "principal": client.id, "role": "client",
+        "via": "rest", "agent": "home", "arguments": {"timezone": "UTC"},
     });
     let result = json!({"status": "success", "result": outcome["result"]});
     assert_eq!(
         lines,
         [
-            json!({"version": 1, "stage": "before", "call": call}),
-            json!({"version": 1, "stage": "after", "call": call, "outcome": result}),
+            json!({"version": 2, "stage": "before", "call": call}),
+            json!({"version": 2, "stage": "after", "call": call, "outcome": result}),
         ]
     );
 }
 
 #[tokio::test]
 async fn hooks_that_can_not_be_asked_keep_the_gateway_from_starting() {
-    let gone = json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_fault": "closed"});
-    let unsigned = json!({"name": "web", "kind": "webhook", "url": "https://a.example/", "on_fault": "open",
+    let gone =
+        json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_failure": "closed"});
+    let unsigned = json!({"name": "web", "kind": "webhook", "url": "https://a.example/", "on_failure": "open",
                           "secret_env": "NOT_THERE"});
     for (hooks, keys) in [
         (json!([gone]), vec!["hooks[0].program"]),

@@ -352,7 +352,7 @@ async fn as_many_mcp_sessions_as_may_be_and_no_more() {
     ];
     let refused = bench.send_raw("POST", "/mcp", &headers, &body).await;
     assert_eq!(refused.status, 503, "{refused:?}");
-    assert!(refused.body.contains("mcp.sessions"), "{refused:?}");
+    assert!(refused.body.contains("mcp.max_sessions"), "{refused:?}");
     assert_eq!(refused.header("retry-after"), Some("60"));
     // Who needs none is served.
     let mut modern = McpTestClient::at(&bench, "/mcp", &three, McpEra::Modern).await;

@@ -345,7 +345,9 @@ async fn what_the_request_wants_reaches_the_model() {
 
 #[tokio::test]
 async fn a_question_that_nobody_can_answer_is_a_permission_error_for_the_model() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let it =
+        ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
+            .await;
     let probe = ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
     it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("I may not."));
@@ -357,9 +359,10 @@ async fn a_question_that_nobody_can_answer_is_a_permission_error_for_the_model()
 
 #[tokio::test]
 async fn pages_of_listed_sites_may_use_it_as_openais_library_does() {
-    let it =
-        ChatHarness::with(json!({"chat": {"titles": false}, "allowed_origins": ["https://app.example.org"]}))
-            .await;
+    let it = ChatHarness::with(
+        json!({"chat": {"generate_titles": false}, "allowed_origins": ["https://app.example.org"]}),
+    )
+    .await;
     let asking = |origin: &str| {
         vec![
             ("Host".to_owned(), "localhost".to_owned()),

@@ -60,7 +60,7 @@ async fn ten_wrong_tries_void_what_waits() {
 
 #[tokio::test]
 async fn an_address_has_so_many_tries() {
-    let bench = GatewayHarness::with(json!({"limits": {"pair_tries_per_minute": 2}})).await;
+    let bench = GatewayHarness::with(json!({"limits": {"pairing_attempts_per_minute": 2}})).await;
     let code = bench.create_code(json!({"role": "device"})).await.text("code");
     bench.pair("00000000", "").await;
     bench.pair("00000000", "").await;

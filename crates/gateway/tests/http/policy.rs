@@ -340,7 +340,7 @@ async fn settings_with_anything_wrong_in_them_change_nothing() {
     ];
     // What is seen only when it is tried.
     let missing =
-        json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_fault": "open"});
+        json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_failure": "open"});
     bad.push((json!({"policy": open, "hooks": [missing]}), "hooks[0].program"));
     let inside = json!({"name": "in", "path": bench.dir.path().join("files"), "write": true});
     bad.push((json!({"policy": open, "tools": {"files": {"folders": [inside]}}}), "tools.files.folders"));

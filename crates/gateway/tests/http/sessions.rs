@@ -216,7 +216,8 @@ async fn a_revoked_token_ends_its_turn() {
 
 #[tokio::test]
 async fn shutting_down_ends_turns_in_words() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "timeouts": {"shutdown_s": 1}})).await;
+    let it =
+        ChatHarness::with(json!({"chat": {"generate_titles": false}, "timeouts": {"shutdown_s": 1}})).await;
     it.fakes.answer(ScriptedResponse::text("on and ").gate("never"));
     let mut chat = it.client().await;
     chat.send(message("go")).await;

@@ -23,7 +23,7 @@ async fn a_message_is_answered_in_pieces_and_then_whole() {
     assert_eq!(text, "Hello.");
     assert_eq!(
         done,
-        json!({"type": "done", "full_response": "Hello.", "rounds": 1, "tool_calls": 0, "finish": "stop",
+        json!({"type": "done", "full_response": "Hello.", "rounds": 1, "tool_calls": 0, "finish_reason": "stop",
                "usage": {"input": 12, "output": 3, "cached": done["usage"]["cached"], "reasoning": done["usage"]["reasoning"]}})
     );
     assert_eq!(it.fakes.requests()[0].said.last_user_text(), "hi");
@@ -317,7 +317,7 @@ async fn a_device_disconnect_in_a_turn_ends_its_call_and_not_the_turn_r1() {
 
 #[tokio::test]
 async fn a_large_output_is_truncated_for_the_model_and_kept_in_the_record_r19() {
-    let it = ChatHarness::with(json!({"limits": {"model_text_bytes": 2000}})).await;
+    let it = ChatHarness::with(json!({"limits": {"model_result_bytes": 2000}})).await;
     let mut phone = WebSocketClient::device(&it.gateway, &it.create_token("device").await, "pixel").await;
     phone.register(tools(&["dump"])).await;
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("pixel__dump", json!({})));
@@ -410,7 +410,9 @@ async fn without_a_model_everything_but_the_turn_works() {
 
 #[tokio::test]
 async fn a_question_of_a_turns_call_goes_to_its_chat() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let it =
+        ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
+            .await;
     let probe =
         crate::probe_tools::ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
@@ -435,7 +437,9 @@ async fn a_question_of_a_turns_call_goes_to_its_chat() {
 
 #[tokio::test]
 async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let it =
+        ChatHarness::with(json!({"chat": {"generate_titles": false}, "permissions": {"default": "ask"}}))
+            .await;
     let probe =
         crate::probe_tools::ProbeTools::with_permissions(&it.gateway, "desk", "locate", &["device.location"]);
     it.fakes.when(
@@ -454,7 +458,7 @@ async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
     let shown = chat.receive_until("tool_result").await;
     assert_eq!((&shown["name"], &shown["code"]), (&json!("desk__locate"), &json!("denied")));
     let done = chat.receive_until("done").await;
-    assert_eq!((&done["full_response"], &done["finish"]), (&json!("You said no."), &json!("stop")));
+    assert_eq!((&done["full_response"], &done["finish_reason"]), (&json!("You said no."), &json!("stop")));
     assert_eq!(probe.run_count(), 0);
     let requests = it.fakes.requests();
     assert_eq!(requests.len(), 2, "it is not asked again");
@@ -513,7 +517,8 @@ async fn tools_past_the_model_limit_are_found_with_find_tools_m6() {
 /// A phone out of reach sends no goodbye: its socket stays open, and only unanswered pings tell.
 #[tokio::test]
 async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
-    let it = ChatHarness::with(json!({"chat": {"titles": false}, "timeouts": {"heartbeat_s": 0.5}})).await;
+    let it = ChatHarness::with(json!({"chat": {"generate_titles": false}, "timeouts": {"heartbeat_s": 0.5}}))
+        .await;
     let _probe = crate::probe_tools::ProbeTools::offer(&it.gateway, "desk", &["look"]);
     it.fakes.when(
         RequestMatcher::user(),

@@ -93,7 +93,7 @@ fn what_does_not_fit_together_is_refused() {
         3,
         "not a usable schema",
     );
-    refused(&with("working_dir = \"/nowhere/at/all\""), 3, "is not a folder");
+    refused(&with("cwd = \"/nowhere/at/all\""), 3, "is not a folder");
     refused(&with("timeout_s = 0"), 3, "timeout_s");
     refused(&with("timeout_s = -1.5"), 3, "timeout_s");
     refused(&format!("[[tool]]\n{SH}\n[[tool]]\n{SH}\n"), 5, "another of this name");

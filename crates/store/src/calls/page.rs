@@ -192,7 +192,7 @@ impl CallReader<'_> {
         most: i64,
     ) -> Result<Vec<CallCandidate>, StoreError> {
         const WHAT: &str = "started_ms, seq, coalesce(octet_length(arguments), 0) \
-             + coalesce(octet_length(ran_with), 0) + coalesce(octet_length(outcome), 0)";
+             + coalesce(octet_length(effective_arguments), 0) + coalesce(octet_length(outcome), 0)";
         let mut sql = self.select(WHAT, from);
         if let Some(end) = end {
             let up_to = if self.order == CallOrder::NewestFirst { ">=" } else { "<=" };

@@ -37,8 +37,8 @@ impl SearchPattern {
         push_contains(sql, "name", &self.plain);
         sql.push(" OR ");
         push_contains(sql, "source || '/' || tool", &self.plain);
-        let columns = ["arguments", "outcome", "ran_with"];
-        for column in columns.into_iter().filter(|column| *column != "ran_with" || self.ran_with) {
+        let columns = ["arguments", "outcome", "effective_arguments"];
+        for column in columns.into_iter().filter(|column| *column != "effective_arguments" || self.ran_with) {
             for form in &self.forms {
                 sql.push(" OR ");
                 push_contains(sql, column, form);

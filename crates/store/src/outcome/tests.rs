@@ -55,10 +55,13 @@ fn a_cut_text_is_json_within_the_cap_and_says_how_much_is_missing() {
             assert!(cut.len() <= cap, "{} > {cap}", cut.len());
             let mark: serde_json::Value = serde_json::from_str(&cut).unwrap();
             let whole = text_of(&outcome);
-            assert_eq!((mark["of"].as_u64(), mark["cut"].as_bool()), (Some(whole.len() as u64), Some(true)));
-            let start = mark["start"].as_str().unwrap();
+            assert_eq!(
+                (mark["total_bytes"].as_u64(), mark["truncated"].as_bool()),
+                (Some(whole.len() as u64), Some(true))
+            );
+            let start = mark["preview"].as_str().unwrap();
             assert!(whole.starts_with(start));
-            assert_eq!(mark["kept"].as_u64(), Some(start.len() as u64));
+            assert_eq!(mark["kept_bytes"].as_u64(), Some(start.len() as u64));
             assert_eq!(mark["error_type"], "execution_error");
             assert_eq!(mark["code"], "device_disconnected");
             assert_eq!(decode(&cut), None);

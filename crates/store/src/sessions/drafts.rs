@@ -22,7 +22,7 @@ pub(crate) async fn write(
 ) -> Result<(), sqlx::Error> {
     const DRAFT: &str = "INSERT INTO drafts (turn, seq, text) \
          SELECT t.id, ?2, ?3 FROM turns AS t JOIN sessions AS s ON s.id = t.session \
-         WHERE t.id = ?1 AND t.state = 0 AND s.messages < ?2 \
+         WHERE t.id = ?1 AND t.status = 0 AND s.message_count < ?2 \
          ON CONFLICT (turn) DO UPDATE SET seq = excluded.seq, text = excluded.text";
     for (turn, draft) in drafts {
         sqlx::query(DRAFT)

@@ -21,9 +21,9 @@ struct InterruptedTextPart<'t> {
 /// Marks turns that run as interrupted. Answers how many there were.
 pub(crate) async fn close_running_turns(conn: &mut SqliteConnection, now_ms: i64) -> Result<u64, StoreError> {
     const DRAFTS: &str = "SELECT d.turn, d.text FROM drafts AS d JOIN turns AS t ON t.id = d.turn \
-         JOIN sessions AS s ON s.id = t.session WHERE t.state = 0 AND d.seq > s.messages ORDER BY d.turn";
+         JOIN sessions AS s ON s.id = t.session WHERE t.status = 0 AND d.seq > s.message_count ORDER BY d.turn";
     // What the turn's requests add up to, and the calls that were recorded since it began.
-    const CLOSE: &str = "UPDATE turns SET state = 4, rounds = u.rounds, calls = u.calls, input = u.input, \
+    const CLOSE: &str = "UPDATE turns SET status = 4, rounds = u.rounds, calls = u.calls, input = u.input, \
          output = u.output, cached = u.cached, cache_written = u.cache_written, reasoning = u.reasoning, \
          cost = iif(u.unpriced, NULL, u.cost), currency = u.currency \
          FROM (SELECT t.id, count(r.id) AS rounds, sum(r.input) AS input, sum(r.output) AS output, \
@@ -33,8 +33,8 @@ pub(crate) async fn close_running_turns(conn: &mut SqliteConnection, now_ms: i64
          (SELECT count(*) FROM calls AS c \
          WHERE c.started_ms >= t.started_ms AND c.session = t.session AND c.turn = t.id) AS calls \
          FROM turns AS t LEFT JOIN model_requests AS r ON r.session = t.session AND r.turn = t.id \
-         WHERE t.state = 0 GROUP BY t.id) AS u \
-         WHERE turns.id = u.id AND turns.state = 0";
+         WHERE t.status = 0 GROUP BY t.id) AS u \
+         WHERE turns.id = u.id AND turns.status = 0";
     let failed = || StoreError::database("closing of turns left open");
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     let drafts = sqlx::query(DRAFTS).fetch_all(&mut *transaction).await.map_err(failed())?;

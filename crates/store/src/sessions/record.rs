@@ -177,12 +177,12 @@ pub struct TurnRecord {
 
 /// The columns that [`SessionRecord::read`] reads.
 pub(super) const SESSION_COLUMNS: &str =
-    "id, principal, agent, title, title_by, created_ms, updated_ms, messages, bytes";
+    "id, principal, agent, title, title_by, created_ms, updated_ms, message_count, bytes";
 /// The columns that [`MessageRecord::read`] reads.
-pub(super) const MESSAGE_COLUMNS: &str = "seq, turn, role, cut, created_ms, parts";
+pub(super) const MESSAGE_COLUMNS: &str = "seq, turn, role, truncated, created_ms, parts";
 /// The columns that [`TurnRecord::read`] reads.
-pub(super) const TURN_COLUMNS: &str = "id, session, answers, state, replaced, started_ms, ended_ms, code, message, \
-     finish, rounds, calls, input, output, cached, cache_written, reasoning, cost, currency";
+pub(super) const TURN_COLUMNS: &str = "id, session, user_message_seq, status, replaced, started_ms, ended_ms, code, message, \
+     finish_reason, rounds, calls, input, output, cached, cache_written, reasoning, cost, currency";
 
 impl SessionRecord {
     pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {

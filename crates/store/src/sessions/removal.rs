@@ -86,7 +86,7 @@ async fn remove_from(
 ) -> Result<(), StoreError> {
     const MESSAGES: &str = "DELETE FROM messages WHERE session = ? AND seq >= ?";
     const SESSION: &str =
-        "UPDATE sessions SET messages = min(messages, ?), bytes = max(bytes - ?, 0) WHERE id = ?";
+        "UPDATE sessions SET message_count = min(message_count, ?), bytes = max(bytes - ?, 0) WHERE id = ?";
     let failed = || StoreError::database(WRITING);
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     let messages = sqlx::query(MESSAGES).bind(session.clone()).bind(u64_to_i64(from));

@@ -223,8 +223,9 @@ async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<StartedTurn
 
 async fn begin_in_transaction(conn: &mut SqliteConnection, turn: NewTurn) -> Result<StartedTurn, StoreError> {
     let failed = || StoreError::database(WRITING);
-    let mut script =
-        QueryBuilder::new("BEGIN IMMEDIATE; SELECT principal, messages, bytes FROM sessions WHERE id = ");
+    let mut script = QueryBuilder::new(
+        "BEGIN IMMEDIATE; SELECT principal, message_count, bytes FROM sessions WHERE id = ",
+    );
     script.push_bind(turn.session.clone());
     let found = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
     let mut place = SessionTotals { session: turn.session.clone(), messages: 0, bytes: 0, has_draft: false };
@@ -257,7 +258,7 @@ async fn begin_in_transaction(conn: &mut SqliteConnection, turn: NewTurn) -> Res
     };
     push_totals(&mut script, &place, turn.started_ms, Some(&turn.agent));
     script.push(
-        "INSERT INTO turns (id, session, answers, state, replaced, started_ms, rounds, calls) VALUES (",
+        "INSERT INTO turns (id, session, user_message_seq, status, replaced, started_ms, rounds, calls) VALUES (",
     );
     let mut values = script.separated(", ");
     values.push_bind(turn.id).push_bind(turn.session).push_bind(u64_to_i64(answers));
@@ -284,7 +285,7 @@ async fn remove_answer(
     const BYTES: &str = "SELECT coalesce(sum(octet_length(parts) + octet_length(text)), 0) FROM messages \
          WHERE session = ? AND seq > ?";
     const DELETE: &str = "DELETE FROM messages WHERE session = ? AND seq > ?";
-    const REPLACED: &str = "UPDATE turns SET replaced = 1 WHERE session = ? AND answers >= ?";
+    const REPLACED: &str = "UPDATE turns SET replaced = 1 WHERE session = ? AND user_message_seq >= ?";
     let failed = || StoreError::database(WRITING);
     let (session, after) = (place.session.as_str(), u64_to_i64(answers));
     let role = sqlx::query(ROLE)
@@ -370,8 +371,8 @@ type SqlBatch = QueryBuilder<Sqlite>;
 fn push_totals_query(script: &mut SqlBatch, turn: &str) {
     script
         .push(
-            "SELECT s.id, s.messages, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
-             FROM turns AS t JOIN sessions AS s ON s.id = t.session WHERE t.state = 0 AND t.id = ",
+            "SELECT s.id, s.message_count, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
+             FROM turns AS t JOIN sessions AS s ON s.id = t.session WHERE t.status = 0 AND t.id = ",
         )
         .push_bind(turn.to_owned());
 }
@@ -388,7 +389,7 @@ fn read_totals(row: &SqliteRow) -> Result<SessionTotals, StoreError> {
 
 fn push_session(script: &mut SqlBatch, turn: &NewTurn) {
     script.push(
-        "INSERT INTO sessions (id, principal, agent, created_ms, updated_ms, title_by, messages, bytes) VALUES (",
+        "INSERT INTO sessions (id, principal, agent, created_ms, updated_ms, title_by, message_count, bytes) VALUES (",
     );
     let mut values = script.separated(", ");
     values.push_bind(turn.session.clone()).push_bind(turn.principal.clone()).push_bind(turn.agent.clone());
@@ -407,7 +408,9 @@ fn push_messages(
         let text = normalise_text(&message.text);
         place.messages += 1;
         place.bytes += (text.len() + message.parts.get().len()) as u64;
-        script.push("INSERT INTO messages (session, seq, role, cut, created_ms, turn, text, parts) VALUES (");
+        script.push(
+            "INSERT INTO messages (session, seq, role, truncated, created_ms, turn, text, parts) VALUES (",
+        );
         let mut values = script.separated(", ");
         values.push_bind(place.session.clone()).push_bind(u64_to_i64(place.messages));
         values.push_bind(message.role.number()).push_bind(message.is_cut).push_bind(at_ms);
@@ -417,7 +420,7 @@ fn push_messages(
 }
 
 fn push_totals(script: &mut SqlBatch, place: &SessionTotals, at_ms: i64, agent: Option<&str>) {
-    script.push("UPDATE sessions SET messages = ").push_bind(u64_to_i64(place.messages));
+    script.push("UPDATE sessions SET message_count = ").push_bind(u64_to_i64(place.messages));
     script.push(", bytes = ").push_bind(u64_to_i64(place.bytes));
     script.push(", updated_ms = max(updated_ms, ").push_bind(at_ms);
     script.push("), agent = coalesce(").push_bind(agent.map(str::to_owned));
@@ -426,7 +429,7 @@ fn push_totals(script: &mut SqlBatch, place: &SessionTotals, at_ms: i64, agent: 
 
 fn push_ending(script: &mut SqlBatch, ending: &TurnEnding) {
     script.push(
-        "UPDATE turns SET (state, ended_ms, code, message, finish, rounds, calls, input, output, cached, \
+        "UPDATE turns SET (status, ended_ms, code, message, finish_reason, rounds, calls, input, output, cached, \
          cache_written, reasoning, cost, currency) = (",
     );
     let mut values = script.separated(", ");

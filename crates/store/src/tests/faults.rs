@@ -81,7 +81,10 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     let third = recorder.open(Arc::new(keyed("a/b", "k3")));
     assert!(matches!(third, RecordCommit::Pending(_)));
     within(third.wait()).await;
-    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k3'").await, 1);
+    assert_eq!(
+        number(&folder.database(), "SELECT count(*) FROM calls WHERE idempotency_key = 'k3'").await,
+        1
+    );
 }
 
 #[tokio::test]
@@ -125,7 +128,7 @@ async fn calls_go_on_while_the_disk_is_full() {
     within(wait_until(|| store.health().records_waiting == 0)).await;
     assert_eq!(store.health().records_lost, 0);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 20);
-    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k'").await, 1);
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE idempotency_key = 'k'").await, 1);
 }
 
 #[tokio::test]

@@ -19,7 +19,10 @@ async fn a_call_with_an_idempotency_key_is_committed_before_it_runs_r13() {
     let commit = store.recorder().open(Arc::clone(&opened));
     assert!(matches!(commit, RecordCommit::Pending(_)));
     within(commit.wait()).await;
-    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k1'").await, 1);
+    assert_eq!(
+        number(&folder.database(), "SELECT count(*) FROM calls WHERE idempotency_key = 'k1'").await,
+        1
+    );
 
     // A crash now, and the same key again: it is not run a second time.
     let after = folder.copy_after_crash();

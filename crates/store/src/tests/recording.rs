@@ -91,7 +91,7 @@ async fn what_people_hooks_and_rules_did_is_read_back() {
     let (opened, close) = noted(CallNotes { ran_with: Some(json(&long)), ..CallNotes::default() });
     drop(store.recorder().close(close));
     let row = store.calls().get(opened.id).await.unwrap().unwrap();
-    assert_eq!(row.ran_with.unwrap().to_value()["of"], long.len());
+    assert_eq!(row.ran_with.unwrap().to_value()["total_bytes"], long.len());
     assert_eq!((row.approved_by, row.hooks, row.rule), (None, vec![], None));
     let empty = "SELECT count(*) FROM calls WHERE notes IS NULL AND approved_by IS NULL";
     assert_eq!(number(&folder.database(), empty).await, 1);
@@ -253,13 +253,13 @@ async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
     let (kept_arguments, kept_outcome) = (row.arguments.unwrap(), row.outcome.unwrap());
     assert!(kept_arguments.get().len() <= 1000 && kept_outcome.get().len() <= 1000);
     let mark = kept_arguments.to_value();
-    assert_eq!((&mark["cut"], &mark["of"]), (&true.into(), &arguments.len().into()));
-    let start = mark["start"].as_str().unwrap();
-    assert_eq!(mark["kept"], start.len());
+    assert_eq!((&mark["truncated"], &mark["total_bytes"]), (&true.into(), &arguments.len().into()));
+    let start = mark["preview"].as_str().unwrap();
+    assert_eq!(mark["kept_bytes"], start.len());
     assert!(arguments.starts_with(start) && start.len() > 800);
     let mark = kept_outcome.to_value();
-    assert_eq!((&mark["status"], &mark["cut"]), (&"success".into(), &true.into()));
-    assert!(mark["start"].as_str().unwrap().starts_with(r#"{"status":"success","result":"\"é"#));
+    assert_eq!((&mark["status"], &mark["truncated"]), (&"success".into(), &true.into()));
+    assert!(mark["preview"].as_str().unwrap().starts_with(r#"{"status":"success","result":"\"é"#));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use toolway_core::caller::EntryPoint;
 use toolway_types::{CallId, Code, PrincipalId, Role};
 
 use super::support::{NOW, StoreHarness, call, json, number, record, success, turn};
-use crate::{CallFilter, CallRow, CallStatus, SessionRecordFilter, SourceRecord, StoreError};
+use crate::{CallFilter, CallRow, CallStatus, SessionRecordFilter, SourceRecord, StoreError, TurnState};
 
 const VERSION_1: &str = "
     INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-1', zeroblob(32), 'client', 'old', 1);
@@ -154,5 +154,82 @@ async fn in_a_version_3_database_the_identity_of_a_removed_source_becomes_free()
     let phone_2 = again(&phone, "phone-2");
     sources.upsert(&phone_2).await.unwrap();
     assert_eq!(sources.all().await.unwrap(), [desk, phone, phone_2]);
+    store.check().await.unwrap();
+}
+
+/// Truncated texts as version 0.1 stored them, and texts that only look like those.
+const VERSION_4: &str = r#"
+    INSERT INTO calls VALUES (1, x'0198f3a100007000800000000000000d', 1800000000000, 1, NULL, 'a__b', 'a', 'b', 't-4', 1,
+        3, 'home', 's', 't', NULL, NULL, 'k', zeroblob(32), 4, 1, 2, 3, 1,
+        '{"cut":true,"kept":13,"of":5000,"start":"{\"t\":\"é\\\"\",\""}',
+        '{"cut":true,"kept":3,"of":17,"start":"{\"a"}',
+        '{"status":"success","cut":true,"kept":50,"of":90000,"start":"{\"cut\":true,\"kept\":50,\"of\":90000,\"start\":\"\\u00e9 \"}"}');
+    INSERT INTO calls VALUES (2, x'0198f3a100007000800000000000000e', 1800000000001, 2, 'timeout', 'a__b', 'a', 'b', 't-4',
+        1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 4, 1, 2, 3, 1,
+        '{"cut":true,"kept":4,"of":9,"start":"abc"}',
+        '{"cut":true,"kept":3,"of":9,"start":"abc","more":1.0}',
+        '{"status":"error","error_type":"execution_error","code":"timeout","cut":true,"kept":1,"of":7,"start":"{"}');
+    INSERT INTO calls VALUES (3, x'0198f3a100007000800000000000000f', 1800000000002, 1, NULL, 'a__b', 'a', 'b', 't-4', 1, 0,
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, 4, 1, 2, 3, 1, 'no JSON', '{"cut":true,"kept":3,"of":3,"start":"abc"}',
+        '{"status":"success","result":{"cut":true,"kept":3,"of":9,"start":"abc"}}');
+    INSERT INTO sessions VALUES ('s', 't-4', 'home', 'Title', 2, 1, 2, 2, 100);
+    INSERT INTO turns VALUES ('t', 's', 1, 1, 0, 1, 2, NULL, NULL, 'stop', 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    INSERT INTO messages VALUES ('s', 1, 0, 0, 1, 't', 'hello', '[{"type":"text","text":"Hello"}]');
+    INSERT INTO messages VALUES ('s', 2, 1, 1, 2, 't', '', '[{"type":"tool_call","cut":true,"opaque":{"b":1.0,"a":1e3}}]');
+    INSERT INTO tool_specs VALUES ('a', 'b', zeroblob(32), x'0101010101010101010101010101010101010101010101010101010101010101', 7);
+"#;
+
+#[tokio::test]
+async fn in_a_version_4_database_truncated_texts_get_their_new_names() {
+    let folder = StoreHarness::new();
+    folder.create_at_version(4, VERSION_4).await;
+    let store = folder.open().await;
+    let calls = store.calls().list(&CallFilter::default(), None, 10).await.unwrap().calls;
+    let texts = |call: &CallRow| {
+        [&call.arguments, &call.ran_with, &call.outcome].map(|text| text.as_ref().unwrap().get().to_owned())
+    };
+    let [third, second, first] = [texts(&calls[0]), texts(&calls[1]), texts(&calls[2])];
+    assert_eq!(
+        first,
+        [
+            r#"{"truncated":true,"kept_bytes":13,"total_bytes":5000,"preview":"{\"t\":\"é\\\"\",\""}"#,
+            r#"{"truncated":true,"kept_bytes":3,"total_bytes":17,"preview":"{\"a"}"#,
+            concat!(
+                r#"{"status":"success","truncated":true,"kept_bytes":50,"total_bytes":90000,"#,
+                r#""preview":"{\"cut\":true,\"kept\":50,\"of\":90000,\"start\":\"\\u00e9 \"}"}"#
+            ),
+        ]
+    );
+    assert_eq!(
+        second,
+        [
+            r#"{"cut":true,"kept":4,"of":9,"start":"abc"}"#,
+            r#"{"cut":true,"kept":3,"of":9,"start":"abc","more":1.0}"#,
+            concat!(
+                r#"{"status":"error","error_type":"execution_error","code":"timeout","#,
+                r#""truncated":true,"kept_bytes":1,"total_bytes":7,"preview":"{"}"#
+            ),
+        ],
+        "arguments of a caller that only look like a truncated text stay"
+    );
+    assert_eq!(
+        third[1..],
+        [
+            r#"{"cut":true,"kept":3,"of":3,"start":"abc"}"#,
+            r#"{"status":"success","result":{"cut":true,"kept":3,"of":9,"start":"abc"}}"#,
+        ]
+    );
+    assert_eq!((calls[2].door, calls[2].waiting_us), (EntryPoint::Mcp, 1));
+
+    let session = store.sessions().get("s").await.unwrap().unwrap();
+    assert_eq!((session.messages, session.title.as_deref()), (2, Some("Title")));
+    let turn = store.sessions().turn("t").await.unwrap().unwrap();
+    assert_eq!((turn.answers, turn.state, turn.finish.as_deref()), (1, TurnState::Done, Some("stop")));
+    let messages = store.sessions().messages_after("s", 0, 10).await.unwrap().messages;
+    assert_eq!(messages.iter().map(|it| it.is_cut).collect::<Vec<_>>(), [false, true]);
+    let signed = r#"[{"type":"tool_call","cut":true,"opaque":{"b":1.0,"a":1e3}}]"#;
+    assert_eq!(messages[1].parts.get(), signed, "a model provider's own data stays byte for byte");
+    let changed = "SELECT count(*) FROM tool_specs WHERE accepted = zeroblob(32) AND current <> accepted";
+    assert_eq!(number(&folder.database(), changed).await, 1);
     store.check().await.unwrap();
 }

@@ -186,7 +186,7 @@ async fn tools_are_counted_over_many_steps() {
     const CALLS: i64 = tool_usage::STEP_ROWS * 2 + 10;
     let fill = sqlx::query(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
-         INSERT INTO calls (id, started_ms, status, name, source, tool, principal, role, door, total_us, waiting_us, \
+         INSERT INTO calls (id, started_ms, status, name, source, tool, principal, role, via, total_us, user_wait_us, \
          queued_us, running_us, attempts) \
          SELECT randomblob(16), i, 1, 'a', 'phone', 'battery', 'owner', 0, 0, 2, 0, 0, 1, 1 FROM n",
     )

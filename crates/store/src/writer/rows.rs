@@ -23,10 +23,10 @@ const COLUMNS: &[&str] = &[
     "tool",
     "principal",
     "role",
-    "door",
+    "via",
     "session",
     "total_us",
-    "waiting_us",
+    "user_wait_us",
     "queued_us",
     "running_us",
     "attempts",
@@ -36,7 +36,8 @@ const COLUMNS: &[&str] = &[
 
 /// Columns that are empty in most calls' rows. They come after the others, and only in statements for rows of which
 /// one at least has something in them: each column costs its part of the time.
-const OPTIONAL_COLUMNS: &[&str] = &["agent", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
+const OPTIONAL_COLUMNS: &[&str] =
+    &["agent", "turn", "approved_by", "notes", "effective_arguments", "idempotency_key", "idempotency_hash"];
 
 /// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
 /// take besides is left unbound: a row without an id is ignored.
@@ -183,7 +184,7 @@ fn statement(rows: usize, full: bool) -> String {
     let columns = columns.join(", ");
     // What only a closing knows; a call without any of it has none in its opening's row either.
     let notes = if full {
-        ", approved_by = excluded.approved_by, notes = excluded.notes, ran_with = excluded.ran_with"
+        ", approved_by = excluded.approved_by, notes = excluded.notes, effective_arguments = excluded.effective_arguments"
     } else {
         ""
     };
@@ -192,7 +193,7 @@ fn statement(rows: usize, full: bool) -> String {
         "INSERT OR IGNORE INTO calls ({columns}) VALUES {values} \
          ON CONFLICT (id) DO UPDATE SET \
          status = excluded.status, code = excluded.code, total_us = excluded.total_us, \
-         waiting_us = excluded.waiting_us, queued_us = excluded.queued_us, running_us = excluded.running_us, \
+         user_wait_us = excluded.user_wait_us, queued_us = excluded.queued_us, running_us = excluded.running_us, \
          attempts = excluded.attempts, outcome = excluded.outcome{notes} \
          WHERE excluded.status <> 0"
     )

@@ -31,9 +31,9 @@ impl CommandHook {
         settings: &HookSettings,
         env: &CommandEnv,
     ) -> Result<Self, DefinitionProblem> {
-        let working_dir = settings.working_dir.as_deref();
-        let env_set = settings.env_set.clone();
-        let launch = ProgramLaunch::resolve(program, &settings.env, env_set, working_dir, env)?;
+        let cwd = settings.cwd.as_deref();
+        let set_env = settings.set_env.clone();
+        let launch = ProgramLaunch::resolve(program, &settings.pass_env, set_env, cwd, env)?;
         Ok(Self { launch, args: settings.args.clone() })
     }
 }

@@ -26,12 +26,10 @@ pub(super) enum BeforeDecision {
     },
 }
 
-/// What is wanted after a call ran. No answer at all is keep.
+/// What is wanted after a call ran. No answer at all is continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum AfterDecision {
-    /// The outcome stands.
-    Keep {},
     /// The outcome stands.
     Continue {},
     /// The call has succeeded with this, whatever it ended in.
@@ -72,7 +70,7 @@ pub(super) fn parse_after(text: &str) -> Result<AfterCallDecision, HookError> {
         return Ok(AfterCallDecision::Keep);
     }
     Ok(match decision(text)? {
-        AfterDecision::Keep {} | AfterDecision::Continue {} => AfterCallDecision::Keep,
+        AfterDecision::Continue {} => AfterCallDecision::Keep,
         AfterDecision::Replace { content, .. } => {
             #[derive(Deserialize)]
             struct RawReplaceDecision {

@@ -7,7 +7,7 @@ use toolway_core::HookCall;
 use toolway_types::{CallId, ContentPart, Outcome, RawJson, ResultEnvelope, ToolId};
 
 /// The version of the form of questions and answers.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// When a hook is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,13 +55,13 @@ pub struct HookRequestCall<'a> {
     id: CallId,
     /// The tool, as source/tool.
     #[schemars(with = "String")]
-    tool: &'a ToolId,
+    tool_id: &'a ToolId,
     /// Who calls: the id of a token, or owner.
     principal: &'a str,
     /// With which role: owner, client, device or companion.
     role: &'static str,
-    /// Through which door: rest, websocket, agent, mcp or local.
-    door: &'static str,
+    /// Through which entry point: rest, websocket, agent, mcp or local.
+    via: &'static str,
     /// In whose agent's name, where it is one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -69,7 +69,7 @@ pub struct HookRequestCall<'a> {
     /// The conversation, where it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    session: Option<&'a str>,
+    session_id: Option<&'a str>,
     /// The arguments, as the hooks before this one left them. Secrets are not taken out.
     #[schemars(with = "serde_json::Map<String, Value>")]
     arguments: &'a RawJson,
@@ -145,12 +145,12 @@ impl<'a> HookRequestCall<'a> {
     fn of(call: &'a HookCall) -> Self {
         Self {
             id: call.id,
-            tool: &call.tool,
+            tool_id: &call.tool,
             principal: &call.principal.0,
             role: call.role.as_str(),
-            door: call.via.as_str(),
+            via: call.via.as_str(),
             agent: call.agent.as_deref(),
-            session: call.session.as_deref(),
+            session_id: call.session.as_deref(),
             arguments: call.arguments.raw(),
         }
     }

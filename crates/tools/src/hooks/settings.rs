@@ -31,15 +31,15 @@ pub struct HookSettings {
     /// (command) What it is started with, as it stands: there is no shell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// (command) Variables that are passed through; the environment is empty but for these and env_set.
+    /// (command) Variables that are passed through; the environment is empty but for these and set_env.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub env: Vec<String>,
+    pub pass_env: Vec<String>,
     /// (command) Variables that are set as written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env_set: BTreeMap<String, String>,
-    /// (command) Where it runs: the data folder where not said.
+    pub set_env: BTreeMap<String, String>,
+    /// (command) Its working directory: the data folder where not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub working_dir: Option<String>,
+    pub cwd: Option<String>,
     /// (webhook) The address: https, or http on this computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -60,7 +60,7 @@ pub struct HookSettings {
     #[serde(default = "two_seconds")]
     pub timeout_ms: u64,
     /// What becomes of a call where it fails.
-    pub on_fault: HookFailureMode,
+    pub on_failure: HookFailureMode,
 }
 
 /// What is asked.
@@ -220,9 +220,9 @@ impl HookSettings {
         let said = [
             ("program", self.program.is_some()),
             ("args", !self.args.is_empty()),
-            ("env", !self.env.is_empty()),
-            ("env_set", !self.env_set.is_empty()),
-            ("working_dir", self.working_dir.is_some()),
+            ("pass_env", !self.pass_env.is_empty()),
+            ("set_env", !self.set_env.is_empty()),
+            ("cwd", self.cwd.is_some()),
         ];
         said.into_iter().filter(|(_, said)| *said).map(|(key, _)| key).collect()
     }

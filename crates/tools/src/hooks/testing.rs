@@ -108,8 +108,8 @@ impl HookHarness {
         let path = self.at("hook.sh");
         fs::write(&path, script).unwrap();
         self.hook(&format!(
-            "name = 'it'\nkind = 'command'\non_fault = 'closed'\nprogram = '/bin/sh'\nargs = ['{}', 'one']\n\
-             env = ['PATH', 'MINE']\nenv_set = {{ OURS = '2' }}\n",
+            "name = 'it'\nkind = 'command'\non_failure = 'closed'\nprogram = '/bin/sh'\nargs = ['{}', 'one']\n\
+             pass_env = ['PATH', 'MINE']\nset_env = {{ OURS = '2' }}\n",
             path.display()
         ))
     }
@@ -118,7 +118,7 @@ impl HookHarness {
     #[track_caller]
     pub(super) fn webhook(&self, url: &str) -> HookEntry {
         self.hook(&format!(
-            "name = 'it'\nkind = 'webhook'\non_fault = 'closed'\nurl = '{url}'\nsecret_env = 'HOOK_SECRET'\n"
+            "name = 'it'\nkind = 'webhook'\non_failure = 'closed'\nurl = '{url}'\nsecret_env = 'HOOK_SECRET'\n"
         ))
     }
 }

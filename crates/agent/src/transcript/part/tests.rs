@@ -51,7 +51,7 @@ fn parts_stand_in_the_form_that_is_documented() {
         r#"{"type":"image","data":"aGk=","mimeType":"image/png"},"#,
         r#"{"type":"thinking","text":"hm"},"#,
         r#"{"type":"tool_call","call_id":"0198f3a1-0000-7000-8000-00000000000a","name":"phone__battery","#,
-        r#""arguments":"{\"verbose\": tr","cut":true,"opaque":{"provider":"gem","data":{"b":1.0,"a":"x"}}},"#,
+        r#""arguments":"{\"verbose\": tr","truncated":true,"opaque":{"provider":"gem","data":{"b":1.0,"a":"x"}}},"#,
         r#"{"type":"tool_result","call_id":"0198f3a1-0000-7000-8000-00000000000a","name":"phone__battery","#,
         r#""status":"success","result":"87"}]"#,
     );
@@ -165,8 +165,24 @@ fn what_a_newer_version_wrote_becomes_a_text() {
 }
 
 #[test]
+fn a_tool_call_stored_by_version_0_1_is_read_and_shown_with_the_new_name() {
+    let call =
+        r#"{"type":"tool_call","call_id":"0198f3a1-0000-7000-8000-00000000000a","name":"a","arguments":"{","#;
+    let stored =
+        RawJson::parse(&format!(r#"[{call}"cut":true,"opaque":{{"provider":"p","data":[1.0]}}}}]"#)).unwrap();
+    let parts = decode_parts(&stored);
+    assert!(matches!(
+        &parts[..],
+        [TranscriptPart::Part(MessagePart::ToolCall(ToolCall { is_cut: true, .. }))]
+    ));
+    assert_eq!(public_parts(&stored)[0].get(), format!(r#"{call}"truncated":true}}"#));
+}
+
+#[test]
 fn a_record_that_was_cut_says_so() {
-    let cut = raw(json!({"status": "success", "cut": true, "kept": 9, "of": 5000, "start": "{\"status\""}));
+    let cut = raw(
+        json!({"status": "success", "truncated": true, "kept_bytes": 9, "total_bytes": 5000, "preview": "{\"status\""}),
+    );
     let text = "{\"status\"\n[only the start of 5000 bytes was kept]";
     assert_eq!(outcome_from_envelope(&cut), Some(Outcome::Success(ToolOutput::text(text))));
 }

@@ -120,7 +120,7 @@ fn version_2_is_told_everything() {
         shown(end(TurnStatus::Done), 2).unwrap(),
         json!({"type": "done", "full_response": "Hello.",
                "usage": {"input": 12, "output": 3, "cached": null, "reasoning": null},
-               "cost": 0.25, "currency": "USD", "rounds": 2, "tool_calls": 1, "finish": "stop"})
+               "cost": 0.25, "currency": "USD", "rounds": 2, "tool_calls": 1, "finish_reason": "stop"})
     );
     assert_eq!(
         shown(end(TurnStatus::Aborted), 2).unwrap(),

@@ -93,7 +93,7 @@ pub(super) struct CallDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, nullable = false)]
     pub(super) ran_with: Option<RawJson>,
-    /// The envelope; with `"cut": true` where it was longer than records may be.
+    /// The envelope; with `"truncated": true` where it was longer than records may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, nullable = false)]
     pub(super) outcome: Option<RawJson>,

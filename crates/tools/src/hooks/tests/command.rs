@@ -100,7 +100,7 @@ async fn a_program_that_is_gone_is_a_fault() {
     let program = place.at("program");
     fs::copy("/bin/true", &program).unwrap();
     let entry = place.hook(&format!(
-        "name = 'it'\nkind = 'command'\non_fault = 'open'\nprogram = '{}'\n",
+        "name = 'it'\nkind = 'command'\non_failure = 'open'\nprogram = '{}'\n",
         program.display()
     ));
     fs::remove_file(&program).unwrap();

@@ -59,14 +59,16 @@ async fn what_it_makes_of_the_arguments_is_checked() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_hook_past_its_timeout_is_killed_and_the_configured_failure_mode_applies_e7() {
-    for (on_fault, status) in [(HookErrorAction::FailOpen, "success"), (HookErrorAction::FailClosed, "error")]
+    for (on_failure, status) in
+        [(HookErrorAction::FailOpen, "success"), (HookErrorAction::FailClosed, "error")]
     {
         let place = HookHarness::new();
         let mut hook = place.script("sleep 300 & echo $! > child; wait");
-        (hook.timeout, hook.on_error, hook.runs_after) = (std::time::Duration::from_secs(1), on_fault, false);
+        (hook.timeout, hook.on_error, hook.runs_after) =
+            (std::time::Duration::from_secs(1), on_failure, false);
         let told = call(vec![hook], json!({ "words": "a" })).await;
         assert_eq!(told["status"], status, "{told}");
-        if on_fault == HookErrorAction::FailClosed {
+        if on_failure == HookErrorAction::FailClosed {
             assert_eq!(told["code"], "hook_cancelled");
             assert!(told["message"].as_str().unwrap().contains("did not answer within 1000 ms"), "{told}");
         }

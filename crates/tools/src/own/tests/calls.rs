@@ -13,14 +13,14 @@ use crate::own::testing::{OwnToolHarness, command, content, gone};
 /// A tool that runs a script of the place.
 fn shell(place: &OwnToolHarness, script: &str, more: &str) -> String {
     let path = place.script("script", script);
-    command("it", &format!("program = 'bash'\nargs = ['{}']\nenv = ['PATH']\n{more}", path.display()))
+    command("it", &format!("program = 'bash'\nargs = ['{}']\npass_env = ['PATH']\n{more}", path.display()))
 }
 
 #[tokio::test]
 async fn it_runs_in_the_folder_for_that_with_nothing_but_its_arguments() {
     let mut place = OwnToolHarness::new();
     place.define("a.toml", &command("where_it_is", "program = 'pwd'\nargs = ['-P']"));
-    place.define("b.toml", &command("what_it_has", "program = 'env'\nenv = ['LANG']"));
+    place.define("b.toml", &command("what_it_has", "program = 'env'\npass_env = ['LANG']"));
     place.list("c.toml", &command("elsewhere", "program = 'pwd'\nargs = ['-P']"));
     let calls = place.engine();
     let run = fs::canonicalize(&place.sources.working_dir).unwrap();
