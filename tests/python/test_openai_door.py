@@ -1,5 +1,5 @@
 """The OpenAI-compatible door, through the official Python SDK: an agent whose tools run on a device, as any program
-that speaks to OpenAI meets it. (docs/openai-door.md)"""
+that speaks to OpenAI meets it. (docs/openai-api.md)"""
 
 import asyncio
 import json

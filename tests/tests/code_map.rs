@@ -75,7 +75,9 @@ fn rows() -> Vec<CodeMapRow> {
     let document = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let table = document.split("\n## Code map\n").nth(1).expect("a section named Code map");
     let table = table.split("\n## ").next().unwrap();
-    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    // Other tables of the section have other columns.
+    let of_map = |line: &&str| line.starts_with("| `") && line.matches('|').count() == 5;
+    let rows = table.lines().filter(of_map);
     let plain = |cell: &str| cell.trim().trim_matches('`').trim_end_matches('/').to_owned();
     let rows = rows.map(|line| {
         let cells: Vec<_> = line.trim_matches('|').split('|').collect();

@@ -247,10 +247,10 @@ fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
 
 #[test]
 fn mcp_servers_are_settings_with_their_lines_and_without_their_secrets() {
-    let file = "[mcp]\nsessions = 5\n\n[mcp.servers.time]\ncommand = \"uvx\"\nargs = [\"--api-key\", \"k-1\"]\ncwd = \"w\"\n\
+    let file = "[mcp]\nmax_sessions = 5\n\n[mcp.servers.time]\ncommand = \"uvx\"\nargs = [\"--api-key\", \"k-1\"]\ncwd = \"w\"\n\
                 env = { A = \"k-2\" }\n\n[mcp.issuer]\nurl = \"https://login.example.org\"\nsubjects = [\"ada\"]\naudience = \"a\"\n";
     let loaded = case(Some(file), &[], &[]).load_ok();
-    assert_eq!(loaded.settings.mcp.sessions, 5);
+    assert_eq!(loaded.settings.mcp.max_sessions, 5);
     assert_eq!(
         loaded.settings.mcp.issuer.as_ref().map(|it| it.subjects.clone()),
         Some(vec!["ada".to_owned()])

@@ -1,6 +1,6 @@
 //! The door `/v1` for programs that speak to OpenAI: its models are the agents, and a chat completion is a turn with
 //! one. Nothing is kept of it but the records of its calls and what it cost: the caller brings the whole
-//! conversation. docs/openai-door.md says what is the same and what is not.
+//! conversation. docs/openai-api.md says what is the same and what is not.
 
 mod completion;
 mod error;
