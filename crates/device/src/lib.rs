@@ -3,7 +3,7 @@
 //! ```no_run
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
-//! use toolway_device::{Device, Progress, Tool, ToolContext, failed};
+//! use toolway_device::{Device, ProgressReport, Tool, ToolContext, failed};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Add {
@@ -14,7 +14,7 @@
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let add = Tool::typed("add", "Adds two numbers", |args: Add, cx: ToolContext| async move {
-//!         cx.progress(Progress::at(0.5)).await;
+//!         cx.report_progress(ProgressReport::new(0.5)).await;
 //!         let sum = args.a.checked_add(args.b).ok_or_else(|| failed("the sum is too large"))?;
 //!         Ok(serde_json::json!({ "sum": sum }))
 //!     });

@@ -15,13 +15,13 @@
 //!    APIs ([`Said`]).
 //!
 //! # Timing
-//! [`Answer::gate`] stops an answer until [`FakeModels::open`]; [`FakeModels::reached`] waits until it has come there;
+//! [`ScriptedResponse::gate`] stops an answer until [`FakeModels::open`]; [`FakeModels::reached`] waits until it has come there;
 //! [`FakeModels::ended`] waits until an answer is over and says whether it was read to the end or given up.
 //!
 //! # Faults
-//! Failures by status ([`Answer::status`]), in the middle of a stream ([`Step::Error`]), cut connections
-//! ([`Answer::cut_at`], [`Step::Cut`]), nothing more ([`Step::Silence`]), bytes that make no sense ([`Step::Raw`]),
-//! bytes in small pieces ([`Answer::bytes_at_once`]). [`rendered`] gives the bytes of an answer without a server.
+//! Failures by status ([`ScriptedResponse::status`]), in the middle of a stream ([`Step::Error`]), cut connections
+//! ([`ScriptedResponse::cut_at`], [`Step::Cut`]), nothing more ([`Step::Silence`]), bytes that make no sense ([`Step::Raw`]),
+//! bytes in small pieces ([`ScriptedResponse::bytes_at_once`]). [`rendered`] gives the bytes of an answer without a server.
 //!
 //! # Other languages
 //! The program `fake-models` does the same for tests in other languages; it reads a [`Script`] as JSON and is told more

@@ -10,16 +10,16 @@ use crate::failure::ScriptedFailure;
 ///
 /// ```
 /// use serde_json::json;
-/// use toolway_fake_models::{Answer, Finish};
+/// use toolway_fake_models::{ScriptedResponse, ScriptedFinish};
 ///
-/// let says = Answer::text("Hello");
-/// let calls = Answer::new()
+/// let says = ScriptedResponse::text("Hello");
+/// let calls = ScriptedResponse::new()
 ///     .thinking("The lamp is in the kitchen.")
-///     .says(["One ", "moment."])
-///     .call("lamp__switch", json!({"on": true}))
+///     .text_deltas(["One ", "moment."])
+///     .tool_call("lamp__switch", json!({"on": true}))
 ///     .usage(120, 30);
-/// let cut_off = Answer::text("Once upon a").finish(Finish::Length);
-/// let busy = Answer::status(429).retry_after(2.0);
+/// let cut_off = ScriptedResponse::text("Once upon a").finish(ScriptedFinish::Length);
+/// let busy = ScriptedResponse::status(429).retry_after(2.0);
 /// # let _ = (says, calls, cut_off, busy);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

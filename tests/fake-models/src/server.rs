@@ -28,13 +28,13 @@ const BODY_LIMIT: usize = 64 << 20;
 ///
 /// ```no_run
 /// use serde_json::json;
-/// use toolway_fake_models::{Answer, Api, FakeModels, KEY, When};
+/// use toolway_fake_models::{ScriptedResponse, ApiKind, FakeModels, KEY, RequestMatcher};
 ///
 /// # async fn test() {
 /// let fakes = FakeModels::start().await;
-/// fakes.when(When::user(), Answer::new().call("lamp__switch", json!({"on": true})));
-/// fakes.when(When::result_of("lamp__switch"), Answer::text("It is on."));
-/// let base_url = fakes.base_url(Api::Anthropic); // with KEY as the key and `fake-model` as the model
+/// fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("lamp__switch", json!({"on": true})));
+/// fakes.when(RequestMatcher::result_of("lamp__switch"), ScriptedResponse::text("It is on."));
+/// let base_url = fakes.base_url(ApiKind::Anthropic); // with KEY as the key and `fake-model` as the model
 /// // … a turn …
 /// assert_eq!(fakes.requests()[1].said.results()[0].is_error, Some(false));
 /// # let _ = (base_url, KEY);
@@ -86,7 +86,7 @@ impl FakeModels {
         Ok(Self { shared, address, _server: Arc::new(FakeServerTask(serving.abort_handle())) })
     }
 
-    /// The base URL of an API, without a slash at its end; see [`Api::base_path`].
+    /// The base URL of an API, without a slash at its end; see [`ApiKind::base_path`].
     #[must_use]
     pub fn base_url(&self, api: ApiKind) -> String {
         format!("http://{}{}", self.address, api.base_path())

@@ -205,7 +205,7 @@ async fn every_refusal_that_can_come_is_described() {
                 let schema = responses[*status].pointer("/content/application~1json/schema/$ref");
                 assert_eq!(
                     schema,
-                    Some(&json!("#/components/schemas/ErrorBody")),
+                    Some(&json!("#/components/schemas/ErrorResponse")),
                     "{method} {path} {status}"
                 );
             }
