@@ -366,8 +366,8 @@ def test_the_door_lists_only_what_a_bound_token_may_talk_to(talking_gateway):
 
 
 async def node_case(door, case: str) -> None:
-    """Runs a case of tests/node/door.mjs."""
-    await run_node("door.mjs", case, DOOR_URL=f"{door.gw.url}/v1", DOOR_TOKEN=await door.client())
+    """Runs a case of tests/node/openai_api.mjs."""
+    await run_node("openai_api.mjs", case, DOOR_URL=f"{door.gw.url}/v1", DOOR_TOKEN=await door.client())
 
 
 @pytest.mark.parametrize("case", ["models", "refused"])

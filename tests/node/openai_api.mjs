@@ -1,7 +1,7 @@
 // The OpenAI-compatible door, through the official Node SDK. The tests in tests/python start a gateway and say what
 // its model answers; this runs one case and fails where the SDK sees something else.
 //
-//   DOOR_URL=http://127.0.0.1:PORT/v1 DOOR_TOKEN=… node door.mjs CASE
+//   DOOR_URL=http://127.0.0.1:PORT/v1 DOOR_TOKEN=… node openai_api.mjs CASE
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
