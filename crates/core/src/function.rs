@@ -18,20 +18,20 @@ use crate::tool::Tool;
 /// Makes a tool from an async function.
 ///
 /// ```
-/// # use toolway_core::function;
+/// # use toolway_core::tool_from_fn;
 /// # use toolway_types::{SpecDocument, ToolOutput};
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// struct Add { a: i64, b: i64 }
 ///
-/// let add = function(SpecDocument::named("add"), |args: Add, _cx| async move {
+/// let add = tool_from_fn(SpecDocument::named("add"), |args: Add, _cx| async move {
 ///     Ok(ToolOutput::text((args.a + args.b).to_string()))
 /// })?;
 /// assert_eq!(add.spec().name().as_str(), "add");
-/// # Ok::<(), toolway_core::BadSpec>(())
+/// # Ok::<(), toolway_core::SpecError>(())
 /// ```
 ///
 /// # Errors
-/// [`BadSpec`] where the name can't be used, or the argument type is not a struct.
+/// [`SpecError`] where the name can't be used, or the argument type is not a struct.
 pub fn tool_from_fn<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -52,7 +52,7 @@ where
 /// and is compiled when the tool is first called ([`ToolSpec::of_program`]).
 ///
 /// # Errors
-/// [`BadSpec`] where the name or the form of the schema can't be used.
+/// [`SpecError`] where the name or the form of the schema can't be used.
 pub fn tool_from_fn_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
 where
     A: DeserializeOwned + Send + 'static,

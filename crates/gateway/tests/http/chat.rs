@@ -40,7 +40,7 @@ async fn a_turn_is_a_stream_of_the_sockets_messages() {
     }
     assert_eq!(last.0, "done");
     assert_eq!(
-        (&last.1["rounds"], &last.1["tool_calls"], &last.1["finish"]),
+        (&last.1["rounds"], &last.1["tool_calls"], &last.1["finish_reason"]),
         (&json!(2), &json!(1), &json!("stop"))
     );
     events.end().await;

@@ -324,7 +324,7 @@ async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
 
 #[tokio::test]
 async fn as_many_mcp_sessions_as_may_be_and_no_more() {
-    let bench = GatewayHarness::with(json!({"mcp": {"sessions": 4}})).await;
+    let bench = GatewayHarness::with(json!({"mcp": {"max_sessions": 4}})).await;
     let (one, two, three) = (
         bench.create_token("client").await.token,
         bench.create_token("client").await.token,

@@ -14,12 +14,13 @@ use crate::{
 };
 use toolway_types::{Code, Role};
 
-const FIVE: &[Migration] = &[
+const NEXT: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
     MIGRATIONS[3],
-    Migration { version: 5, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
+    MIGRATIONS[4],
+    Migration { version: 6, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
 ];
 
 fn token(id: &str, hash: u8) -> TokenRecord {
@@ -258,10 +259,10 @@ async fn an_older_backup_is_brought_up_to_date_first() {
     store.backup(&backup).await.unwrap();
     store.close().await;
 
-    let store = folder.open_migrated(FIVE).await.unwrap();
+    let store = folder.open_migrated(NEXT).await.unwrap();
     store.restore_from(&backup).await.unwrap();
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sources WHERE colour = 'grey'").await, 1);
-    assert_eq!(number(&backup, "PRAGMA user_version").await, 4);
+    assert_eq!(number(&backup, "PRAGMA user_version").await, 5);
 }
 
 #[tokio::test]
@@ -287,7 +288,7 @@ async fn what_is_no_good_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    sqlx::raw_sql("PRAGMA user_version = 5").execute(&mut other_connection(&newer).await).await.unwrap();
+    sqlx::raw_sql("PRAGMA user_version = 6").execute(&mut other_connection(&newer).await).await.unwrap();
     let foreign = folder.sibling_path("foreign.db");
     sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut other_connection(&foreign).await).await.unwrap();
 

@@ -9,19 +9,21 @@ use crate::{CallFilter, Store, StoreError};
 use std::sync::Arc;
 use toolway_types::{Code, Role};
 
-const FIVE: &[Migration] = &[
+const NEXT: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
     MIGRATIONS[3],
-    Migration { version: 5, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
+    MIGRATIONS[4],
+    Migration { version: 6, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
 ];
 const BROKEN: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
     MIGRATIONS[3],
-    Migration { version: 5, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
+    MIGRATIONS[4],
+    Migration { version: 6, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
 ];
 
 fn token(id: &str) -> TokenRecord {
@@ -62,7 +64,7 @@ async fn folder_and_files_are_the_owners_alone() {
 
     // A file that others could read is theirs no longer once it was opened.
     fs::set_permissions(folder.database(), fs::Permissions::from_mode(0o644)).unwrap();
-    let store = folder.open_migrated(FIVE).await.unwrap();
+    let store = folder.open_migrated(NEXT).await.unwrap();
     assert_eq!(mode(&folder.database()), 0o600);
     assert_eq!(mode(&folder.path().join("backups")), 0o700);
     for copy in fs::read_dir(folder.path().join("backups")).unwrap() {
@@ -80,16 +82,16 @@ async fn an_upgrade_keeps_a_copy_from_before() {
     let backups = folder.path().join("backups");
     assert!(!backups.exists());
 
-    let store = folder.open_migrated(FIVE).await.unwrap();
+    let store = folder.open_migrated(NEXT).await.unwrap();
     assert_eq!(store.tokens().list().await.unwrap(), [token("before")]);
     store.close().await;
-    let copy = backups.join("toolway-4-20270115T080000Z.db");
+    let copy = backups.join("toolway-5-20270115T080000Z.db");
     assert_eq!(number(&copy, "SELECT count(*) FROM tokens WHERE id = 'before'").await, 1);
-    assert_eq!(number(&copy, "PRAGMA user_version").await, 4);
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
+    assert_eq!(number(&copy, "PRAGMA user_version").await, 5);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 6);
 
     // Up to date: nothing to copy.
-    folder.open_migrated(FIVE).await.unwrap().close().await;
+    folder.open_migrated(NEXT).await.unwrap().close().await;
     assert_eq!(fs::read_dir(&backups).unwrap().count(), 1);
 }
 
@@ -104,7 +106,7 @@ async fn the_newest_three_copies_are_kept() {
     }
     fs::write(backups.join("mine.db"), "").unwrap();
 
-    folder.open_migrated(FIVE).await.unwrap().close().await;
+    folder.open_migrated(NEXT).await.unwrap().close().await;
     let mut names: Vec<String> = fs::read_dir(&backups)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -114,7 +116,7 @@ async fn the_newest_three_copies_are_kept() {
         "mine.db",
         "toolway-1-20250101T000000Z.db",
         "toolway-1-20260101T000000Z.db",
-        "toolway-4-20270115T080000Z.db",
+        "toolway-5-20270115T080000Z.db",
     ];
     assert_eq!(names, kept);
 }
@@ -124,7 +126,7 @@ async fn a_step_that_fails_leaves_the_version_before() {
     let folder = StoreHarness::new();
     folder.open().await.close().await;
     assert!(matches!(folder.open_migrated(BROKEN).await, Err(StoreError::Database { doing: "upgrade", .. })));
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sqlite_schema WHERE name = 'half'").await, 0);
     folder.open().await.close().await;
 }
@@ -132,13 +134,13 @@ async fn a_step_that_fails_leaves_the_version_before() {
 #[tokio::test]
 async fn a_newer_database_is_refused_in_words_and_left_alone() {
     let folder = StoreHarness::new();
-    folder.open_migrated(FIVE).await.unwrap().close().await;
+    folder.open_migrated(NEXT).await.unwrap().close().await;
     let before = fs::read(folder.database()).unwrap();
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 5, known: 4, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 6, known: 5, .. }));
     let words = error.to_string();
-    for part in ["toolway.db", "version 5", "versions up to 4", "newer program", "backups"] {
+    for part in ["toolway.db", "version 6", "versions up to 5", "newer program", "backups"] {
         assert!(words.contains(part), "{words}");
     }
     assert!(before == fs::read(folder.database()).unwrap());
@@ -150,10 +152,10 @@ async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
     folder.open().await.close().await;
     let mut other = other_connection(&folder.database()).await;
     sqlx::raw_sql("PRAGMA user_version = 9").execute(&mut other).await.unwrap();
-    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 4]);
+    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 5]);
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 9, known: 4, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 9, known: 5, .. }));
 }
 
 #[tokio::test]
@@ -230,5 +232,5 @@ async fn a_crash_while_the_file_was_made_is_no_obstacle() {
         .await
         .unwrap();
     folder.open().await.close().await;
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
 }

@@ -170,7 +170,7 @@ const VERSION_4: &str = r#"
         '{"cut":true,"kept":3,"of":9,"start":"abc","more":1.0}',
         '{"status":"error","error_type":"execution_error","code":"timeout","cut":true,"kept":1,"of":7,"start":"{"}');
     INSERT INTO calls VALUES (3, x'0198f3a100007000800000000000000f', 1800000000002, 1, NULL, 'a__b', 'a', 'b', 't-4', 1, 0,
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, 4, 1, 2, 3, 1, 'no JSON', '{"cut":true,"kept":3,"of":3,"start":"abc"}',
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, 4, 1, 2, 3, 1, '"no object"', '{"cut":true,"kept":3,"of":3,"start":"abc"}',
         '{"status":"success","result":{"cut":true,"kept":3,"of":9,"start":"abc"}}');
     INSERT INTO sessions VALUES ('s', 't-4', 'home', 'Title', 2, 1, 2, 2, 100);
     INSERT INTO turns VALUES ('t', 's', 1, 1, 0, 1, 2, NULL, NULL, 'stop', 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
