@@ -39,7 +39,7 @@ pub struct ModelCatalogDeps {
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFacts {
     /// How many tokens it can read.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "context_window", skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
     /// Most tools that it copes with.
     #[serde(skip_serializing_if = "Option::is_none")]

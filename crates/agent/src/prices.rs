@@ -10,8 +10,8 @@
 //! cached = 0.125              # read from the provider's cache; like input where nothing is said
 //! cache_written = 1.25        # written into it; likewise
 //! output = 10.0               # thinking included
-//! up_to_input = 200000        # only for requests that read at most so many tokens
-//! context_tokens = 400000     # how many the model can read
+//! up_to_input_tokens = 200000        # only for requests that read at most so many tokens
+//! context_window = 400000     # how many the model can read
 //! source = "https://…"
 //! date = "2026-11-01"
 //! ```
@@ -56,10 +56,10 @@ pub struct Price {
     pub cache_written: Option<f64>,
     /// Only for requests that read at most so many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub up_to_input: Option<u64>,
+    pub up_to_input_tokens: Option<u64>,
     /// How many tokens these models can read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_tokens: Option<u64>,
+    pub context_window: Option<u64>,
     /// Where that stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -122,7 +122,7 @@ impl PriceTable {
     #[must_use]
     pub fn cost(&self, model: &str, usage: &ModelUsage) -> Option<Cost> {
         let (input, output) = (usage.input?, usage.output?);
-        let within = |price: &&Price| price.up_to_input.is_none_or(|most| input <= most);
+        let within = |price: &&Price| price.up_to_input_tokens.is_none_or(|most| input <= most);
         let price = self.matching(model).find(within)?;
         // What is not reported was not there: it is part of the input then, at the input's price.
         let cached = usage.cached.unwrap_or(0).min(input);
@@ -136,8 +136,8 @@ impl PriceTable {
 
     /// How many tokens a model (`NAME/ID`) can read, where the table says so.
     #[must_use]
-    pub fn context_tokens(&self, model: &str) -> Option<u64> {
-        self.matching(model).find_map(|price| price.context_tokens)
+    pub fn context_window(&self, model: &str) -> Option<u64> {
+        self.matching(model).find_map(|price| price.context_window)
     }
 
     /// The table as the text of a file.

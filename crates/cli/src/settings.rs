@@ -3,6 +3,7 @@
 //! everything that is wrong is reported at once, each with its place.
 
 mod file;
+pub(crate) mod former_names;
 pub(crate) mod key;
 mod text;
 pub(crate) mod validation;
@@ -126,6 +127,8 @@ pub(crate) struct LoadedSettings {
     pub(crate) warnings: Vec<SettingDiagnostic>,
     /// Variables that look like settings and are none.
     pub(crate) ignored: Vec<SettingDiagnostic>,
+    /// Settings that are given by a former name.
+    pub(crate) renamed: Vec<SettingDiagnostic>,
     entries: BTreeMap<SettingKey, SettingEntry>,
 }
 
@@ -189,6 +192,8 @@ pub(crate) fn load(sources: &SettingSources) -> Result<LoadedSettings, Vec<Setti
     for flag in &sources.flags {
         text::read_flag(flag, &mut set, &mut wrong);
     }
+    let mut renamed = Vec::new();
+    former_names::rename(&mut set, &mut renamed, &mut wrong);
     let mut entries = BTreeMap::new();
     for entry in set {
         match validation::check_entry(entry, &known) {
@@ -202,7 +207,7 @@ pub(crate) fn load(sources: &SettingSources) -> Result<LoadedSettings, Vec<Setti
         Some(settings) if wrong.is_empty() => {
             let warnings =
                 settings.warnings().iter().map(|it| validation::locate_error(it, &entries)).collect();
-            Ok(LoadedSettings { settings, file, warnings, ignored, entries })
+            Ok(LoadedSettings { settings, file, warnings, ignored, renamed, entries })
         }
         _ => {
             wrong.sort_by_key(|it| it.origin.sort_key());
@@ -249,6 +254,11 @@ impl LoadedSettings {
             all.push(EffectiveSetting { value: key.redact(&value), key, description, origin });
         }
         all
+    }
+
+    /// Everything that is allowed but should be known.
+    pub(crate) fn all_warnings(&self) -> impl Iterator<Item = &SettingDiagnostic> {
+        self.warnings.iter().chain(&self.renamed).chain(&self.ignored)
     }
 
     /// Where the settings stand, as the gateway says it to whoever wants to change one over the network.

@@ -5,8 +5,18 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toolway_types::describe_renamed_field;
 
 use crate::definition::ToolMetadata;
+
+/// Fields of a `[[tool]]` that had another name in version 0.1.
+const RENAMED_FIELDS: &[(&str, &str)] = &[
+    ("env", "pass_env"),
+    ("env_set", "set_env"),
+    ("working_dir", "cwd"),
+    ("result", "result_pointer"),
+    ("private", "allow_private_network"),
+];
 
 /// Where something stands in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +58,8 @@ impl DefinitionFileError {
 
     fn from_toml(text: &str, start: usize, error: &toml::de::Error) -> Self {
         let offset = error.span().map_or(start, |span| span.start);
-        Self::at(TextPosition::from_offset(text, offset), error.message())
+        let message = describe_renamed_field(error.message(), RENAMED_FIELDS);
+        Self::at(TextPosition::from_offset(text, offset), message)
     }
 
     fn position(&self) -> TextPosition {

@@ -222,12 +222,12 @@ impl ModelExchange {
                 true
             }
             BodyChunk::TimedOut if self.has_output => {
-                let between = config.timeouts.between;
-                return Err(failure::timed_out(&config, "nothing more came", between, "between_s"));
+                let idle = config.timeouts.idle;
+                return Err(failure::timed_out(&config, "nothing more came", idle, "idle_s"));
             }
             BodyChunk::TimedOut if reading.has_started => {
-                let thinking = config.timeouts.thinking;
-                return Err(failure::timed_out(&config, "not a word came", thinking, "thinking_s"));
+                let first_token = config.timeouts.first_token;
+                return Err(failure::timed_out(&config, "not a word came", first_token, "first_token_s"));
             }
             BodyChunk::TimedOut => {
                 return Err(first_byte_timeout_failure(
@@ -239,9 +239,9 @@ impl ModelExchange {
         };
         let wait = match (reading.reader.progress(), self.has_output) {
             (ResponseProgress::TrailingUsage, _) => TRAILING_USAGE_TIMEOUT,
-            (_, true) => config.timeouts.between,
+            (_, true) => config.timeouts.idle,
             // It answers, so it thinks, whether or not it was told to.
-            (_, false) => config.timeouts.thinking,
+            (_, false) => config.timeouts.first_token,
         };
         reading.has_started = true;
         reading.deadline = Instant::now() + wait;
@@ -295,7 +295,7 @@ fn is_output(event: &ModelEvent) -> bool {
 /// How long the first byte is waited for.
 fn first_byte_timeout(config: &ProviderConfig, request: &ModelRequest) -> Duration {
     match request.options.reasoning {
-        Some(effort) if effort != ReasoningEffort::None => config.timeouts.thinking,
+        Some(effort) if effort != ReasoningEffort::None => config.timeouts.first_token,
         _ => config.timeouts.first_byte,
     }
 }
@@ -306,7 +306,7 @@ fn first_byte_timeout_failure(
     waited: Duration,
 ) -> AttemptFailure {
     let setting = match request.options.reasoning {
-        Some(effort) if effort != ReasoningEffort::None => "thinking_s",
+        Some(effort) if effort != ReasoningEffort::None => "first_token_s",
         _ => "first_byte_s",
     };
     failure::timed_out(config, "no answer began", waited, setting)

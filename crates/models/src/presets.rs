@@ -160,7 +160,7 @@ pub const ALL: &[ProviderPreset] = &[
         note: "Tools need --jinja, and a template of the model that knows them.",
         compatibility: || Switches {
             stream_usage: true,
-            tool_choice: ToolChoiceSupport::Words,
+            tool_choice: ToolChoiceSupport::StringOnly,
             parallel_tool_calls: true,
             ..local_server_compatibility()
         },
@@ -178,7 +178,7 @@ pub const ALL: &[ProviderPreset] = &[
         note: "It refuses a tool_choice that names a tool; the words are known.",
         compatibility: || Switches {
             stream_usage: true,
-            tool_choice: ToolChoiceSupport::Words,
+            tool_choice: ToolChoiceSupport::StringOnly,
             ..local_server_compatibility()
         },
         first_byte_s: LOCAL_FIRST_BYTE_S,
@@ -214,7 +214,7 @@ pub const ALL: &[ProviderPreset] = &[
             stream_usage: true,
             parallel_tool_calls: true,
             images: true,
-            output: StructuredOutputMode::JsonSchema,
+            structured_output: StructuredOutputMode::JsonSchema,
             reasoning: ReasoningRequest::Object,
             reasoning_replay: ReasoningReplay::Details,
             null_content: true,
@@ -236,7 +236,7 @@ pub const ALL: &[ProviderPreset] = &[
             max_tokens: MaxTokensField::MaxCompletionTokens,
             parallel_tool_calls: true,
             images: true,
-            output: StructuredOutputMode::JsonObject,
+            structured_output: StructuredOutputMode::JsonObject,
             reasoning: ReasoningRequest::Effort,
             ..Switches::careful()
         },
@@ -255,7 +255,7 @@ pub const ALL: &[ProviderPreset] = &[
         compatibility: || Switches {
             parallel_tool_calls: true,
             images: true,
-            output: StructuredOutputMode::JsonSchema,
+            structured_output: StructuredOutputMode::JsonSchema,
             call_ids: CallIdFormat::NineAlphanumeric,
             reasoning: ReasoningRequest::Effort,
             user_after_tool: false,
@@ -276,7 +276,7 @@ pub const ALL: &[ProviderPreset] = &[
         note: "Thinking is on by default and goes back with every answer; where a tool is forced it is switched off.",
         compatibility: || Switches {
             stream_usage: true,
-            output: StructuredOutputMode::JsonObject,
+            structured_output: StructuredOutputMode::JsonObject,
             reasoning: ReasoningRequest::Thinking,
             reasoning_replay: ReasoningReplay::Content,
             seed: SeedField::None,
@@ -309,7 +309,7 @@ pub const ALL: &[ProviderPreset] = &[
         note: "",
         compatibility: || Switches {
             images: true,
-            output: StructuredOutputMode::JsonSchema,
+            structured_output: StructuredOutputMode::JsonSchema,
             ..Switches::careful()
         },
         first_byte_s: FAST_FIRST_BYTE_S,
@@ -321,7 +321,7 @@ pub const ALL: &[ProviderPreset] = &[
 fn local_server_compatibility() -> Switches {
     Switches {
         images: true,
-        output: StructuredOutputMode::JsonSchema,
+        structured_output: StructuredOutputMode::JsonSchema,
         long_descriptions: true,
         ..Switches::careful()
     }

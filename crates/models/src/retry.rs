@@ -33,22 +33,22 @@ pub(crate) fn decide(
     if !again {
         return RetryVerdict::GiveUp(error);
     }
-    if attempt >= retries.attempts {
+    if attempt >= retries.max_attempts {
         return RetryVerdict::GiveUp(match attempt {
             1 => error,
             count => append_to_message(error, &format!("It was asked {count} times.")),
         });
     }
     match error.retry_after {
-        Some(wanted) if wanted > retries.longest_wait => {
+        Some(wanted) if wanted > retries.max_backoff => {
             let hint = format!("It wants to be left alone for {}.", format_duration(wanted));
             RetryVerdict::GiveUp(append_to_message(error, &hint))
         }
         // A little later than asked for, never sooner.
         Some(wanted) => RetryVerdict::Retry(wanted.mul_f64(1.0 + fraction * JITTER_FRACTION / 5.0), error),
         None => {
-            let doubled = retries.first_wait.saturating_mul(1 << (attempt - 1).min(16));
-            let bounded = doubled.min(MAX_BACKOFF).min(retries.longest_wait);
+            let doubled = retries.initial_backoff.saturating_mul(1 << (attempt - 1).min(16));
+            let bounded = doubled.min(MAX_BACKOFF).min(retries.max_backoff);
             RetryVerdict::Retry(bounded.mul_f64(1.0 - fraction * JITTER_FRACTION), error)
         }
     }

@@ -12,6 +12,7 @@ pub mod json;
 pub mod name;
 pub mod outcome;
 pub mod principal;
+mod renamed_field;
 pub mod spec;
 
 pub use clock::{Clock, SystemClock};
@@ -23,4 +24,5 @@ pub use json::{JsonObject, RawJson};
 pub use name::{ExposedName, NameError, Slug, ToolId, ToolName};
 pub use outcome::{Outcome, ToolOutput};
 pub use principal::{Principal, PrincipalId, Role};
+pub use renamed_field::describe_renamed_field;
 pub use spec::{SpecDocument, ToolAnnotations};

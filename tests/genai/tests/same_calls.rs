@@ -93,7 +93,7 @@ async fn we_read(fakes: &FakeModels, api: Api) -> Read {
     let kind: ProviderKind = api.as_str().parse().expect("a kind");
     let mut config = ProviderConfig::new("fake", kind, fakes.base_url(api).parse().expect("an address"))
         .with_key(KEY.to_owned(), "the test");
-    config.switches.stream_usage = true;
+    config.compatibility.stream_usage = true;
     let http = Http::new(|| Err("nothing here uses TLS".to_owned()));
     let request = ModelRequest {
         model: MODEL.into(),

@@ -32,7 +32,7 @@ async fn a_tool_is_callable_as_soon_as_it_is_defined() {
 
     let price = format!(
         "[[tool]]\nkind = \"http\"\nname = \"price\"\ndescription = \"Tells a price\"\nurl = \
-         \"{}?of={{coin}}\"\nresult = \"/bitcoin/usd\"\nprivate = true\n[tool.parameters]\ntype = \"object\"\nrequired = \
+         \"{}?of={{coin}}\"\nresult_pointer = \"/bitcoin/usd\"\nallow_private_network = true\n[tool.parameters]\ntype = \"object\"\nrequired = \
          [\"coin\"]\nproperties.coin = {{ type = \"string\" }}\n",
         server.url("/price")
     );

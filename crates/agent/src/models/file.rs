@@ -12,12 +12,25 @@ use toml::{Spanned, Table, Value};
 use toolway_models::ProviderKind;
 use toolway_models::config::{BaseUrl, ProviderConfig, SwitchChanges, Switches};
 use toolway_models::presets::{self, ProviderPreset};
+use toolway_types::describe_renamed_field;
 
 use super::ModelFacts;
 use super::keys::KeyLocation;
 use crate::files::{FileProblem, line_of};
 use crate::name_suggestions;
 
+/// Fields and values that had another name in version 0.1.
+const RENAMED_FIELDS: &[(&str, &str)] = &[
+    ("switches", "compatibility"),
+    ("output", "structured_output"),
+    ("words", "string_only"),
+    ("thinking_s", "first_token_s"),
+    ("between_s", "idle_s"),
+    ("attempts", "max_attempts"),
+    ("first_wait_s", "initial_backoff_s"),
+    ("longest_wait_s", "max_backoff_s"),
+    ("context_tokens", "context_window"),
+];
 /// Longest name of a model provider.
 const MAX_NAME: usize = 32;
 /// Most model providers.
@@ -58,7 +71,7 @@ struct RawModelEntry {
     model: Option<Spanned<String>>,
     #[serde(default)]
     headers: BTreeMap<String, Spanned<String>>,
-    switches: Option<Spanned<SwitchChanges>>,
+    compatibility: Option<Spanned<SwitchChanges>>,
     timeouts: Option<Spanned<Table>>,
     retries: Option<Spanned<Table>>,
     #[serde(default)]
@@ -78,7 +91,8 @@ impl SpannedProblem {
     }
 
     fn from_toml_error(start: usize, error: &toml::de::Error) -> Self {
-        Self::new(error.span().unwrap_or(start..start), error.message())
+        let message = describe_renamed_field(error.message(), RENAMED_FIELDS);
+        Self::new(error.span().unwrap_or(start..start), message)
     }
 
     fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -205,9 +219,9 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
         note(SpannedProblem::new(model.span(), "the model's id is empty; leave it out where there is none"));
     }
     let has_switches = !matches!(kind, Some(ProviderKind::Anthropic | ProviderKind::Gemini));
-    if let Some(switches) = written.switches.as_ref().filter(|_| !has_switches) {
-        let words = "`switches` say what a server lacks of OpenAI's API; this kind speaks another";
-        note(SpannedProblem::new(switches.span(), words).with_hint("take them out"));
+    if let Some(switches) = written.compatibility.as_ref().filter(|_| !has_switches) {
+        let words = "`compatibility` says what a server lacks of OpenAI's API; this kind speaks another";
+        note(SpannedProblem::new(switches.span(), words).with_hint("remove it"));
     }
     let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
     if !wrong.is_empty() {
@@ -221,7 +235,7 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     };
     let switches = preset.map_or_else(|| Switches::for_kind(kind), |preset| preset.compatibility());
     let switches =
-        written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
+        written.compatibility.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
     let mut config = ProviderConfig::new(name.as_str(), kind, base_url);
     config.key_location = match &key {
         Some(place) => place.to_string(),
@@ -341,7 +355,9 @@ fn overlay<T: serde::Serialize + DeserializeOwned>(
         };
         table.insert(key.clone(), value);
     }
-    table.try_into().map_err(|error: toml::de::Error| SpannedProblem::new(written.span(), error.message()))
+    table.try_into().map_err(|error: toml::de::Error| {
+        SpannedProblem::new(written.span(), describe_renamed_field(error.message(), RENAMED_FIELDS))
+    })
 }
 
 /// Paths start at the file's own folder.

@@ -156,7 +156,7 @@ fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> V
             (_, _) => failed(
                 "usage",
                 "tokens are not reported, so usage and cost stay unknown",
-                Some("where the server can report them, set `switches.stream_usage = true`".to_owned()),
+                Some("where the server can report them, set `compatibility.stream_usage = true`".to_owned()),
             ),
         })
         .collect()

@@ -6,10 +6,14 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toolway_types::describe_renamed_field;
 
 use super::{Price, PriceTable};
 use crate::files::{FileProblem, line_of};
 
+/// Fields of a price that had another name in version 0.1.
+const RENAMED_FIELDS: &[(&str, &str)] =
+    &[("context_tokens", "context_window"), ("up_to_input", "up_to_input_tokens")];
 /// Most prices in one file.
 pub(super) const MAX_PRICES: usize = 20_000;
 /// More than this per million tokens is a slip.
@@ -69,8 +73,10 @@ fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
         _ => return Err((start, "each price starts with a line [[price]], in double brackets".to_owned())),
     };
     let place = |field: &str| places.iter().find(|(name, _)| name == field).map_or(start, |(_, at)| *at);
-    let price = Price::deserialize(ValueDeserializer::from(price))
-        .map_err(|error| (error.span().map_or(start, |span| span.start), error.message().to_owned()))?;
+    let price = Price::deserialize(ValueDeserializer::from(price)).map_err(|error| {
+        let message = describe_renamed_field(error.message(), RENAMED_FIELDS).into_owned();
+        (error.span().map_or(start, |span| span.start), message)
+    })?;
     if !price.model.contains('/') && !price.model.contains('*') {
         let message = format!("`model` is a pattern over NAME/ID, and {:?} has no `/`", price.model);
         return Err((place("model"), message));
@@ -85,8 +91,8 @@ fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
             return Err((place(name), format!("`{name}` must be a price per million tokens, 0 or more")));
         }
     }
-    if price.input.is_none() && price.output.is_none() && price.context_tokens.is_none() {
-        return Err((start, "a price needs `input` and `output`, or at least `context_tokens`".to_owned()));
+    if price.input.is_none() && price.output.is_none() && price.context_window.is_none() {
+        return Err((start, "a price needs `input` and `output`, or at least `context_window`".to_owned()));
     }
     Ok(price)
 }
@@ -115,8 +121,8 @@ pub(super) fn write(table: &PriceTable) -> String {
         line("cached", price.cached.map(|number| format!("{number:?}")));
         line("cache_written", price.cache_written.map(|number| format!("{number:?}")));
         line("output", price.output.map(|number| format!("{number:?}")));
-        line("up_to_input", price.up_to_input.map(|number| number.to_string()));
-        line("context_tokens", price.context_tokens.map(|number| number.to_string()));
+        line("up_to_input_tokens", price.up_to_input_tokens.map(|number| number.to_string()));
+        line("context_window", price.context_window.map(|number| number.to_string()));
         line("source", price.source.as_deref().map(quoted));
         line("date", price.date.as_deref().map(quoted));
     }

@@ -59,15 +59,15 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
             found.notes.push(format!("{key}: a pattern of its own, which may not mean the same here"));
             continue;
         }
-        let context_tokens = max_input_tokens.as_ref().and_then(Value::as_u64);
+        let context_window = max_input_tokens.as_ref().and_then(Value::as_u64);
         let price = Price {
             model: format!("{provider}/{id}"),
             input: None,
             output: None,
             cached: None,
             cache_written: None,
-            up_to_input: None,
-            context_tokens,
+            up_to_input_tokens: None,
+            context_window,
             source: Some(source.to_owned()),
             date: Some(date.to_owned()),
         };
@@ -75,7 +75,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
             Ok(steps) => found.prices.extend(steps.into_iter().map(|step| step.apply_to(&price))),
             Err(why) => {
                 found.notes.push(format!("{key}: {why}"));
-                if context_tokens.is_some() {
+                if context_window.is_some() {
                     found.prices.push(price);
                 }
             }
@@ -83,19 +83,19 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
     }
     // By name, and the smaller of two steps of one model first.
     found.prices.sort_by(|one, other| {
-        let most = |price: &Price| price.up_to_input.unwrap_or(u64::MAX);
+        let most = |price: &Price| price.up_to_input_tokens.unwrap_or(u64::MAX);
         one.model.cmp(&other.model).then_with(|| most(one).cmp(&most(other)))
     });
-    found
-        .prices
-        .dedup_by(|later, first| later.model == first.model && later.up_to_input == first.up_to_input);
+    found.prices.dedup_by(|later, first| {
+        later.model == first.model && later.up_to_input_tokens == first.up_to_input_tokens
+    });
     found
 }
 
 /// Prices for requests up to a size.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct PriceTier {
-    up_to_input: Option<u64>,
+    up_to_input_tokens: Option<u64>,
     input: Option<f64>,
     output: Option<f64>,
     cached: Option<f64>,
@@ -109,7 +109,7 @@ impl PriceTier {
             output: self.output,
             cached: self.cached,
             cache_written: self.cache_written,
-            up_to_input: self.up_to_input,
+            up_to_input_tokens: self.up_to_input_tokens,
             ..price.clone()
         }
     }
@@ -129,7 +129,7 @@ fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     let at = |suffix: &str| -> Result<PriceTier, String> {
         let price = |name: &str| per_million(fields, &format!("{name}{suffix}"));
         Ok(PriceTier {
-            up_to_input: None,
+            up_to_input_tokens: None,
             input: price(INPUT)?,
             output: price(OUTPUT)?,
             cached: price(CACHED)?,
@@ -150,10 +150,10 @@ fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     let mut steps: Vec<PriceTier> = Vec::with_capacity(bounds.len() + 1);
     for (tokens, suffix) in bounds {
         let above = at(&suffix)?;
-        steps.push(PriceTier { up_to_input: Some(tokens), ..first });
+        steps.push(PriceTier { up_to_input_tokens: Some(tokens), ..first });
         // What is not said above costs what it costs below.
         first = PriceTier {
-            up_to_input: None,
+            up_to_input_tokens: None,
             input: above.input.or(first.input),
             output: above.output.or(first.output),
             cached: above.cached.or(first.cached),

@@ -7,8 +7,8 @@ fn price(model: &str) -> Price {
         output: Some(15.0),
         cached: Some(0.3),
         cache_written: Some(3.75),
-        up_to_input: None,
-        context_tokens: None,
+        up_to_input_tokens: None,
+        context_window: None,
         source: None,
         date: None,
     }
@@ -71,11 +71,11 @@ fn more_from_the_cache_than_was_read_costs_what_was_read() {
 #[test]
 fn the_first_that_fits_counts() {
     let dear = Price { input: Some(6.0), ..price("a/m") };
-    let small = Price { up_to_input: Some(200_000), ..price("a/m") };
+    let small = Price { up_to_input_tokens: Some(200_000), ..price("a/m") };
     let table = PriceTable::new("USD", vec![price("b/*"), small, dear, price("a/*")]);
     costs(&table, &usage(200_000, 0), Some(0.6));
     costs(&table, &usage(200_001, 0), Some(1.200006));
-    let known = Price { context_tokens: Some(400_000), ..price("a/*") };
-    assert_eq!(PriceTable::new("USD", vec![price("a/m"), known]).context_tokens("a/m"), Some(400_000));
-    assert_eq!(table.context_tokens("a/m"), None);
+    let known = Price { context_window: Some(400_000), ..price("a/*") };
+    assert_eq!(PriceTable::new("USD", vec![price("a/m"), known]).context_window("a/m"), Some(400_000));
+    assert_eq!(table.context_window("a/m"), None);
 }

@@ -7,6 +7,7 @@ use crate::context::CliContext;
 use crate::error::CliResult;
 use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
+use crate::settings::former_names::FORMER_NAMES;
 use crate::settings::{self, EffectiveSetting, LoadedSettings, SettingOrigin, validation};
 
 /// What to do with settings.
@@ -41,7 +42,11 @@ pub(crate) fn run(command: ConfigCommand, context: &CliContext) -> CliResult {
 
 fn print_settings(args: &ShowConfigArgs, loaded: &LoadedSettings, context: &CliContext) -> CliResult {
     let wanted = |it: &EffectiveSetting| {
-        let named = args.name.as_ref().is_none_or(|name| it.key.to_string().contains(name.as_str()));
+        let key = it.key.to_string();
+        let named = args.name.as_ref().is_none_or(|name| {
+            let mut former = FORMER_NAMES.iter().filter(|(_, present)| *present == key);
+            key.contains(name.as_str()) || former.any(|(former, _)| former.contains(name.as_str()))
+        });
         named && !(args.changed && it.origin == SettingOrigin::Default)
     };
     let shown: Vec<EffectiveSetting> = loaded.effective_settings().into_iter().filter(wanted).collect();
@@ -63,6 +68,11 @@ fn print_settings(args: &ShowConfigArgs, loaded: &LoadedSettings, context: &CliC
         ]);
     }
     context.printer.table(&table, "no setting fits")?;
+    let asked = FORMER_NAMES.iter().find(|(former, _)| args.name.as_deref() == Some(former));
+    if let Some((former, present)) = asked {
+        let hint = format!("write {present}; the former name still works");
+        context.printer.warning(&format!("{former} is now called {present}"), &hint);
+    }
     print_warnings(loaded, context);
     Ok(())
 }
@@ -80,15 +90,11 @@ fn setting_json(it: &EffectiveSetting) -> serde_json::Value {
 fn print_summary(loaded: &LoadedSettings, context: &CliContext) -> CliResult {
     let file = loaded.file.as_ref();
     if context.printer.json {
-        let warnings: Vec<_> = loaded
-            .warnings
-            .iter()
-            .chain(&loaded.ignored)
-            .map(|it| json!({"message": it.message(), "hint": it.hint}))
-            .collect();
-        return context
-            .printer
-            .json_value(&json!({"ok": true, "file": file, "set": loaded.set_count(), "warnings": warnings}));
+        let warnings: Vec<_> =
+            loaded.all_warnings().map(|it| json!({"message": it.message(), "hint": it.hint})).collect();
+        return context.printer.json_value(
+            &json!({"ok": true, "file": file, "settings_set": loaded.set_count(), "warnings": warnings}),
+        );
     }
     print_warnings(loaded, context);
     let set = match loaded.set_count() {
@@ -109,7 +115,7 @@ fn print_summary(loaded: &LoadedSettings, context: &CliContext) -> CliResult {
 
 /// Says what is allowed but should be known.
 pub(crate) fn print_warnings(loaded: &LoadedSettings, context: &CliContext) {
-    for it in loaded.warnings.iter().chain(&loaded.ignored) {
+    for it in loaded.all_warnings() {
         context.printer.warning(&it.message(), &it.hint);
     }
 }

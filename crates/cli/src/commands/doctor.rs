@@ -117,7 +117,7 @@ pub(crate) async fn run(args: DoctorArgs, context: &CliContext) -> CliResult {
 fn check_settings(context: &CliContext, found: &mut DoctorReport) -> Option<LoadedSettings> {
     match settings::load(&context.setting_sources(Vec::new())) {
         Ok(loaded) => {
-            for it in loaded.warnings.iter().chain(&loaded.ignored) {
+            for it in loaded.all_warnings() {
                 found.add_warning("settings", it.message(), &it.hint);
             }
             let file = match &loaded.file {

@@ -93,7 +93,7 @@ fn list(args: &ListPricesArgs, context: &CliContext) -> CliResult {
     let number =
         |price: Option<f64>| price.map(|price| amount::format_money(price, None)).unwrap_or_default();
     for price in &shown {
-        let model = match price.up_to_input {
+        let model = match price.up_to_input_tokens {
             Some(most) => format!("{} (up to {} in)", price.model, amount::format_count(most)),
             None => price.model.clone(),
         };
@@ -102,7 +102,7 @@ fn list(args: &ListPricesArgs, context: &CliContext) -> CliResult {
             number(price.input).into(),
             number(price.cached).into(),
             number(price.output).into(),
-            price.context_tokens.map(amount::format_count).unwrap_or_default().into(),
+            price.context_window.map(amount::format_count).unwrap_or_default().into(),
             price.date.as_deref().unwrap_or("(no date)").into(),
             price.source.as_deref().unwrap_or_default().into(),
         ]);

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &ServeArgs, context: &CliContext) -> CliResult {
     context.folder.create()?;
     let lock = FolderLock::acquire(&context.folder)?;
     logging::init_logging(&loaded.settings.log, context.environment.stderr)?;
-    for it in &loaded.ignored {
+    for it in loaded.renamed.iter().chain(&loaded.ignored) {
         tracing::warn!(hint = it.hint, "{}", it.message());
     }
     if crate::folder::permissions_for_others(context.folder.path()).is_some() {
@@ -241,6 +241,9 @@ async fn apply_settings(
         ),
         Ok(now) => {
             *had_file |= now.file.is_some();
+            for it in &now.renamed {
+                tracing::warn!(hint = it.hint, "{}", it.message());
+            }
             match gateway.apply(&now.settings, now.origin()).await {
                 Ok(()) => tracing::info!("the rules of the settings were read again and hold"),
                 Err(error) => tracing::error!("the settings were not taken in: {error}"),

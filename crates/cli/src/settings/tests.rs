@@ -275,3 +275,95 @@ fn mcp_servers_are_settings_with_their_lines_and_without_their_secrets() {
     let wrong = case(Some("[mcp.issuer]\nsubject = [\"x\"]\n"), &[], &[]).load_errors();
     assert!(wrong.iter().any(|it| it.contains("subject")), "{wrong:?}");
 }
+
+#[test]
+fn former_names_load_from_every_place_with_a_warning_that_shows_the_new_one() {
+    let value = |present: &str| match present {
+        "chat.generate_titles" => "false",
+        "chat.context_threshold" => "0.5",
+        _ => "7",
+    };
+    let check = |case: &SettingsFixture, former: &str, present: &str, written: &str| {
+        let loaded = case.load_ok();
+        let (found, _) = origin(&loaded, present);
+        assert_eq!(validation::toml(&found), value(present), "{present}");
+        let [warning] = loaded.renamed.as_slice() else { panic!("{former}: {:?}", loaded.renamed) };
+        assert_eq!(warning.problem, format!("{former} is now called {present}"));
+        assert_eq!(warning.hint, format!("write {written}; the former name still works"));
+        assert_eq!(loaded.all_warnings().count(), 1);
+    };
+    for (former, present) in former_names::FORMER_NAMES {
+        let file = format!("{former} = {}\n", value(present));
+        check(&case(Some(&file), &[], &[]), former, present, present);
+        let variable = |name: &str| format!("TOOLWAY_{}", name.to_ascii_uppercase().replace('.', "__"));
+        let given = [(variable(former), value(present))];
+        let given = given.each_ref().map(|(name, value)| (name.as_str(), *value));
+        check(&case(None, &given, &[]), former, present, &variable(present));
+        check(&case(None, &[], &[("--set", former, value(present))]), former, present, present);
+    }
+    let durable = case(Some("[calls]\ndurability = \"each\"\n"), &[], &[]);
+    let by_flag = case(None, &[], &[("--set", "calls.durability", "each")]);
+    let by_variable = case(None, &[("TOOLWAY_CALLS__DURABILITY", "each")], &[]);
+    for case in [durable, by_flag, by_variable] {
+        let loaded = case.load_ok();
+        assert_eq!(loaded.settings.calls.durability, toolway_gateway::settings::Durability::PerCall);
+        assert_eq!(
+            loaded.renamed[0].problem,
+            "the value \"each\" of calls.durability is now called \"per_call\""
+        );
+    }
+}
+
+#[test]
+fn former_names_of_a_hooks_fields_load_with_a_warning_each() {
+    let hooks = "\n[[hooks]]\nname = \"a\"\nkind = \"command\"\nprogram = \"true\"\non_fault = \"open\"\n\
+                 env = [\"PATH\"]\nenv_set = { A = \"b\" }\nworking_dir = \"w\"\n";
+    let loaded = case(Some(hooks), &[], &[]).load_ok();
+    let hook = &loaded.settings.hooks[0];
+    assert_eq!((&hook.pass_env[..], hook.cwd.as_deref()), (&["PATH".to_owned()][..], Some("w")));
+    assert_eq!(hook.set_env["A"], "b");
+    let told: Vec<_> = loaded.renamed.iter().map(|it| it.problem.as_str()).collect();
+    let expected = former_names::FORMER_HOOK_FIELDS
+        .iter()
+        .map(|(former, present)| format!("hooks[0].{former} is now called hooks[0].{present}"));
+    assert_eq!(told, expected.collect::<Vec<_>>());
+    assert!(loaded.renamed.iter().all(|it| matches!(it.origin, SettingOrigin::File { line: 2, .. })));
+}
+
+#[test]
+fn a_setting_given_by_both_of_its_names_is_an_error_that_names_both() {
+    let file = "[timeouts]\ncap_s = 5\nmax_tool_s = 6\n";
+    assert_eq!(
+        case(Some(file), &[], &[]).load_errors(),
+        [
+            "toolway.toml:2: timeouts.cap_s and timeouts.max_tool_s (toolway.toml:3) are two names of one setting, and \
+          both are set | remove timeouts.cap_s; its name is now timeouts.max_tool_s"
+        ]
+    );
+    let apart = case(Some("[chat]\nturns = 5\n"), &[], &[("--set", "chat.max_concurrent_turns", "6")]);
+    assert_eq!(apart.load_errors().len(), 1);
+    let hook = "[[hooks]]\nname = \"a\"\nkind = \"command\"\nprogram = \"true\"\non_fault = \"open\"\n\
+                on_failure = \"open\"\n";
+    assert_eq!(
+        case(Some(hook), &[], &[]).load_errors(),
+        [
+            "toolway.toml:1: hooks[0].on_fault and hooks[0].on_failure are two names of one setting, and both are set \
+          | remove hooks[0].on_fault; its name is now hooks[0].on_failure"
+        ]
+    );
+}
+
+#[test]
+fn the_former_names_in_the_documentation_are_those_that_load() {
+    let document = include_str!("../../../../docs/settings.md");
+    let section = document.split("## Former names").nth(1).unwrap().split("\n## ").next().unwrap();
+    let listed: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let names = former_names::FORMER_NAMES.iter().map(|(former, now)| format!("| `{former}` | `{now}` |"));
+    let values = former_names::FORMER_VALUES
+        .iter()
+        .map(|(key, former, now)| format!("| `{key} = \"{former}\"` | `{key} = \"{now}\"` |"));
+    let fields = former_names::FORMER_HOOK_FIELDS
+        .iter()
+        .map(|(former, now)| format!("| `hooks[].{former}` | `hooks[].{now}` |"));
+    assert_eq!(listed, names.chain(values).chain(fields).collect::<Vec<_>>());
+}

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 use toolway_gateway::settings::Settings;
 
 use super::key::SettingKey;
-use super::{FlagSetting, SettingDiagnostic, SettingEntry, SettingOrigin, file};
+use super::{FlagSetting, SettingDiagnostic, SettingEntry, SettingOrigin, file, former_names};
 
 /// What a text means for a setting. Where it means nothing, whatever gives the best refusal.
 pub(super) fn parse_value(key: &SettingKey, text: &str) -> Value {
@@ -29,7 +29,10 @@ pub(super) fn read_flag(flag: &FlagSetting, set: &mut Vec<SettingEntry>, wrong: 
             hint,
         ));
     };
-    flatten(&key, parse_value(&key, &flag.text), &origin, set);
+    // A value is read as the setting's present name wants it.
+    let present = former_names::present_key(&key);
+    let value = parse_value(present.as_ref().unwrap_or(&key), &flag.text);
+    flatten(&key, value, &origin, set);
 }
 
 /// Adds a value; a table's parts each by itself.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 use super::key::SettingKey;
-use super::{SettingCatalog, SettingDiagnostic, SettingEntry, SettingOrigin, text, validation};
+use super::{SettingCatalog, SettingDiagnostic, SettingEntry, SettingOrigin, former_names, text, validation};
 use crate::environment::SETTING_PREFIX;
 
 /// Reads all of them.
@@ -19,7 +19,12 @@ pub(super) fn read(
         let Some(rest) = name.strip_prefix(SETTING_PREFIX) else { continue };
         let origin = SettingOrigin::Variable(name.to_owned());
         let key = SettingKey::parse(&rest.to_ascii_lowercase().replace("__", "."));
-        if let Some(one) = unknown_variable_problem(&key, rest, known, &origin) {
+        let present = former_names::present_key(&key);
+        let unknown = match present {
+            Some(_) => None,
+            None => unknown_variable_problem(&key, rest, known, &origin),
+        };
+        if let Some(one) = unknown {
             // Some systems hand programs variables of their own, named after a service that is called toolway
             // (TOOLWAY_SERVICE_HOST): only what looks like a misspelt setting is refused.
             let looks_meant = rest.contains("__") || one.hint.contains(validation::DID_YOU_MEAN);
@@ -31,7 +36,10 @@ pub(super) fn read(
             continue;
         }
         match OsStr::to_str(value) {
-            Some(value) => text::flatten(&key, text::parse_value(&key, value), &origin, set),
+            Some(value) => {
+                let value = text::parse_value(present.as_ref().unwrap_or(&key), value);
+                text::flatten(&key, value, &origin, set);
+            }
             None => wrong.push(SettingDiagnostic::new(
                 origin,
                 "its value is not UTF-8",

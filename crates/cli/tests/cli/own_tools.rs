@@ -152,8 +152,8 @@ fn a_request_takes_its_secret_from_where_it_is_kept() {
     let (url, serving) = echo();
     let definition = format!(
         "[[tool]]\nkind = \"http\"\nname = \"weather\"\ndescription = \"Tells the weather\"\nurl = \
-         \"{url}/now/{{city}}\"\nheaders = {{ Authorization = \"Bearer {{secret:weather_key}}\" }}\nresult = \
-         \"\"\nprivate = true\n[tool.parameters]\ntype = \"object\"\nrequired = [\"city\"]\nproperties.city = {{ type = \
+         \"{url}/now/{{city}}\"\nheaders = {{ Authorization = \"Bearer {{secret:weather_key}}\" }}\nresult_pointer = \
+         \"\"\nallow_private_network = true\n[tool.parameters]\ntype = \"object\"\nrequired = [\"city\"]\nproperties.city = {{ type = \
          \"string\" }}\n"
     );
     let file = write(&folder, "weather.toml", &definition);

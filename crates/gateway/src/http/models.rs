@@ -41,7 +41,7 @@ shown_as! {
         /// The model that is asked where only its name is said.
         #[schema(required = false)]
         model: String,
-        /// What is known of single models, by id: `context_tokens`, `max_tools`, `images`.
+        /// What is known of single models, by id: `context_window`, `max_tools`, `images`.
         #[schema(value_type = Object)]
         models: serde_json::Value,
     }

@@ -60,7 +60,7 @@ pub(crate) fn set_up(folder: &Path, fakes: &FakeModels) {
     let base_url = fakes.base_url(ApiKind::Compatible);
     let models = format!(
         "[[model]]\nname = \"fake\"\nkind = \"compatible\"\nbase_url = \"{base_url}\"\nmodel = \"fake-model\"\n\
-         [model.switches]\nstream_usage = true\nimages = true\n"
+         [model.compatibility]\nstream_usage = true\nimages = true\n"
     );
     std::fs::write(folder.join("models.toml"), models).unwrap();
 }

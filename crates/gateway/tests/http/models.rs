@@ -13,7 +13,7 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
     let it = ChatHarness::new().await;
     let file = it.gateway.dir.path().join("models.toml");
     let more = "\n[[model]]\nname = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nkey = { env = \"NO_SUCH_KEY\" }\n\
-                [model.models.\"big\"]\ncontext_tokens = 1000\n";
+                [model.models.\"big\"]\ncontext_window = 1000\n";
     let text = std::fs::read_to_string(&file).unwrap() + more;
     std::fs::write(&file, text).unwrap();
     assert_eq!(it.send_as_owner("POST", "/api/reload", None).await.status, 204);
@@ -26,7 +26,7 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
     );
     assert!(first.get("key").is_none());
     assert_eq!(second["key"], json!({"place": "the environment variable NO_SUCH_KEY", "present": false}));
-    assert_eq!(second["models"]["big"]["context_tokens"], 1000);
+    assert_eq!(second["models"]["big"]["context_window"], 1000);
     let status = it.send_as_owner("GET", "/api/status", None).await.json();
     assert_eq!(
         status["models"],

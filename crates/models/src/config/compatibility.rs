@@ -35,7 +35,7 @@ pub enum ToolChoiceSupport {
     /// The words `none`, `auto`, `required`, and an object that names a tool.
     Full,
     /// The words alone. A single tool is forced by `required` with no other tool beside it.
-    Words,
+    StringOnly,
     /// None: the model does as it likes.
     None,
 }
@@ -174,7 +174,7 @@ switches! {
     /// Whether pictures are taken. Where they are not, a text stands in their place.
     images: bool = false,
     /// How an answer is kept to a schema.
-    output: StructuredOutputMode = StructuredOutputMode::Instructions,
+    structured_output: StructuredOutputMode = StructuredOutputMode::Instructions,
     /// What form ids of tool calls must have.
     call_ids: CallIdFormat = CallIdFormat::Any,
     /// How thinking is asked for.
@@ -212,7 +212,7 @@ impl Switches {
             developer_role: true,
             parallel_tool_calls: true,
             images: true,
-            output: StructuredOutputMode::JsonSchema,
+            structured_output: StructuredOutputMode::JsonSchema,
             reasoning: ReasoningRequest::Effort,
             null_content: true,
             ..Self::careful()

@@ -24,6 +24,6 @@ fn times_are_seconds() {
     let timeouts: ProviderTimeouts = serde_json::from_str(r#"{"first_byte_s":1.5}"#).unwrap();
     assert_eq!(timeouts.first_byte, std::time::Duration::from_millis(1500));
     assert_eq!(timeouts.connect, ProviderTimeouts::default().connect);
-    assert!(serde_json::from_str::<ProviderTimeouts>(r#"{"between_s":-1}"#).is_err());
-    assert!(serde_json::from_str::<RetryPolicy>(r#"{"longest_wait_s":1e300}"#).is_err());
+    assert!(serde_json::from_str::<ProviderTimeouts>(r#"{"idle_s":-1}"#).is_err());
+    assert!(serde_json::from_str::<RetryPolicy>(r#"{"max_backoff_s":1e300}"#).is_err());
 }

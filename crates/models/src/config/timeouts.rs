@@ -16,11 +16,11 @@ pub struct ProviderTimeouts {
     pub first_byte: Duration,
     /// From there for its first word; and for the first byte as well, where the request says how much the model is to
     /// think before it speaks.
-    #[serde(rename = "thinking_s", with = "seconds")]
-    pub thinking: Duration,
+    #[serde(rename = "first_token_s", with = "seconds")]
+    pub first_token: Duration,
     /// From the first word on, for whatever comes next.
-    #[serde(rename = "between_s", with = "seconds")]
-    pub between: Duration,
+    #[serde(rename = "idle_s", with = "seconds")]
+    pub idle: Duration,
 }
 
 impl Default for ProviderTimeouts {
@@ -28,8 +28,8 @@ impl Default for ProviderTimeouts {
         Self {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(60),
-            thinking: Duration::from_secs(600),
-            between: Duration::from_secs(60),
+            first_token: Duration::from_secs(600),
+            idle: Duration::from_secs(60),
         }
     }
 }
@@ -39,18 +39,22 @@ impl Default for ProviderTimeouts {
 #[serde(default, deny_unknown_fields)]
 pub struct RetryPolicy {
     /// Most requests, the first among them. 1: never again.
-    pub attempts: u32,
+    pub max_attempts: u32,
     /// Longest wait before another request. A provider that wants a longer one is not asked again.
-    #[serde(rename = "longest_wait_s", with = "seconds")]
-    pub longest_wait: Duration,
+    #[serde(rename = "max_backoff_s", with = "seconds")]
+    pub max_backoff: Duration,
     /// The first wait where the provider names none; each further one is twice as long.
-    #[serde(rename = "first_wait_s", with = "seconds")]
-    pub first_wait: Duration,
+    #[serde(rename = "initial_backoff_s", with = "seconds")]
+    pub initial_backoff: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts: 4, longest_wait: Duration::from_secs(60), first_wait: Duration::from_secs(1) }
+        Self {
+            max_attempts: 4,
+            max_backoff: Duration::from_secs(60),
+            initial_backoff: Duration::from_secs(1),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn messages<'a>(
 /// The instructions, with the schema of the answer where the server has no other place for it.
 fn instructions<'a>(config: &ProviderConfig, request: &'a ModelRequest) -> Cow<'a, str> {
     match &request.output {
-        Some(output) if config.compatibility.output != StructuredOutputMode::JsonSchema => {
+        Some(output) if config.compatibility.structured_output != StructuredOutputMode::JsonSchema => {
             let before = if request.system.is_empty() { "" } else { "\n\n" };
             Cow::Owned(format!(
                 "{}{before}Answer with one JSON value and nothing else. It must fit this JSON Schema: {}",

@@ -106,7 +106,7 @@ fn tool_choice<'a>(
     Ok(match (&request.tool_choice, config.compatibility.tool_choice) {
         (ToolChoice::Auto, _) | (_, ToolChoiceSupport::None) => None,
         (ToolChoice::None, _) => Some(ChatToolChoice::Mode("none")),
-        (ToolChoice::Required, _) | (ToolChoice::Tool(_), ToolChoiceSupport::Words) => {
+        (ToolChoice::Required, _) | (ToolChoice::Tool(_), ToolChoiceSupport::StringOnly) => {
             Some(ChatToolChoice::Mode("required"))
         }
         (ToolChoice::Tool(name), ToolChoiceSupport::Full) => {
@@ -136,7 +136,7 @@ struct ChatJsonSchema<'a> {
 }
 
 fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<ChatResponseFormat<'a>> {
-    match switches.output {
+    match switches.structured_output {
         StructuredOutputMode::Instructions => None,
         StructuredOutputMode::JsonObject => Some(ChatResponseFormat::JsonObject),
         StructuredOutputMode::JsonSchema => {

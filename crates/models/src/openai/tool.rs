@@ -109,7 +109,9 @@ pub(super) fn tool_list(
         return Ok(None);
     }
     let (form, convert) = (tool_format(switches), |tool: &ToolDefinition| convert(switches, tool));
-    if let (ToolChoice::Tool(name), ToolChoiceSupport::Words) = (&request.tool_choice, switches.tool_choice) {
+    if let (ToolChoice::Tool(name), ToolChoiceSupport::StringOnly) =
+        (&request.tool_choice, switches.tool_choice)
+    {
         let only = request.tools.get(name).and_then(|tool| tool.converted_to(form, convert).ok());
         return Ok(only.and_then(|only| RawJson::from_value(&[&only.json]).ok()));
     }

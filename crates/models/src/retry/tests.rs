@@ -18,7 +18,7 @@ fn wait(retries: &RetryPolicy, attempt: u32, retry_after: Option<u64>, fraction:
 
 #[test]
 fn waits_double_and_are_spread_by_chance() {
-    let retries = RetryPolicy { attempts: 20, ..RetryPolicy::default() };
+    let retries = RetryPolicy { max_attempts: 20, ..RetryPolicy::default() };
     let waits: Vec<_> =
         (1..=8).map(|attempt| wait(&retries, attempt, None, 0.0).unwrap().as_secs()).collect();
     assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30]);
@@ -50,7 +50,7 @@ fn attempts_are_counted_and_what_can_t_help_is_not_done() {
     for kind in [ModelErrorKind::Auth, ModelErrorKind::InvalidRequest, ModelErrorKind::Protocol] {
         assert!(matches!(decide(&retries, 1, failure(kind, None), 0.0), RetryVerdict::GiveUp(_)), "{kind:?}");
     }
-    let never = RetryPolicy { attempts: 1, ..retries };
+    let never = RetryPolicy { max_attempts: 1, ..retries };
     let RetryVerdict::GiveUp(error) = decide(&never, 1, failure(ModelErrorKind::Network, None), 0.0) else {
         panic!("one is all");
     };

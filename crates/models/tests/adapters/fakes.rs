@@ -35,8 +35,8 @@ fn api_kind(kind: ProviderKind) -> ApiKind {
 fn adapter(fakes: &FakeModels, kind: ProviderKind) -> Arc<dyn ModelProvider> {
     let base_url = fakes.base_url(api_kind(kind)).parse().unwrap();
     let mut config = ProviderConfig::new("mine", kind, base_url).with_key(KEY, "the test");
-    config.retries.first_wait = Duration::from_millis(1);
-    config.retries.attempts = 2;
+    config.retries.initial_backoff = Duration::from_millis(1);
+    config.retries.max_attempts = 2;
     config.compatibility.images = true;
     config.compatibility.stream_usage = true;
     build_provider(config, ProviderHttpClient::new(|| Err("there are no authorities here".to_owned())))

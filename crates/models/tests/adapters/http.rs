@@ -31,7 +31,7 @@ fn adapter(server: &ScriptedServer, change: impl FnOnce(&mut ProviderConfig)) ->
     let base_url = server.base_url.parse().unwrap();
     let mut config = ProviderConfig::new("mine", ProviderKind::Compatible, base_url)
         .with_key("sk-0123456789", "the file key.txt");
-    config.retries.first_wait = Duration::from_millis(1);
+    config.retries.initial_backoff = Duration::from_millis(1);
     change(&mut config);
     build_provider(config, http())
 }
@@ -104,7 +104,7 @@ async fn refusals_before_the_first_word_are_tried_again_and_told() {
 #[tokio::test]
 async fn attempts_are_bounded_and_so_is_a_wait() {
     let server = ScriptedServer::start((0..3).map(|_| answer(500, "", "")).collect()).await;
-    let said = ask(&*adapter(&server, |config| config.retries.attempts = 2), request()).await;
+    let said = ask(&*adapter(&server, |config| config.retries.max_attempts = 2), request()).await;
     assert!(
         said.ends_with(
             "error Overloaded: mine: failed, or has too much to do (HTTP 500) | It was asked 2 times.\n"
@@ -240,13 +240,13 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
             between: short,
             ..ProviderTimeouts::default()
         };
-        config.retries.attempts = 1;
+        config.retries.max_attempts = 1;
     };
     // Before the headers, where it may think and where not, before the first word, between two words.
     let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let thinks = ModelOptions { reasoning: Some(ReasoningEffort::High), ..ModelOptions::default() };
     let said = ask(&*adapter(&server, quick), ModelRequest { options: thinks, ..request() }).await;
-    assert!(said.contains("no answer began") && said.contains("timeouts.thinking_s"), "{said}");
+    assert!(said.contains("no answer began") && said.contains("timeouts.first_token_s"), "{said}");
     let server = ScriptedServer::start(vec![vec![SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert_eq!(
@@ -257,7 +257,10 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
         ScriptedServer::start(vec![vec![stream_head(), event(r#"{"choices":[]}"#), SocketAction::Silence]])
             .await;
     let said = ask(&*adapter(&server, quick), request()).await;
-    assert!(said.contains("not a word came within 0.05 s") && said.contains("timeouts.thinking_s"), "{said}");
+    assert!(
+        said.contains("not a word came within 0.05 s") && said.contains("timeouts.first_token_s"),
+        "{said}"
+    );
     let server = ScriptedServer::start(vec![vec![stream_head(), event(HELLO), SocketAction::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert!(
@@ -283,7 +286,7 @@ async fn what_is_no_answer_of_this_api_is_said() {
         ("", "the answer ended in the middle"),
     ] {
         let server = ScriptedServer::start(vec![answer(200, "", body)]).await;
-        let said = ask(&*adapter(&server, |config| config.retries.attempts = 1), request()).await;
+        let said = ask(&*adapter(&server, |config| config.retries.max_attempts = 1), request()).await;
         assert!(said.starts_with("error ") && said.contains(expected), "{body}: {said}");
     }
     let server = ScriptedServer::start(vec![answer(302, "location: http://127.0.0.1:9/login\r\n", "")]).await;
@@ -299,7 +302,7 @@ async fn a_server_that_is_not_there_is_named() {
     let config =
         ProviderConfig::new("mine", ProviderKind::Openai, format!("http://{place}").parse().unwrap());
     let mut config = config;
-    config.retries.attempts = 1;
+    config.retries.max_attempts = 1;
     let said = ask(&*build_provider(config, http()), request()).await;
     assert_eq!(
         said,

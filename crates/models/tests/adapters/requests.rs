@@ -332,7 +332,7 @@ fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
 #[test]
 fn choices_that_a_server_does_not_know_are_said_otherwise() {
     let forced = ModelRequest { tool_choice: ToolChoice::Tool("time".to_owned()), ..request() };
-    let words = openai_with(|switches| switches.tool_choice = ToolChoiceSupport::Words);
+    let words = openai_with(|switches| switches.tool_choice = ToolChoiceSupport::StringOnly);
     let said = body(&*words, &forced);
     assert_eq!(
         (said["tool_choice"].as_str(), said["tools"].as_array().unwrap().len()),
@@ -361,7 +361,7 @@ fn a_server_without_tools_or_parts_is_told_in_words() {
     let provider = openai_with(|switches| {
         switches.tools = false;
         switches.content_parts = false;
-        switches.output = StructuredOutputMode::JsonObject;
+        switches.structured_output = StructuredOutputMode::JsonObject;
     });
     let request = ModelRequest { output: all_options().output, ..request_with_every_part() };
     let body = body(&*provider, &request);

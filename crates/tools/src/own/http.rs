@@ -9,7 +9,7 @@
 //! url = "https://tickets.example.org/api/{project}/search?limit={limit}"
 //! headers = { Authorization = "Bearer {secret:tickets}", Accept = "application/json" }
 //! body = { words = "{words}", note = "asked for {words}" }
-//! result = "/hits"                                     # JSON pointer into the answer
+//! result_pointer = "/hits"                             # JSON pointer into the answer
 //! timeout_s = 20                                       # 30 where not said
 //!
 //! [tool.parameters]
@@ -29,12 +29,12 @@
 //! - A `body` that is a table or a list is sent as JSON: a text that is one hole becomes the value itself,
 //!   and what has a value missing is left out. Text is sent as it is; with a `Content-Type` of
 //!   `application/x-www-form-urlencoded` values are percent-encoded.
-//! - `result` is the part of the answer's JSON that the call gives; `""` is the whole. Without it the call
+//! - `result_pointer` is the part of the answer's JSON that the call gives; `""` is the whole. Without it the call
 //!   gives `{status, headers, body}`. A status of 400 and above is an error.
 //! - The host may be a private one only where `tools.http_request.allow` opens it, or the definition says
-//!   `private = true`.
+//!   `allow_private_network = true`.
 //!
-//! Such a tool needs the permission `INTERNET`, and with `private` `network.private`. One that only reads (GET,
+//! Such a tool needs the permission `INTERNET`, and with `allow_private_network` `network.private`. One that only reads (GET,
 //! HEAD) says so in its annotations.
 
 mod body_template;
@@ -75,10 +75,10 @@ pub(super) struct HttpDefinition {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     body: Option<Value>,
-    result: Option<String>,
+    result_pointer: Option<String>,
     timeout_s: Option<f64>,
     #[serde(default)]
-    private: bool,
+    allow_private_network: bool,
 }
 
 impl HttpDefinition {
@@ -100,16 +100,20 @@ impl HttpDefinition {
         if body.is_some() && matches!(method, Method::GET | Method::HEAD) {
             return Err(format!("body: a {method} request has none"));
         }
-        if self.result.as_deref().is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
-            return Err("result: a JSON pointer is \"\" or starts with /".to_owned());
+        if self
+            .result_pointer
+            .as_deref()
+            .is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/'))
+        {
+            return Err("result_pointer: a JSON pointer is \"\" or starts with /".to_owned());
         }
         let parts = HttpRequestTemplate {
             method,
             address,
             headers,
             body,
-            result: self.result,
-            private: self.private,
+            result_pointer: self.result_pointer,
+            allow_private_network: self.allow_private_network,
         };
         parts.check_placeholders(&spec)?;
         spec.timeout_ms = Some(timeout_ms(self.timeout_s)?);
@@ -174,8 +178,8 @@ struct HttpRequestTemplate {
     address: UrlTemplate,
     headers: Vec<(String, TextTemplate)>,
     body: Option<BodyTemplate>,
-    result: Option<String>,
-    private: bool,
+    result_pointer: Option<String>,
+    allow_private_network: bool,
 }
 
 impl HttpRequestTemplate {
@@ -219,7 +223,7 @@ impl HttpRequestTemplate {
             }
         };
         needs("INTERNET");
-        if self.private {
+        if self.allow_private_network {
             needs("network.private");
         }
         if !matches!(self.method, Method::GET | Method::HEAD) {
@@ -237,7 +241,7 @@ impl HttpRequestTemplate {
     fn request(&self, arguments: &JsonObject, secrets: &SecretMap) -> Result<WebRequest, ToolError> {
         let invalid = |message: String| ToolError::new(Code::InvalidArguments, message);
         let mut request = WebRequest::new(self.method.clone(), self.address.fill(arguments)?);
-        request.own_host = self.private;
+        request.own_host = self.allow_private_network;
         for (name, template) in &self.headers {
             let Some(value) = template.fill(arguments, secrets, str::to_owned) else { continue };
             let secret = template.secret_names().next().is_some();
@@ -274,9 +278,11 @@ impl Tool for HttpTool {
         let answer = sent.map_err(|error| {
             let refused = error.kind == WebErrorKind::Refused;
             let error = ToolError::from(error);
-            if refused && !self.template.private {
+            if refused && !self.template.allow_private_network {
                 let hint = error.hint.clone().unwrap_or_default();
-                return error.with_hint(format!("{hint}, or with private = true in the tool's definition"));
+                return error.with_hint(format!(
+                    "{hint}, or with allow_private_network = true in the tool's definition"
+                ));
             }
             error
         })?;
@@ -284,7 +290,7 @@ impl Tool for HttpTool {
         if answer.status.is_client_error() || answer.status.is_server_error() {
             return Err(status_error(&answer, &shown));
         }
-        let given = match &self.template.result {
+        let given = match &self.template.result_pointer {
             None => response_json(&answer, shown, &asked),
             Some(pointer) => json_part(&answer, pointer, &secrets)?,
         };

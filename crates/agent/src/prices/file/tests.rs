@@ -7,13 +7,13 @@ model = "openai/gpt-*"
 input = 1.25
 cached = 0.125
 output = 10
-up_to_input = 200000
+up_to_input_tokens = 200000
 source = "https://example.org/prices"
 date = "2026-11-01"
 
 [[price]]
 model = "local/*"
-context_tokens = 32768
+context_window = 32768
 "#;
 
 fn problems(text: &str) -> Vec<(usize, String)> {
@@ -31,13 +31,13 @@ fn a_table_is_read_and_written() {
         output: Some(10.0),
         cached: Some(0.125),
         cache_written: None,
-        up_to_input: Some(200_000),
-        context_tokens: None,
+        up_to_input_tokens: Some(200_000),
+        context_window: None,
         source: Some("https://example.org/prices".to_owned()),
         date: Some("2026-11-01".to_owned()),
     };
     assert_eq!((table.prices().len(), &table.prices()[0]), (2, &first));
-    assert_eq!(table.context_tokens("local/x"), Some(32_768));
+    assert_eq!(table.context_window("local/x"), Some(32_768));
     assert_eq!(parse(&table.to_toml(), Path::new("x")).unwrap(), table);
     assert_eq!(parse("", Path::new("x")).unwrap(), PriceTable::default());
 }
@@ -68,7 +68,7 @@ fn everything_that_is_wrong_is_told_with_its_line() {
         (7, "missing field `model`"),
         (12, "expected f64"),
         (14, "has no `/`"),
-        (16, "at least `context_tokens`"),
+        (16, "at least `context_window`"),
         (20, "`input` must be a price"),
         (23, "unknown field `inputs`"),
     ];
@@ -77,6 +77,13 @@ fn everything_that_is_wrong_is_told_with_its_line() {
         assert!(*line == at && message.contains(words), "{line}: {message} (expected {at}: {words})");
     }
     assert_eq!(problems("currency = \"USD\"\n[[price\n")[0].0, 2);
+    for (former, present) in [("up_to_input", "up_to_input_tokens"), ("context_tokens", "context_window")] {
+        let [(line, message)] = &problems(&format!("[[price]]\nmodel = \"a/b\"\n{former} = 1\n"))[..] else {
+            panic!("one problem")
+        };
+        assert_eq!(*line, 3);
+        assert_eq!(message, &format!("unknown field `{former}`: it was renamed to `{present}`"));
+    }
     assert!(problems("price = 1")[0].1.contains("double brackets"));
     assert!(problems("price = [1]")[0].1.contains("double brackets"));
 }

@@ -42,20 +42,20 @@ fn prices_are_taken_over_per_million_tokens() {
         output: Some(output),
         cached: None,
         cache_written: None,
-        up_to_input: None,
-        context_tokens: None,
+        up_to_input_tokens: None,
+        context_window: None,
         source: Some("prices.json".to_owned()),
         date: Some("2026-11-01".to_owned()),
     };
     let long =
-        Price { cached: Some(0.125), context_tokens: Some(1_048_576), ..price("gemini/m-long", 1.25, 10.0) };
+        Price { cached: Some(0.125), context_window: Some(1_048_576), ..price("gemini/m-long", 1.25, 10.0) };
     let expected = [
-        Price { up_to_input: Some(200_000), ..long.clone() },
+        Price { up_to_input_tokens: Some(200_000), ..long.clone() },
         Price { input: Some(2.5), output: Some(15.0), ..long },
         price("groq/m-fast", 0.05, 0.08),
-        Price { cached: Some(0.1), context_tokens: Some(1_047_576), ..price("openai/m-chat", 0.4, 1.6) },
+        Price { cached: Some(0.1), context_window: Some(1_047_576), ..price("openai/m-chat", 0.4, 1.6) },
         // Its prices can't be said, its size can.
-        Price { input: None, output: None, context_tokens: Some(1000), ..price("openai/m-thinks", 0.0, 0.0) },
+        Price { input: None, output: None, context_window: Some(1000), ..price("openai/m-thinks", 0.0, 0.0) },
         Price { cache_written: Some(3.75), ..price("openrouter/maker/m", 3.0, 15.0) },
     ];
     assert_eq!(found().prices, expected);
@@ -89,7 +89,7 @@ fn several_steps_follow_each_other() {
         "output_cost_per_token_above_128k_tokens": 4e-6
     });
     let steps = price_tiers(fields.as_object().unwrap()).unwrap();
-    let of: Vec<_> = steps.iter().map(|step| (step.up_to_input, step.input, step.output)).collect();
+    let of: Vec<_> = steps.iter().map(|step| (step.up_to_input_tokens, step.input, step.output)).collect();
     let expected = [
         (Some(128_000), Some(1.0), Some(2.0)),
         (Some(200_000), Some(2.0), Some(4.0)),

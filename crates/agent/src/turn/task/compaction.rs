@@ -89,7 +89,7 @@ impl TurnTask {
     /// How much the model can read, as far as that is known.
     fn context_tokens(&self, state: &TurnProgress, model: &ModelRef) -> Option<u64> {
         let known = model.facts.context_tokens;
-        let known = known.or_else(|| self.deps.prices.table().context_tokens(&model.name()));
+        let known = known.or_else(|| self.deps.prices.table().context_window(&model.name()));
         match (known, state.shrunk_to) {
             (Some(known), Some(shrunk)) => Some(known.min(shrunk)),
             (known, shrunk) => known.or(shrunk),

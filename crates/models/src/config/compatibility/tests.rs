@@ -3,11 +3,16 @@ use super::*;
 #[test]
 fn what_is_not_said_stays() {
     let changes: SwitchChanges =
-        serde_json::from_str(r#"{"images":true,"tool_choice":"words","key_header":"api-key"}"#).unwrap();
+        serde_json::from_str(r#"{"images":true,"tool_choice":"string_only","key_header":"api-key"}"#)
+            .unwrap();
     let switches = Switches::careful().with(&changes);
     let key_header = ApiKeyHeader { name: "api-key".parse().unwrap(), bearer: false };
-    let expected =
-        Switches { images: true, tool_choice: ToolChoiceSupport::Words, key_header, ..Switches::careful() };
+    let expected = Switches {
+        images: true,
+        tool_choice: ToolChoiceSupport::StringOnly,
+        key_header,
+        ..Switches::careful()
+    };
     assert_eq!(switches, expected);
 }
 

@@ -73,7 +73,7 @@ async fn a_whole_definition_makes_its_request_and_gives_its_part() {
         url = "{}"
         headers = {{ Authorization = "Bearer {{secret:key}}", X-For = "{{words}}", X-Page = "{{page}}" }}
         body = {{ words = "{{words}}", limit = "{{limit}}", note = "for {{words}}" }}
-        result = "/hits"
+        result_pointer = "/hits"
         timeout_s = 20
         "#,
         server.url("/api/{project}/search?limit={limit}&page={page}")
@@ -129,7 +129,7 @@ async fn secrets_are_sent_only_to_their_host_and_masked_in_responses_e11() {
     let result = call(define("/", ""), json!({})).await.unwrap();
     assert_eq!(result["headers"]["x-echo"], "[secret key]");
     assert_eq!(result["body"], r#"{"echo": ["Bearer [secret key]"]}"#);
-    let result = call(define("/", "result = \"/echo\""), json!({})).await.unwrap();
+    let result = call(define("/", "result_pointer = \"/echo\""), json!({})).await.unwrap();
     assert_eq!(result, json!(["Bearer [secret key]"]));
     let error = call(define("/fails", ""), json!({})).await.unwrap_err();
     assert!(!format!("{error:?}").contains("s3cret-key"), "{error:?}");
@@ -162,7 +162,7 @@ async fn a_status_of_failure_is_an_error() {
         [("404 Not Found", false), ("429 Too Many Requests", true), ("502 Bad Gateway", true)]
     {
         let server = StubServer::start(move |_| answer(line, &[], br#"{"why": "so"}"#)).await;
-        let tool = tool(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]));
+        let tool = tool(&format!("url = {:?}\nresult_pointer = \"\"", server.url("/")), spec(&[], &[]));
         let error = call(tool, json!({})).await.unwrap_err();
         assert_eq!((error.code, error.retryable, error.dispatched), (Code::HttpStatus, retryable, true));
         assert!(error.message.starts_with(&format!("The server answered {line}\n")), "{}", error.message);
@@ -183,7 +183,8 @@ async fn answers_without_the_part_are_failures() {
         ("<html>", "/b", Err("The answer (200 OK) is not JSON: expected value at line 1 column 1")),
     ] {
         let server = StubServer::start(move |_| answer("200 OK", &[], body.as_bytes())).await;
-        let tool = tool(&format!("url = {:?}\nresult = {pointer:?}", server.url("/")), spec(&[], &[]));
+        let tool =
+            tool(&format!("url = {:?}\nresult_pointer = {pointer:?}", server.url("/")), spec(&[], &[]));
         match (call(tool, json!({})).await, expected) {
             (Ok(found), Ok(value)) => assert_eq!(found, value, "{body} {pointer}"),
             (Err(error), Err(words)) => {
@@ -195,8 +196,9 @@ async fn answers_without_the_part_are_failures() {
     let server = StubServer::start(|_| answer("200 OK", &[], &[b' '; 100])).await;
     let settings = WebSettings { body_bytes: 10, ..allowing(&["127.0.0.1"]) };
     let client = GuardedClient::new(settings, tls(), ScriptedResolver::of(&[]));
-    let tool =
-        define(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]), client).ok().unwrap();
+    let tool = define(&format!("url = {:?}\nresult_pointer = \"\"", server.url("/")), spec(&[], &[]), client)
+        .ok()
+        .unwrap();
     assert_eq!(call(tool, json!({})).await.unwrap_err().code, Code::OutputTooLarge);
 }
 
@@ -209,12 +211,13 @@ async fn a_private_host_needs_the_owners_permission_e11() {
     .await;
     let define = |path: &str, private: bool| {
         let client = GuardedClient::new(WebSettings::default(), tls(), ScriptedResolver::of(&[]));
-        let toml = format!("url = {:?}\nresult = \"\"\nprivate = {private}", server.url(path));
+        let toml =
+            format!("url = {:?}\nresult_pointer = \"\"\nallow_private_network = {private}", server.url(path));
         define(&toml, spec(&[], &[]), client).ok().unwrap()
     };
     let error = call(define("/", false), json!({})).await.unwrap_err();
     assert_eq!(error.code, Code::Denied);
-    assert!(error.hint.unwrap().ends_with(", or with private = true in the tool's definition"));
+    assert!(error.hint.unwrap().ends_with(", or with allow_private_network = true in the tool's definition"));
     let private = define("/", true);
     assert_eq!(private.spec().document().permissions, ["INTERNET", "network.private"]);
     assert_eq!(call(private, json!({})).await.unwrap(), json!("in"));
@@ -256,7 +259,12 @@ fn definitions_that_do_not_fit_are_refused_with_the_reason() {
         ),
         ("method = \"GET\"\nbody = \"x\"", &["id"], &["id", "q"], "body: a GET request has none"),
         ("method = \"TRACE\"", &["id"], &["id", "q"], "method: it is GET, HEAD, POST, PUT, PATCH or DELETE"),
-        ("result = \"hits\"", &["id"], &["id", "q"], "result: a JSON pointer is \"\" or starts with /"),
+        (
+            "result_pointer = \"hits\"",
+            &["id"],
+            &["id", "q"],
+            "result_pointer: a JSON pointer is \"\" or starts with /",
+        ),
         ("timeout_s = 0", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
         ("timeout_s = -1.5", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
         (
@@ -294,7 +302,7 @@ fn definitions_that_do_not_fit_are_refused_with_the_reason() {
             "follow = true",
             &["id"],
             &["id", "q"],
-            "unknown field `follow`, expected one of `method`, `url`, `headers`, `body`, `result`, `timeout_s`, `private`",
+            "unknown field `follow`, expected one of `method`, `url`, `headers`, `body`, `result_pointer`, `timeout_s`, `allow_private_network`",
         ),
     ] {
         assert_eq!(refused(&format!("{url}\n{more}"), required, parameters), problem, "{more}");
