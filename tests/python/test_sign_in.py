@@ -180,7 +180,7 @@ def test_a_login_that_is_forgotten_is_gone(issuer, tmp_path):
     data.mkdir(mode=0o700)
     (data / "mcp.toml").write_text(f'[servers.guarded]\nurl = "{guarded.url}/mcp"\n')
     assert login(data)[0] == 0
-    forget = [binary(), "mcp", "login", "guarded", "--forget", "--data-dir", str(data)]
+    forget = [binary(), "mcp", "logout", "guarded", "--data-dir", str(data)]
     assert subprocess.run(forget, check=False).returncode == 0
     assert not (data / "mcp-tokens" / "guarded").exists()
     assert subprocess.run(forget, check=False, capture_output=True).returncode != 0

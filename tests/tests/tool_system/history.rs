@@ -101,5 +101,5 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
     assert_eq!(of(&["--tool", "builtin/*"]).await, 1);
     assert_eq!(of(&["--status", "validation_error"]).await, 1);
     assert_eq!(of(&["--search", "=1+1"]).await, 1);
-    assert_eq!(of(&["--caller", "nobody"]).await, 0);
+    assert_eq!(of(&["--principal", "nobody"]).await, 0);
 }

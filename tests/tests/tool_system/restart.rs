@@ -24,7 +24,7 @@ async fn after_kill_9_all_that_was_decided_is_still_there() {
     write_settings(&folder, WRITE_APPROVAL_RULE);
     let gateway = folder.serve(&[]).await;
     let (granted, asked) = (create_client(&gateway, "granted").await, create_client(&gateway, "asked").await);
-    folder.run(["grants", "add", "builtin/write_file", "--for", "granted"]).await.expect_success();
+    folder.run(["grants", "add", "builtin/write_file", "--principal", "granted"]).await.expect_success();
     let deny =
         ["policy", "add", "no-lists", "--effect", "deny", "--tool", "builtin/list_files", "--role", "client"];
     folder.run(deny).await.expect_success();

@@ -80,10 +80,10 @@ async fn a_denied_tool_is_neither_listed_nor_callable() {
     );
 
     // Its owner learns why.
-    let why = folder.run_json(&["policy", "test", "--as", "script", "http_request"]).await;
+    let why = folder.run_json(&["policy", "test", "--principal", "script", "http_request"]).await;
     assert_eq!((&why["decision"]["effect"], &why["decision"]["rule"]), (&json!("deny"), &json!("hands off")));
     let shown =
-        folder.run(["policy", "test", "--as", "script", "http_request"]).await.expect_success().stdout;
+        folder.run(["policy", "test", "--principal", "script", "http_request"]).await.expect_success().stdout;
     assert!(shown.contains("hands off") && shown.contains("toolway.toml, line 2"), "{shown}");
 }
 

@@ -182,7 +182,7 @@ async fn twenty_five_calls_each_go_on_from_the_last() {
     assert_eq!(std::fs::read_to_string(folder.data_path().join("files/shared/step-256.txt")).unwrap(), "256");
 
     call_record(&gateway, &somebody.token, &made[ROUNDS - 1]).await;
-    let list = folder.run_json(&["calls", "list", "--caller", &somebody.id, "--limit", "50"]).await;
+    let list = folder.run_json(&["calls", "list", "--principal", &somebody.id, "--limit", "50"]).await;
     let ids = |calls: &[Value]| calls.iter().map(|it| it["call_id"].clone()).collect::<Vec<_>>();
     made.reverse();
     assert_eq!(ids(list["calls"].as_array().unwrap()), ids(&made), "each is recorded once, the newest first");

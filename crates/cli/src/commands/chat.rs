@@ -48,7 +48,7 @@ pub(crate) struct ChatArgs {
     thinking: bool,
     /// Don't ask here what a tool call needs a person for
     #[arg(long)]
-    no_ask: bool,
+    non_interactive: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }

@@ -30,20 +30,20 @@ pub(crate) struct DoctorArgs {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FindingSeverity {
     /// As it should be.
-    Fine,
+    Ok,
     /// To be known, but nothing is broken.
     Warning,
     /// Wrong.
-    Wrong,
+    Error,
 }
 
 /// What was found about one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorFinding {
     /// What was looked at.
-    about: String,
+    subject: String,
     /// How it is.
-    state: FindingSeverity,
+    status: FindingSeverity,
     /// In words.
     message: String,
     /// How to mend it.
@@ -57,28 +57,28 @@ pub(crate) struct DoctorReport(Vec<DoctorFinding>);
 
 impl DoctorReport {
     /// It is as it should be.
-    fn add_fine(&mut self, about: &str, message: impl Into<String>) {
-        self.add(about, FindingSeverity::Fine, message.into(), None);
+    fn add_fine(&mut self, subject: &str, message: impl Into<String>) {
+        self.add(subject, FindingSeverity::Ok, message.into(), None);
     }
 
     /// It should be known.
-    fn add_warning(&mut self, about: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.add(about, FindingSeverity::Warning, message.into(), Some(hint.into()));
+    fn add_warning(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
+        self.add(subject, FindingSeverity::Warning, message.into(), Some(hint.into()));
     }
 
     /// It is wrong.
-    fn add_error(&mut self, about: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.add(about, FindingSeverity::Wrong, message.into(), Some(hint.into()));
+    fn add_error(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
+        self.add(subject, FindingSeverity::Error, message.into(), Some(hint.into()));
     }
 
     /// Something failed, which says itself how to mend it.
-    fn add_failure(&mut self, about: &str, failure: &CliError) {
-        self.add(about, FindingSeverity::Wrong, failure.message().to_owned(), failure.hints());
+    fn add_failure(&mut self, subject: &str, failure: &CliError) {
+        self.add(subject, FindingSeverity::Error, failure.message().to_owned(), failure.hints());
     }
 
-    fn add(&mut self, about: &str, state: FindingSeverity, message: String, hint: Option<String>) {
+    fn add(&mut self, subject: &str, status: FindingSeverity, message: String, hint: Option<String>) {
         let hint = hint.filter(|hint| !hint.is_empty());
-        self.0.push(DoctorFinding { about: about.to_owned(), state, message, hint });
+        self.0.push(DoctorFinding { subject: subject.to_owned(), status, message, hint });
     }
 }
 
@@ -137,20 +137,20 @@ fn check_settings(context: &CliContext, found: &mut DoctorReport) -> Option<Load
 }
 
 fn print_report(found: &DoctorReport, context: &CliContext) -> CliResult {
-    let wrong = found.0.iter().filter(|it| it.state == FindingSeverity::Wrong).count();
+    let wrong = found.0.iter().filter(|it| it.status == FindingSeverity::Error).count();
     let printer = &context.printer;
     if printer.json {
         printer.json_value(&json!({"ok": wrong == 0, "findings": found.0}))?;
         return if wrong == 0 { Ok(()) } else { Err(CliError::already_reported()) };
     }
     for it in &found.0 {
-        let (mark, style) = match it.state {
-            FindingSeverity::Fine => ("fine ", Style::Good),
+        let (mark, style) = match it.status {
+            FindingSeverity::Ok => ("ok   ", Style::Good),
             FindingSeverity::Warning => ("look ", Style::Warning),
-            FindingSeverity::Wrong => ("wrong", Style::Error),
+            FindingSeverity::Error => ("error", Style::Error),
         };
         let message = escape::lines(&it.message).replace('\n', "\n       ");
-        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), it.about))?;
+        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), it.subject))?;
         if let Some(hint) = &it.hint {
             printer.line(&format!(
                 "       {} {}",

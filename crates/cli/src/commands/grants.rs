@@ -38,8 +38,8 @@ pub(crate) struct AddGrantArgs {
     /// The tools, as a pattern over source/tool: pixel-8/camera, pixel-8/*, */read_*
     #[arg(value_name = "TOOL-PATTERN")]
     tool: String,
-    /// Whose calls: owner, a token's id, or its label; everyone's, where neither this nor --agent is said
-    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "agent")]
+    /// The caller: owner, a token's id, or its label. Default: every caller
+    #[arg(long, value_name = "PRINCIPAL", conflicts_with = "agent")]
     principal: Option<String>,
     /// The calls of this agent
     #[arg(long, value_name = "AGENT")]

@@ -41,6 +41,8 @@ pub(crate) enum McpCommand {
     Import(import::ImportMcpServersArgs),
     /// Sign in to an MCP server that asks for it, in a browser
     Login(login::LoginMcpServerArgs),
+    /// Remove the stored login of an MCP server
+    Logout(login::LogoutMcpServerArgs),
     /// Set up a desktop client to use this gateway, with a token of its own
     Install(install::InstallMcpClientArgs),
 }
@@ -55,6 +57,7 @@ pub(crate) async fn run(args: McpArgs, context: &CliContext) -> CliResult {
         Some(McpCommand::Test(args)) => test::run(&args, context).await,
         Some(McpCommand::Import(args)) => import::run(&args, context).await,
         Some(McpCommand::Login(args)) => login::run(&args, context).await,
+        Some(McpCommand::Logout(args)) => login::log_out(&args, context).await,
         Some(McpCommand::Install(args)) => install::run(&args, context).await,
     }
 }

@@ -43,8 +43,8 @@ pub(crate) struct ListPolicyArgs {
 pub(crate) struct TestPolicyArgs {
     /// Name of the tool, as `tools list` shows it
     name: String,
-    /// Who calls: owner, a token's id, or its label
-    #[arg(long = "as", value_name = "PRINCIPAL")]
+    /// The caller: owner, a token's id, or its label
+    #[arg(long, value_name = "PRINCIPAL")]
     principal: String,
     /// The agent in whose name the call would be made
     #[arg(long, value_name = "AGENT")]

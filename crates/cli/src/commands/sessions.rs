@@ -40,7 +40,7 @@ pub(crate) enum SessionsCommand {
     /// Give one a title of your own
     Rename(RenameSessionArgs),
     /// Delete conversations, with all that was said in them
-    Delete(DeleteSessionsArgs),
+    Remove(RemoveSessionsArgs),
     /// Write one out, as Markdown or as JSON
     Export(export::ExportSessionArgs),
 }
@@ -59,7 +59,7 @@ pub(crate) struct ListSessionsArgs {
     limit: u32,
     /// Where to go on, as an earlier list said
     #[arg(long, value_name = "CURSOR")]
-    before: Option<String>,
+    cursor: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -75,9 +75,9 @@ pub(crate) struct RenameSessionArgs {
     connect: ConnectArgs,
 }
 
-/// Flags of `sessions delete`.
+/// Flags of `sessions remove`.
 #[derive(Debug, Args)]
-pub(crate) struct DeleteSessionsArgs {
+pub(crate) struct RemoveSessionsArgs {
     /// Ids of the sessions, as `sessions list` shows them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -190,7 +190,7 @@ pub(crate) async fn run(args: SessionsArgs, context: &CliContext) -> CliResult {
         SessionsCommand::List(args) => list(&args, context).await,
         SessionsCommand::Show(args) => show::run(&args, context).await,
         SessionsCommand::Rename(args) => rename(&args, context).await,
-        SessionsCommand::Delete(args) => delete(&args, context).await,
+        SessionsCommand::Remove(args) => delete(&args, context).await,
         SessionsCommand::Export(args) => export::run(&args, context).await,
     }
 }
@@ -217,7 +217,7 @@ pub(crate) async fn fetch_session(id: &str, client: &GatewayClient) -> CliResult
 
 async fn list(args: &ListSessionsArgs, context: &CliContext) -> CliResult {
     let mut query = vec![("limit", args.limit.to_string())];
-    for (field, value) in [("search", &args.search), ("agent", &args.agent), ("before", &args.before)] {
+    for (field, value) in [("search", &args.search), ("agent", &args.agent), ("before", &args.cursor)] {
         query.extend(value.clone().map(|value| (field, value)));
     }
     let text = context.client(&args.connect)?.get(&["api", "sessions"], &query).await?;
@@ -275,17 +275,17 @@ async fn rename(args: &RenameSessionArgs, context: &CliContext) -> CliResult {
     context.printer.line(&escape::line(&format!("{} is called {}", args.id, args.title)))
 }
 
-async fn delete(args: &DeleteSessionsArgs, context: &CliContext) -> CliResult {
+async fn delete(args: &RemoveSessionsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let query: &[_] = if args.calls { &[("calls", "true".to_owned())] } else { &[] };
     for id in &args.ids {
         client.send_empty_with_query(Method::DELETE, &["api", "sessions", id], query).await?;
         if !context.printer.json {
-            context.printer.line(&escape::line(&format!("{id} is deleted")))?;
+            context.printer.line(&escape::line(&format!("removed {id}")))?;
         }
     }
     if context.printer.json {
-        return context.printer.json_value(&json!({"deleted": args.ids}));
+        return context.printer.json_value(&json!({"removed": args.ids}));
     }
     Ok(())
 }

@@ -57,10 +57,10 @@ fn where_nobody_sits_the_call_ends_at_once_and_says_what_to_do() {
     let as_json = folder.run(["--json", "tools", "call", "get_current_time"]);
     assert_eq!(as_json.json()["code"], "approval_unavailable");
     let (code, shown) =
-        start_terminal(&folder, &["tools", "call", "--no-ask", "get_current_time"]).wait_for_exit();
+        start_terminal(&folder, &["tools", "call", "--non-interactive", "get_current_time"]).wait_for_exit();
     assert!(code == 1 && shown.contains("(approval_unavailable)"), "{code}: {shown}");
     // What the hint says works.
-    folder.run(["grants", "add", "builtin/get_current_time", "--for", "owner"]).assert_success();
+    folder.run(["grants", "add", "builtin/get_current_time", "--principal", "owner"]).assert_success();
     folder.run(["tools", "call", "get_current_time"]).assert_success();
 }
 

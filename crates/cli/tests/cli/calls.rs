@@ -36,7 +36,7 @@ fn calls_are_found_by_what_stands_in_them() {
     assert_eq!(ids(&found(&["--session", "s-1"])), [""; 0]);
     assert_eq!(ids(&found(&["--agent", "home"])), [""; 0]);
     assert_eq!(ids(&found(&["--until", "1h"])), [""; 0]);
-    assert_eq!(ids(&found(&["--since", "1h", "--until", "0s", "--caller", "owner"])).len(), 3);
+    assert_eq!(ids(&found(&["--since", "1h", "--until", "0s", "--principal", "owner"])).len(), 3);
 
     let page = found(&["--search", "current_time", "--limit", "1"]);
     let next = page["next"].as_str().unwrap();

@@ -81,7 +81,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     assert!(exported.contains("Of time") && exported.contains("What time is it?"), "{exported}");
     let file = folder.sibling_path("talk.json");
     folder
-        .run(["sessions", "export", &id, "--form", "json", "--out", file.to_str().unwrap()])
+        .run(["sessions", "export", &id, "--format", "json", "--output", file.to_str().unwrap()])
         .assert_success();
     let exported: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(exported.to_string().contains("It is **noon**."), "{exported}");
@@ -97,7 +97,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     assert_eq!(used["rows"][0]["calls"], 2, "{used}");
     assert!(folder.run(["usage"]).assert_success().stdout.contains("500"));
 
-    folder.run(["sessions", "delete", &id]).assert_success();
+    folder.run(["sessions", "remove", &id]).assert_success();
     assert_eq!(folder.json(&["sessions", "list"])["sessions"], json!([]));
     folder.run(["sessions", "show", &id]).assert_failure(1, "session");
 }
@@ -134,14 +134,16 @@ fn an_agent_is_made_changed_and_removed() {
         "builtin/get_*,!builtin/get_x",
         "--prompt",
     ];
-    folder.run(set.iter().chain(&["You cook.", "--temperature", "0.5", "--rounds", "4"])).assert_success();
+    folder
+        .run(set.iter().chain(&["You cook.", "--temperature", "0.5", "--max-rounds", "4"]))
+        .assert_success();
     let cook = folder.json(&["agents", "show", "cook"]);
     assert_eq!(cook["tools"], json!(["builtin/get_*", "!builtin/get_x"]));
     assert_eq!((&cook["prompt"], &cook["limits"]["rounds"]), (&json!("You cook."), &json!(4)));
     let file = folder.sibling_path("prompt.md");
     std::fs::write(&file, "You cook\nwell.\n").unwrap();
     folder
-        .run(["agents", "set", "cook", "--prompt-file", file.to_str().unwrap(), "--unset", "rounds"])
+        .run(["agents", "set", "cook", "--prompt-file", file.to_str().unwrap(), "--unset", "max-rounds"])
         .assert_success();
     let cook = folder.json(&["agents", "show", "cook"]);
     assert_eq!((&cook["prompt"], &cook["options"]["temperature"]), (&json!("You cook\nwell."), &json!(0.5)));

@@ -15,7 +15,7 @@ fn token(folder: &CliHarness, label: &str) -> (String, String) {
 }
 
 fn test(folder: &CliHarness, name: &str, principal: &str) -> Value {
-    folder.json(&["policy", "test", name, "--as", principal])
+    folder.json(&["policy", "test", name, "--principal", principal])
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn which_rule_decides_is_told_with_its_place() {
     let _gateway = folder.serve(&["--no-local-device"]);
     let (id, file) = token(&folder, "script");
 
-    let said = folder.run(["policy", "test", "read_file", "--as", "script"]).assert_success().stdout;
+    let said = folder.run(["policy", "test", "read_file", "--principal", "script"]).assert_success().stdout;
     let place = format!("{}, line 4", folder.file("toolway.toml").display());
     for part in [
         "builtin/read_file",
@@ -47,16 +47,16 @@ fn which_rule_decides_is_told_with_its_place() {
     let names: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert!(names.contains(&json!("get_current_time")) && !names.contains(&json!("read_file")), "{names:?}");
 
-    let owner = folder.run(["policy", "test", "read_file", "--as", "owner"]).assert_success().stdout;
+    let owner = folder.run(["policy", "test", "read_file", "--principal", "owner"]).assert_success().stdout;
     assert!(
         owner.contains("so the default holds (policy.default)") && owner.contains("allowed\n"),
         "{owner}"
     );
     folder
-        .run(["policy", "test", "read_file", "--as", "nobody"])
+        .run(["policy", "test", "read_file", "--principal", "nobody"])
         .assert_failure(1, "no token with the id or the label");
     folder
-        .run(["policy", "test", "nothing", "--as", "owner"])
+        .run(["policy", "test", "nothing", "--principal", "owner"])
         .assert_failure(1, "Tool nothing is not available");
 
     let listed = folder.run(["policy", "list"]).assert_success();
@@ -118,7 +118,8 @@ fn rules_are_made_changed_put_in_order_and_removed() {
 
     let changed = folder.json(&["policy", "add", "first", "--effect", "ask", "--caller-may-answer"]);
     assert_eq!(changed["new"], false);
-    let asks = folder.run(["policy", "test", "get_current_time", "--as", "script"]).assert_success().stdout;
+    let asks =
+        folder.run(["policy", "test", "get_current_time", "--principal", "script"]).assert_success().stdout;
     for part in
         ["allowed once a person has said yes", "the owner, or the caller", "\"first\" is the first rule"]
     {
@@ -146,7 +147,7 @@ fn grants_are_given_beforehand_for_whom_they_are_meant() {
     let call = |file: &str| folder.run(["tools", "call", "get_current_time", "--token-file", file]);
     call(&file).assert_failure(1, "(approval_unavailable)");
 
-    let given = folder.json(&["grants", "add", "builtin/get_*", "--for", "script", "--expires", "30d"]);
+    let given = folder.json(&["grants", "add", "builtin/get_*", "--principal", "script", "--expires", "30d"]);
     assert_eq!(
         (&given["scope"], &given["principal"], &given["decision"]),
         (&json!("principal"), &json!(id), &json!("granted"))
@@ -164,12 +165,12 @@ fn grants_are_given_beforehand_for_whom_they_are_meant() {
     call(&file).assert_failure(1, "(denied_always)");
 
     folder
-        .run(["grants", "add", "builtin/*", "--for", "nobody"])
+        .run(["grants", "add", "builtin/*", "--principal", "nobody"])
         .assert_failure(1, "no token with the id or the label");
     folder.run(["grants", "add", "camera"]).assert_failure(1, "which is not source/tool");
     folder.run(["tokens", "create", "--label", "script"]).assert_success();
     let twice = folder
-        .run(["grants", "add", "builtin/*", "--for", "script"])
+        .run(["grants", "add", "builtin/*", "--principal", "script"])
         .assert_failure(1, "2 tokens have the label");
     assert!(twice.stderr.contains(&id), "{twice:#?}");
 }

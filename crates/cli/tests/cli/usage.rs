@@ -20,7 +20,7 @@ fn bad_usage_ends_with_2_and_a_hint() {
     folder.run(["approvals", "answer", "x"]).assert_failure(2, "--grant");
     folder.run(["approvals", "answer", "x", "--grant", "--deny"]).assert_failure(2, "cannot be used with");
     folder
-        .run(["grants", "add", "a/b", "--for", "x", "--agent", "y"])
+        .run(["grants", "add", "a/b", "--principal", "x", "--agent", "y"])
         .assert_failure(2, "cannot be used with");
     folder
         .run(["grants", "add", "a/b", "--expires", "2001-01-01"])
@@ -62,7 +62,7 @@ fn where_no_gateway_runs_every_command_says_how_to_start_one() {
         &["tools", "diff", "x"],
         &["tools", "accept", "x"],
         &["policy", "list"],
-        &["policy", "test", "x", "--as", "owner"],
+        &["policy", "test", "x", "--principal", "owner"],
         &["policy", "add", "x", "--effect", "deny"],
         &["policy", "remove", "x"],
         &["approvals", "list"],

@@ -236,8 +236,8 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
     let quick = move |config: &mut ProviderConfig| {
         config.timeouts = ProviderTimeouts {
             first_byte: short,
-            thinking: short,
-            between: short,
+            first_token: short,
+            idle: short,
             ..ProviderTimeouts::default()
         };
         config.retries.max_attempts = 1;

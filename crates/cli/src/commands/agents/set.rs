@@ -43,13 +43,13 @@ pub(crate) struct SetAgentArgs {
     approval: Option<ApprovalFlag>,
     /// Ends a turn after so many requests to the model
     #[arg(long, value_name = "N")]
-    rounds: Option<u32>,
+    max_rounds: Option<u32>,
     /// Ends a turn that has cost so much, in the currency of the prices
     #[arg(long, value_name = "AMOUNT")]
-    cost: Option<f64>,
+    max_cost: Option<f64>,
     /// Ends a turn after so many seconds, those spent waiting for persons not counted
     #[arg(long, value_name = "SECONDS")]
-    seconds: Option<f64>,
+    max_seconds: Option<f64>,
     /// How much chance there is in its choice of words, as 0.7
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f64>,
@@ -112,9 +112,9 @@ enum AgentField {
     Prompt,
     MaxTools,
     Approval,
-    Rounds,
-    Cost,
-    Seconds,
+    MaxRounds,
+    MaxCost,
+    MaxSeconds,
     /// How the model is to answer: temperature, reasoning and the like
     Options,
 }
@@ -158,9 +158,9 @@ fn clear_field(field: AgentField, definition: &mut AgentDefinition) {
         AgentField::Prompt => definition.prompt.clear(),
         AgentField::MaxTools => definition.max_tools = None,
         AgentField::Approval => definition.approval = None,
-        AgentField::Rounds => definition.limits.rounds = None,
-        AgentField::Cost => definition.limits.cost = None,
-        AgentField::Seconds => definition.limits.seconds = None,
+        AgentField::MaxRounds => definition.limits.rounds = None,
+        AgentField::MaxCost => definition.limits.cost = None,
+        AgentField::MaxSeconds => definition.limits.seconds = None,
         AgentField::Options => definition.options = ModelOptions::default(),
     }
 }
@@ -183,9 +183,9 @@ fn apply(args: &SetAgentArgs, prompt: Option<String>, definition: &mut AgentDefi
     put(&mut definition.model, args.model.clone());
     put(&mut definition.max_tools, args.max_tools);
     put(&mut definition.approval, args.approval.map(Into::into));
-    put(&mut definition.limits.rounds, args.rounds);
-    put(&mut definition.limits.cost, args.cost);
-    put(&mut definition.limits.seconds, args.seconds);
+    put(&mut definition.limits.rounds, args.max_rounds);
+    put(&mut definition.limits.cost, args.max_cost);
+    put(&mut definition.limits.seconds, args.max_seconds);
     let options = &mut definition.options;
     put(&mut options.temperature, args.temperature);
     put(&mut options.top_p, args.top_p);
@@ -303,9 +303,9 @@ mod tests {
         let args = |line: &[&str]| SetAgentCommandLine::parse_from([&["set", "cook"], line].concat()).args;
         let mut definition = new_definition("cook").unwrap();
         let first =
-            args(&["--model", "local/small", "--tools", "a/*", "--temperature", "0.5", "--rounds", "3"]);
+            args(&["--model", "local/small", "--tools", "a/*", "--temperature", "0.5", "--max-rounds", "3"]);
         apply(&first, Some("You cook.".to_owned()), &mut definition).unwrap();
-        apply(&args(&["--cost", "0.5", "--approval", "writes"]), None, &mut definition).unwrap();
+        apply(&args(&["--max-cost", "0.5", "--approval", "writes"]), None, &mut definition).unwrap();
         assert_eq!(
             serde_json::to_value(&definition).unwrap(),
             serde_json::json!({

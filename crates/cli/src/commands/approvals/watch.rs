@@ -18,7 +18,7 @@ use crate::print::style::Style;
 pub(crate) struct WatchApprovalsArgs {
     /// Only show the questions, also where somebody could be asked
     #[arg(long)]
-    no_ask: bool,
+    non_interactive: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -26,7 +26,9 @@ pub(crate) struct WatchApprovalsArgs {
 /// Watches until interrupted, or until the gateway ends it.
 pub(super) async fn run(args: &WatchApprovalsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let asks = !args.no_ask && approval_prompt::is_available(context) && context.printer.stdout().is_terminal;
+    let asks = !args.non_interactive
+        && approval_prompt::is_available(context)
+        && context.printer.stdout().is_terminal;
     if asks { answer_interactively(&client, context).await } else { print_events(&client, context).await }?;
     Err(CliError::new("the gateway ended the stream of questions")
         .with_code("connection_lost")

@@ -15,8 +15,8 @@ pub(super) struct CallFilterArgs {
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
     /// Only calls by this caller: the id of a token, or owner
-    #[arg(long, value_name = "CALLER")]
-    caller: Option<String>,
+    #[arg(long, value_name = "PRINCIPAL")]
+    principal: Option<String>,
     /// Only calls in this agent's name
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -51,7 +51,7 @@ impl CallFilterArgs {
         let all = [
             ("tool", &self.tool),
             ("source", &self.source),
-            ("caller", &self.caller),
+            ("caller", &self.principal),
             ("agent", &self.agent),
             ("session", &self.session),
             ("approved_by", &self.approved_by),

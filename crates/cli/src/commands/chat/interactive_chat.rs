@@ -161,7 +161,7 @@ impl InteractiveChat<'_> {
     }
 
     fn new_request(&self) -> ChatTurnRequest<'static> {
-        let ask = !self.args.no_ask && approval_prompt::is_available(self.context);
+        let ask = !self.args.non_interactive && approval_prompt::is_available(self.context);
         ChatTurnRequest { ask, ..ChatTurnRequest::default() }
     }
 

@@ -24,7 +24,7 @@ pub(super) async fn run(
     client: &GatewayClient,
     context: &CliContext,
 ) -> CliResult {
-    let ask = !args.no_ask && approval_prompt::is_available(context);
+    let ask = !args.non_interactive && approval_prompt::is_available(context);
     let message = ChatTurnRequest { ask, ..message };
     let mut signals = SignalListener::new()?;
     let is_on_screen = context.printer.stdout().is_terminal && !context.printer.json;

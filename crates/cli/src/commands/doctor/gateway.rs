@@ -165,13 +165,13 @@ mod tests {
         let state = |theirs: i64| {
             let mut found = DoctorReport::default();
             check_clocks(1_000_000, Some(theirs), 1_002_000, &mut found);
-            (found.0[0].state, found.0[0].message.clone())
+            (found.0[0].status, found.0[0].message.clone())
         };
-        assert_eq!(state(1_001_000).0, FindingSeverity::Fine);
-        assert_eq!(state(1_050_000).0, FindingSeverity::Fine);
+        assert_eq!(state(1_001_000).0, FindingSeverity::Ok);
+        assert_eq!(state(1_050_000).0, FindingSeverity::Ok);
         assert_eq!(
             state(1_003_000 + 3_600_000),
-            (FindingSeverity::Wrong, "the gateway's clock is 60 min 0 s ahead of this computer's".to_owned())
+            (FindingSeverity::Error, "the gateway's clock is 60 min 0 s ahead of this computer's".to_owned())
         );
         assert_eq!(state(999_000 - 120_000).1, "the gateway's clock is 2 min 0 s behind this computer's");
     }

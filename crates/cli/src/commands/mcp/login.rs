@@ -39,9 +39,23 @@ pub(crate) struct LoginMcpServerArgs {
     /// How long to wait for the browser to come back, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
-    /// Forget the login there is, and don't sign in again.
-    #[arg(long, conflicts_with_all = ["no_browser", "timeout"])]
-    forget: bool,
+}
+
+/// Flags of `mcp logout`.
+#[derive(Debug, Args)]
+pub(crate) struct LogoutMcpServerArgs {
+    /// The server's name, as `toolway mcp list` shows it.
+    name: String,
+}
+
+/// Runs `mcp logout`.
+pub(crate) async fn log_out(args: &LogoutMcpServerArgs, context: &CliContext) -> CliResult {
+    let loaded = servers::load_settings(context)?;
+    let slug: Slug = args.name.parse().map_err(|_| unknown_server_error(&args.name))?;
+    let defined =
+        servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
+    let oauth = build_oauth(&slug, &defined, &loaded, context);
+    remove_login(&slug, defined.is_some(), &oauth, context).await
 }
 
 /// Runs the command.
@@ -51,9 +65,6 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
     let defined =
         servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
     let oauth = build_oauth(&slug, &defined, &loaded, context);
-    if args.forget {
-        return remove_login(&slug, defined.is_some(), &oauth, context).await;
-    }
     let url = defined.ok_or_else(|| unknown_server_error(&args.name))?.url.ok_or_else(|| {
         CliError::new(format!("{slug} is a program on this computer, which nobody signs in to"))
             .with_code("mcp_no_login")
@@ -77,7 +88,7 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
             "issuer": kept.issuer(),
             "scopes": kept.scopes(),
             "expires_ms": kept.expires_ms(),
-            "renews_itself": kept.can_be_renewed(),
+            "refreshable": kept.can_be_renewed(),
             "status": connected.and_then(|server| server.status),
         }));
     }

@@ -53,9 +53,9 @@ pub(crate) struct AddModelArgs {
     /// A header to send with every request, as X-Title=toolway; may be said more than once
     #[arg(long, value_name = "NAME=VALUE")]
     header: Vec<String>,
-    /// Make it the first: what agents use that name no model
+    /// Make it the default: agents without a model of their own use it
     #[arg(long)]
-    first: bool,
+    default: bool,
     /// Put it in the place of the one that has this name
     #[arg(long)]
     replace: bool,
@@ -109,7 +109,7 @@ pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult 
         key: place.as_ref().map(ApiKeyLocation::field_and_value),
         model: args.model.as_deref(),
         headers: &headers,
-        is_first: args.first,
+        is_first: args.default,
     };
     let after = models_file::add_entry(&before, &entry).map_err(|why| edit_error(&why, context))?;
     // Nothing is asked for, and nothing kept, for what could not stand.

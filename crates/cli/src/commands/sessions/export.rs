@@ -15,12 +15,12 @@ use crate::folder::private_file;
 pub(crate) struct ExportSessionArgs {
     /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
     id: String,
-    /// In which form; Markdown, where neither this nor --json is said
-    #[arg(long, value_enum, value_name = "FORM")]
-    form: Option<SessionExportFormat>,
+    /// Format of the document. Default: markdown, or json with --json
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<SessionExportFormat>,
     /// File to write, readable for you alone, instead of standard output; it must not exist yet
     #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    output: Option<PathBuf>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -36,10 +36,10 @@ enum SessionExportFormat {
 
 pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliResult {
     let printer = &context.printer;
-    let form = match (args.form, printer.json, &args.out) {
+    let form = match (args.format, printer.json, &args.output) {
         (Some(SessionExportFormat::Markdown), true, None) => {
-            return Err(CliError::usage("--json and --form markdown ask for two forms at once")
-                .with_hint("leave one of them out, or name a file with --out"));
+            return Err(CliError::usage("--json and --format markdown are two formats at once")
+                .with_hint("leave one of them out, or name a file with --output"));
         }
         (Some(form), ..) => form,
         (None, true, None) => SessionExportFormat::Json,
@@ -52,7 +52,7 @@ pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliRe
     let client = context.client(&args.connect)?;
     let id = super::resolve_session_id(&args.id, &client).await?;
     let text = fetch_export(&id, word, &client).await?;
-    let Some(path) = &args.out else {
+    let Some(path) = &args.output else {
         return match form {
             SessionExportFormat::Markdown => printer.untrusted_text(&text),
             SessionExportFormat::Json => printer.raw_json(text.trim_end()),

@@ -33,7 +33,7 @@ pub(crate) struct CallToolArgs {
     idempotency_key: Option<String>,
     /// Don't ask here what the call needs a person for
     #[arg(long)]
-    no_ask: bool,
+    non_interactive: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -63,7 +63,7 @@ pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult 
         return Err(CliError::usage("--timeout must be more than 0"));
     }
     // Standard input that the arguments came from has nobody behind it.
-    let asks = !args.no_ask && args.arguments != "-" && approval_prompt::is_available(context);
+    let asks = !args.non_interactive && args.arguments != "-" && approval_prompt::is_available(context);
     let body = Body {
         args: &arguments,
         timeout_ms: args.timeout.map(|timeout| timeout.0),
