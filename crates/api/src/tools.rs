@@ -267,9 +267,10 @@ mod tests {
             Outcome::Error(failed),
             Outcome::Error(ToolError::new(Code::IdempotencyConflict, "another call")),
         ] {
-            let error = outcome.error().filter(|error| error.code == Code::IdempotencyConflict).map(|error| {
-                ErrorDetail { code: error.code.to_string(), message: error.message.clone(), hint: None }
-            });
+            let error =
+                outcome.error().filter(|error| error.code == Code::IdempotencyConflict).map(|error| {
+                    ErrorDetail { code: error.code.to_string(), message: error.message.clone(), hint: None }
+                });
             let borrowed = CallToolResponseRef {
                 call_id: CallId::new(),
                 duration_ms: 1.25,
@@ -283,7 +284,8 @@ mod tests {
             if read.is_success() && read.result.is_none() {
                 read.result = Some(RawJson::null());
             }
-            let again: serde_json::Value = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+            let again: serde_json::Value =
+                serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
             assert_eq!(again, serde_json::from_str::<serde_json::Value>(&written).unwrap());
         }
     }

@@ -4,7 +4,7 @@
 
 mod agents;
 mod approvals;
-mod call_status;
+mod call_response;
 mod call_stream;
 mod calls;
 mod chat;
@@ -25,11 +25,9 @@ mod openai;
 pub mod openapi;
 pub mod pairing;
 mod policy;
-mod policy_schema;
 mod protected_resource;
 mod reload;
 mod resources;
-mod schema_wrapper;
 mod sessions;
 mod status;
 mod token_input;

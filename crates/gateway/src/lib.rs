@@ -7,6 +7,7 @@
 //! This crate reads no environment and no settings file: [`Settings`] and the data folder are handed in.
 
 pub mod access;
+pub mod api_views;
 mod call_recorder;
 pub mod chat;
 mod files;

@@ -35,10 +35,7 @@ impl PartialSchema for AgentDefinitionSchema {
             .description(Some("An agent; docs/agents.md describes the fields."))
             .property("description", text("The agent's purpose, for people: at most 4 KiB."))
             .property("prompt", text("The system prompt: at most 256 KiB."))
-            .property(
-                "model",
-                nullable_text("The model, as `NAME/ID`.", "^[!-.0-~]{1,64}(/[!-~]{1,128})?$"),
-            )
+            .property("model", nullable_text("The model, as `NAME/ID`.", "^[!-.0-~]{1,64}(/[!-~]{1,128})?$"))
             .property("options", options())
             .property("tools", tools())
             .property(
@@ -81,12 +78,15 @@ fn tools() -> ArrayBuilder {
 }
 
 fn options() -> ObjectBuilder {
-    let number = |description: &str| nullable(Type::Number, description).minimum(Some(0.0)).maximum(Some(100.0));
+    let number =
+        |description: &str| nullable(Type::Number, description).minimum(Some(0.0)).maximum(Some(100.0));
     closed()
         .description(Some("Options of the model request."))
         .property(
             "max_output_tokens",
-            nullable(Type::Integer, "Maximum number of output tokens.").minimum(Some(1.0)).maximum(Some(1e12)),
+            nullable(Type::Integer, "Maximum number of output tokens.")
+                .minimum(Some(1.0))
+                .maximum(Some(1e12)),
         )
         .property("temperature", number("Sampling temperature."))
         .property("top_p", number("Nucleus sampling."))
@@ -99,9 +99,7 @@ fn options() -> ObjectBuilder {
         )
         .property(
             "seed",
-            nullable(Type::Integer, "Seed for repeatable sampling.")
-                .minimum(Some(-1e15))
-                .maximum(Some(1e15)),
+            nullable(Type::Integer, "Seed for repeatable sampling.").minimum(Some(-1e15)).maximum(Some(1e15)),
         )
         .property(
             "reasoning",
@@ -114,14 +112,15 @@ fn options() -> ObjectBuilder {
         )
         .property(
             "extra",
-            ObjectBuilder::new().schema_type(Type::Object).description(Some(
-                "Provider-specific fields, added to the request unchanged.",
-            )),
+            ObjectBuilder::new()
+                .schema_type(Type::Object)
+                .description(Some("Provider-specific fields, added to the request unchanged.")),
         )
 }
 
 fn limits() -> ObjectBuilder {
-    let more_than_0 = |description: &str| nullable(Type::Number, description).minimum(Some(0.001)).maximum(Some(1e9));
+    let more_than_0 =
+        |description: &str| nullable(Type::Number, description).minimum(Some(0.001)).maximum(Some(1e9));
     closed()
         .description(Some("Limits of a turn."))
         .property(

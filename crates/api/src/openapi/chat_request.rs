@@ -16,9 +16,8 @@ pub struct ChatRequestSchema;
 
 impl PartialSchema for ChatRequestSchema {
     fn schema() -> RefOr<Schema> {
-        let content = text("The message; not only white space.")
-            .max_length(Some(MAX_CONTENT))
-            .pattern(Some(r"\S"));
+        let content =
+            text("The message; not only white space.").max_length(Some(MAX_CONTENT)).pattern(Some(r"\S"));
         let not_again =
             || flag("Does not answer the last message again.").enum_values(Some([Some(false), None]));
         let with_text = base()
@@ -80,10 +79,7 @@ fn attachments(least: usize) -> ArrayBuilder {
         ObjectBuilder::new().schema_type(Type::Object).property("type", one_of(&[kind])).required("type")
     };
     let attached_text = part("text")
-        .property(
-            "text",
-            text("Not only white space.").max_length(Some(MAX_CONTENT)).pattern(Some(r"\S")),
-        )
+        .property("text", text("Not only white space.").max_length(Some(MAX_CONTENT)).pattern(Some(r"\S")))
         .required("text");
     let image = part("image")
         .property("data", text("Base64.").pattern(Some("^([A-Za-z0-9+/]{4})+$")))

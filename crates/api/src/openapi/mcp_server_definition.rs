@@ -57,16 +57,16 @@ fn form(headers: &[&str]) -> ObjectBuilder {
         .required("url")
         .property(
             "transport",
-            text("The transport: `auto` (detected), `streamable-http` or `sse`.")
-                .enum_values(Some(["auto", "streamable-http", "sse"])),
+            text("The transport: `auto` (detected), `streamable-http` or `sse`.").enum_values(Some([
+                "auto",
+                "streamable-http",
+                "sse",
+            ])),
         )
         .property("headers", self::headers(&headers.join("|")))
         .property("disabled", boolean("Disables the server and its tools."))
         .property("sampling", boolean("Whether it may use the model of the calling client."))
-        .property(
-            "roots",
-            boolean("Whether it may ask for the working folders of the calling client."),
-        )
+        .property("roots", boolean("Whether it may ask for the working folders of the calling client."))
 }
 
 impl ToSchema for McpServerDefinitionSchema {
@@ -102,11 +102,11 @@ fn oauth() -> ObjectBuilder {
     let maybe = |description: &str| nullable(Type::String, description);
     closed()
         .description(Some("Settings for OAuth that the server does not publish."))
-        .property("client_id", maybe("The id of a manually registered client.").pattern(Some("^[!-~]{1,256}$")))
         .property(
-            "issuer",
-            maybe("The authorization server of this client.").pattern(Some(SECURE)),
+            "client_id",
+            maybe("The id of a manually registered client.").pattern(Some("^[!-~]{1,256}$")),
         )
+        .property("issuer", maybe("The authorization server of this client.").pattern(Some(SECURE)))
         .property(
             "client_metadata_url",
             maybe("The URL of a client ID metadata document.").pattern(Some(SECURE)),

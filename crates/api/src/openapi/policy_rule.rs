@@ -57,7 +57,10 @@ fn when() -> ObjectBuilder {
             nullable(Type::Boolean, "Whether the tool is read-only, according to a trusted source."),
         )
         .property("destructive", nullable(Type::Boolean, "Whether the tool may destroy data."))
-        .property("open_world", nullable(Type::Boolean, "Whether the tool reaches systems outside of its source."))
+        .property(
+            "open_world",
+            nullable(Type::Boolean, "Whether the tool reaches systems outside of its source."),
+        )
 }
 
 fn count(description: &str) -> ObjectBuilder {

@@ -78,7 +78,7 @@ impl PairRefusal {
         match self {
             Self::Unknown => "pairing_code_unknown",
             Self::Expired => "pairing_code_expired",
-            Self::AlreadyUsed => "pairing_code_spent",
+            Self::AlreadyUsed => "pairing_code_used",
             Self::TooManyAttempts => "pairing_code_void",
         }
     }

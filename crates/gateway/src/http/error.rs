@@ -1,4 +1,4 @@
-//! The one form of every refusal over HTTP: `{"error":{"code","message","hint"?}}`.
+//! The format of every HTTP error: `{"error":{"code","message","hint"?}}`.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,9 +7,8 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, StatusCode, Uri};
-use serde::{Deserialize, Serialize};
+use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_store::StoreError;
-use utoipa::ToSchema;
 
 use super::protected_resource;
 use crate::access::origin::BadOrigin;
@@ -30,27 +29,6 @@ pub struct ApiError {
     pub hint: Option<String>,
     /// When to try again.
     pub retry_after: Option<Duration>,
-}
-
-/// The body of every answer that is not a success.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorResponse {
-    /// What went wrong.
-    pub error: ErrorDetail,
-}
-
-/// What went wrong.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorDetail {
-    /// For programs; codes are added, never renamed.
-    #[schema(example = "token_unknown")]
-    pub code: String,
-    /// What is wrong, in words.
-    pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub hint: Option<String>,
 }
 
 impl ApiError {

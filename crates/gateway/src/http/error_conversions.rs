@@ -54,7 +54,7 @@ impl From<NoSuchAgent> for ApiError {
     fn from(unknown: NoSuchAgent) -> Self {
         let hint =
             suggest_names(&unknown.close).unwrap_or_else(|| "`toolway agents list` shows them".to_owned());
-        Self::not_found("agent_unknown", unknown.to_string()).with_hint(hint)
+        Self::not_found("agent_not_found", unknown.to_string()).with_hint(hint)
     }
 }
 
@@ -65,9 +65,9 @@ impl From<AgentError> for ApiError {
             AgentError::Invalid(_) => {
                 Self::malformed(words).with_hint("docs/agents.md says what an agent may be")
             }
-            AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_a_file", words)
+            AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_file", words)
                 .with_hint("change the file; the gateway reads it again by itself"),
-            AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_stays", words),
+            AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_not_removable", words),
             AgentError::TooMany(_) => Self::new(StatusCode::CONFLICT, "too_many_agents", words)
                 .with_hint("`toolway agents remove` takes one away"),
             AgentError::Unknown(unknown) => unknown.into(),
@@ -80,13 +80,12 @@ impl From<ModelLookupError> for ApiError {
     fn from(missing: ModelLookupError) -> Self {
         let words = missing.to_string();
         match missing {
-            ModelLookupError::NoneConfigured => {
-                Self::not_found("model_unknown", words).with_hint("`toolway models add` sets one up")
-            }
+            ModelLookupError::NoneConfigured => Self::not_found("model_provider_not_found", words)
+                .with_hint("`toolway models add` sets one up"),
             ModelLookupError::Unknown { close, .. } => {
                 let hint =
                     suggest_names(&close).unwrap_or_else(|| "`toolway models list` shows them".to_owned());
-                Self::not_found("model_unknown", words).with_hint(hint)
+                Self::not_found("model_provider_not_found", words).with_hint(hint)
             }
             ModelLookupError::NoDefaultModel { .. } => {
                 Self::malformed(words).with_hint("write it as NAME/ID")
@@ -145,7 +144,7 @@ impl From<SessionError> for ApiError {
         let words = error.to_string();
         match error {
             SessionError::Unknown(_) => {
-                Self::not_found("session_unknown", words).with_hint("`toolway sessions list` shows them")
+                Self::not_found("session_not_found", words).with_hint("`toolway sessions list` shows them")
             }
             SessionError::OwnerMismatch => owner_mismatch(words),
             SessionError::OwnerRequired => {

@@ -92,7 +92,7 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
         None => "the request does not say what its body is".to_owned(),
         Some(given) => format!("the body is {given}, not JSON"),
     };
-    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
         .with_hint("send a JSON body with the header Content-Type: application/json"))
 }
 
@@ -119,7 +119,7 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
         Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
-            "body_too_slow",
+            "request_timeout",
             "the body took too long to arrive",
         )),
     }

@@ -76,7 +76,7 @@ async fn of_source(
 ) -> Result<Response, ApiError> {
     let slug = source.parse::<Slug>().ok().filter(|slug| app.registry.snapshot().source(slug).is_some());
     let slug = slug.ok_or_else(|| {
-        ApiError::not_found("source_unknown", format!("there is no source {source:?}"))
+        ApiError::not_found("source_not_found", format!("there is no source {source:?}"))
             .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
     })?;
     let visitor = visitor(&token, None, EndpointScope::Source(slug), query.bounds()?);

@@ -23,6 +23,7 @@ pub(super) fn routes() -> ApiRoutes {
     get,
     path = "/metrics",
     tag = "gateway",
+    operation_id = "get_metrics",
     responses((status = 200, description = "The metrics.", body = String, content_type = "application/openmetrics-text"))
 )]
 async fn metrics(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Response {
