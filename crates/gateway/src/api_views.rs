@@ -4,8 +4,10 @@ use std::path::Path;
 
 use toolway_agent::models::{ModelCheckStatus, ModelFacts, ModelTestReport, ModelView};
 use toolway_api::DefinitionOrigin;
+use toolway_api::mcp_servers::{McpServerProblem, McpServerStatus, OmittedTool};
 use toolway_api::models::{self as api, ModelFactsView, ModelKeyView, ModelProviderView};
 use toolway_mcp::definition::DefinitionLocation;
+use toolway_mcp::upstream::UpstreamStatus;
 
 /// A model provider.
 #[must_use]
@@ -62,5 +64,33 @@ pub fn mcp_server_origin(location: &DefinitionLocation) -> DefinitionOrigin {
             line: *line,
             ..DefinitionOrigin::new("settings")
         },
+    }
+}
+
+/// The state of the connection to an MCP server.
+#[must_use]
+pub fn mcp_server_status(status: UpstreamStatus) -> McpServerStatus {
+    McpServerStatus {
+        source: status.slug.to_string(),
+        endpoint: status.place,
+        state: status.state.as_str().to_owned(),
+        since_ms: status.since_ms,
+        next_retry_ms: status.next_try_ms,
+        transport: status.transport.map(|transport| transport.as_str().to_owned()),
+        protocol_version: status.protocol_version,
+        era: status.era.map(|era| era.as_str().to_owned()),
+        server_name: status.server_name,
+        server_version: status.server_version,
+        tools: status.tools,
+        resources: status.resources,
+        prompts: status.prompts,
+        left_out: status
+            .left_out
+            .into_iter()
+            .map(|tool| OmittedTool { name: tool.name, reason: tool.reason })
+            .collect(),
+        problem: status
+            .problem
+            .map(|problem| McpServerProblem { message: problem.message, hint: problem.hint }),
     }
 }

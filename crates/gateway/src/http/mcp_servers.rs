@@ -7,9 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde_json::{Map, Value};
-use toolway_api::mcp_servers::{
-    McpServerDetail, McpServerList, McpServerProblem, McpServerStatus, OmittedTool,
-};
+use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
 use toolway_api::openapi::{McpServerDefinitionSchema, McpServerNameSchema};
 use toolway_api::{ErrorResponse, FileProblem};
 use toolway_mcp::definition::store::ServersFileError;
@@ -17,13 +15,12 @@ use toolway_mcp::definition::{
     DefinedServer, DefinitionFileProblem, DefinitionLocation, HIDDEN, SECRET_PREFIX, ServerDefinition,
     check_name,
 };
-use toolway_mcp::upstream::UpstreamStatus;
 use toolway_types::Slug;
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
 use crate::access::AuthenticatedOwner;
-use crate::api_views::mcp_server_origin;
+use crate::api_views::{mcp_server_origin, mcp_server_status};
 use crate::state::AppState;
 
 /// Maximum number of servers.
@@ -42,34 +39,8 @@ fn server_detail(placed: &DefinedServer, app: &AppState) -> McpServerDetail {
         name: placed.slug.to_string(),
         definition,
         origin: mcp_server_origin(&placed.location),
-        status: app.mcp.upstreams.get(&placed.slug).map(|upstream| server_status(upstream.status())),
+        status: app.mcp.upstreams.get(&placed.slug).map(|upstream| mcp_server_status(upstream.status())),
         log: None,
-    }
-}
-
-fn server_status(status: UpstreamStatus) -> McpServerStatus {
-    McpServerStatus {
-        source: status.slug.to_string(),
-        endpoint: status.place,
-        state: status.state.as_str().to_owned(),
-        since_ms: status.since_ms,
-        next_retry_ms: status.next_try_ms,
-        transport: status.transport.map(|transport| transport.as_str().to_owned()),
-        protocol_version: status.protocol_version,
-        era: status.era.map(|era| era.as_str().to_owned()),
-        server_name: status.server_name,
-        server_version: status.server_version,
-        tools: status.tools,
-        resources: status.resources,
-        prompts: status.prompts,
-        left_out: status
-            .left_out
-            .into_iter()
-            .map(|tool| OmittedTool { name: tool.name, reason: tool.reason })
-            .collect(),
-        problem: status
-            .problem
-            .map(|problem| McpServerProblem { message: problem.message, hint: problem.hint }),
     }
 }
 
