@@ -41,7 +41,7 @@ pub(crate) enum FindingSeverity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorFinding {
     /// What was looked at.
-    about: String,
+    subject: String,
     /// How it is.
     state: FindingSeverity,
     /// In words.
@@ -57,28 +57,28 @@ pub(crate) struct DoctorReport(Vec<DoctorFinding>);
 
 impl DoctorReport {
     /// It is as it should be.
-    fn add_fine(&mut self, about: &str, message: impl Into<String>) {
+    fn add_fine(&mut self, subject: &str, message: impl Into<String>) {
         self.add(about, FindingSeverity::Fine, message.into(), None);
     }
 
     /// It should be known.
-    fn add_warning(&mut self, about: &str, message: impl Into<String>, hint: impl Into<String>) {
+    fn add_warning(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.add(about, FindingSeverity::Warning, message.into(), Some(hint.into()));
     }
 
     /// It is wrong.
-    fn add_error(&mut self, about: &str, message: impl Into<String>, hint: impl Into<String>) {
+    fn add_error(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.add(about, FindingSeverity::Wrong, message.into(), Some(hint.into()));
     }
 
     /// Something failed, which says itself how to mend it.
-    fn add_failure(&mut self, about: &str, failure: &CliError) {
+    fn add_failure(&mut self, subject: &str, failure: &CliError) {
         self.add(about, FindingSeverity::Wrong, failure.message().to_owned(), failure.hints());
     }
 
-    fn add(&mut self, about: &str, state: FindingSeverity, message: String, hint: Option<String>) {
+    fn add(&mut self, subject: &str, state: FindingSeverity, message: String, hint: Option<String>) {
         let hint = hint.filter(|hint| !hint.is_empty());
-        self.0.push(DoctorFinding { about: about.to_owned(), state, message, hint });
+        self.0.push(DoctorFinding { subject: about.to_owned(), state, message, hint });
     }
 }
 
@@ -150,7 +150,7 @@ fn print_report(found: &DoctorReport, context: &CliContext) -> CliResult {
             FindingSeverity::Wrong => ("wrong", Style::Error),
         };
         let message = escape::lines(&it.message).replace('\n', "\n       ");
-        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), it.about))?;
+        printer.line(&format!("{}  {}: {message}", printer.paint(style, mark), it.subject))?;
         if let Some(hint) = &it.hint {
             printer.line(&format!(
                 "       {} {}",

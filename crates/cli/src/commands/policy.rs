@@ -144,12 +144,12 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
         TestPolicyRequest { tool: args.name.clone(), principal: Some(principal), agent: args.agent.clone() };
     let text = client.send(Method::POST, &["api", "policy", "test"], &question).await?;
     let answer: TestPolicyResponse = parse_response(&text)?;
-    let place = find_rule_location(&client, answer.decision.rule.as_deref()).await?;
+    let rule = find_rule(&client, answer.decision.rule.as_deref()).await?;
     let printer = &context.printer;
     if printer.json {
         // With where the rule stands beside what the gateway said.
         let mut whole: serde_json::Map<String, serde_json::Value> = parse_response(&text)?;
-        whole.insert("place".to_owned(), json!(place));
+        whole.insert("origin".to_owned(), json!(rule.map(|rule| rule.origin)));
         return printer.json_value(&whole);
     }
     let decision = &answer.decision;
@@ -169,7 +169,7 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
     pairs.add("caller", who);
     pairs.add("verdict", verdict);
     pairs.add("because", &decision.reason);
-    pairs.add_optional("stands in", place);
+    pairs.add_optional("stands in", rule.as_ref().map(location_text));
     if let Some(definition) = &decision.definition {
         let definition: RuleDefinition = parse_response(definition.get())?;
         pairs.add(
@@ -200,11 +200,11 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
 }
 
 /// Where a rule stands.
-async fn find_rule_location(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<String>> {
+async fn find_rule(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<PolicyRuleView>> {
     let Some(name) = name else { return Ok(None) };
     let policy: PolicyView = parse_response(&client.get(&["api", "policy"], &[]).await?)?;
     // One that has no name of its own is called by where it stands in the list.
-    Ok(policy.rules.iter().find(|rule| rule.name == name).map(location_text))
+    Ok(policy.rules.into_iter().find(|rule| rule.name == name))
 }
 
 async fn remove(args: &RemoveRuleArgs, context: &CliContext) -> CliResult {

@@ -92,7 +92,7 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
     folder.run(["mcp", "list"]).assert_failure(1, "mcp.toml:2");
     folder.run(["mcp", "add", "b", "--command", "x"]).assert_failure(1, "mcp.toml:2");
     let found = folder.run(["doctor", "--json"]).json();
-    let is_said = |it: &Value| it["about"] == "mcp servers" && it["state"] == "wrong";
+    let is_said = |it: &Value| it["subject"] == "mcp servers" && it["state"] == "wrong";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
 }
 
@@ -156,7 +156,7 @@ fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
     let tried = folder.run(["mcp", "test", "off"]).assert_failure(1, "off can't be used");
     assert!(tried.stdout.contains("✗ off"), "{tried:?}");
     let found = folder.run(["doctor", "--json"]).json();
-    let is_said = |it: &Value| it["about"] == "mcp servers" && it["state"] == "warning";
+    let is_said = |it: &Value| it["subject"] == "mcp servers" && it["state"] == "warning";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
     folder.run(["mcp", "remove", "off"]).assert_success();
     assert_eq!(folder.json(&["mcp", "list"])["servers"], json!([]));
@@ -202,6 +202,6 @@ fn one_that_works_says_what_it_offers() {
     let tools = folder.json(&["tools", "list"]);
     assert!(tools.to_string().contains("again__"), "{tools}");
     let found = folder.run(["doctor", "--json"]).json();
-    let is_said = |it: &Value| it["about"] == "mcp servers" && it["state"] == "fine";
+    let is_said = |it: &Value| it["subject"] == "mcp servers" && it["state"] == "fine";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
 }

@@ -56,7 +56,7 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
     folder.run(["models", "add", "mine", "--preset", "groq"]).assert_failure(1, "can't be changed");
     folder.run(["models", "list"]).assert_failure(1, "models.toml:1");
     let found = folder.run(["doctor", "--json"]).json();
-    let is_said = |it: &serde_json::Value| it["about"] == "models" && it["state"] == "wrong";
+    let is_said = |it: &serde_json::Value| it["subject"] == "models" && it["state"] == "wrong";
     assert!(found["findings"].as_array().unwrap().iter().any(is_said), "{found}");
     assert_eq!(file(&folder), "[[model]\n");
 }
@@ -184,7 +184,7 @@ fn prices_are_imported_with_where_they_are_from() {
     assert_eq!((&price["source"], &price["date"]), (&json!("https://prices.example"), &json!("2026-11-01")));
     assert_eq!(file_mode(&folder.file("prices.toml")), 0o600);
     let found = folder.run(["doctor", "--json"]).json();
-    assert!(found["findings"].as_array().unwrap().iter().any(|it| it["about"] == "prices"), "{found}");
+    assert!(found["findings"].as_array().unwrap().iter().any(|it| it["subject"] == "prices"), "{found}");
     let shown = folder.run(["prices", "list", "--search", "GPT"]).assert_success();
     assert!(shown.stdout.contains("openai/gpt-x") && shown.stdout.contains("10.00"), "{shown:?}");
     // What is none changes nothing.
