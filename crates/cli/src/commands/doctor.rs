@@ -58,27 +58,27 @@ pub(crate) struct DoctorReport(Vec<DoctorFinding>);
 impl DoctorReport {
     /// It is as it should be.
     fn add_fine(&mut self, subject: &str, message: impl Into<String>) {
-        self.add(about, FindingSeverity::Fine, message.into(), None);
+        self.add(subject, FindingSeverity::Fine, message.into(), None);
     }
 
     /// It should be known.
     fn add_warning(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.add(about, FindingSeverity::Warning, message.into(), Some(hint.into()));
+        self.add(subject, FindingSeverity::Warning, message.into(), Some(hint.into()));
     }
 
     /// It is wrong.
     fn add_error(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
-        self.add(about, FindingSeverity::Wrong, message.into(), Some(hint.into()));
+        self.add(subject, FindingSeverity::Wrong, message.into(), Some(hint.into()));
     }
 
     /// Something failed, which says itself how to mend it.
     fn add_failure(&mut self, subject: &str, failure: &CliError) {
-        self.add(about, FindingSeverity::Wrong, failure.message().to_owned(), failure.hints());
+        self.add(subject, FindingSeverity::Wrong, failure.message().to_owned(), failure.hints());
     }
 
     fn add(&mut self, subject: &str, state: FindingSeverity, message: String, hint: Option<String>) {
         let hint = hint.filter(|hint| !hint.is_empty());
-        self.0.push(DoctorFinding { subject: about.to_owned(), state, message, hint });
+        self.0.push(DoctorFinding { subject: subject.to_owned(), state, message, hint });
     }
 }
 
