@@ -1,8 +1,8 @@
 //! Who may come in: tokens and the roles they carry, pairing codes, and which hosts and web pages are
 //! answered at all. The rest of the gateway asks here and decides nothing of this itself.
 
-pub mod address;
 pub mod authentication;
+pub mod error;
 pub mod forwarded;
 pub mod interfaces;
 pub mod issuer;
@@ -22,14 +22,14 @@ use secrecy::SecretString;
 use toolway_store::Store;
 use toolway_types::Clock;
 
-pub use authentication::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
+pub use error::AccessError;
 pub use forwarded::{ConnectionInfo, EffectiveClient};
 pub use issuer::TokenIssuer;
 pub use owner_file::OWNER_TOKEN_FILE;
 pub use pairing::{PairRefusal, PairingCodes, PairingGrant};
 pub use rejection::AuthRejection;
 pub use token::{DeviceBinding, TokenEndReason, TokenState};
-pub use tokens::{AccessError, AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
+pub use tokens::{AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
 
 use crate::settings::Settings;
 use forwarded::TrustedProxies;

@@ -25,6 +25,7 @@ use crate::http;
 use crate::listener::GatewayAddress;
 use crate::mcp::{McpParts, McpService};
 use crate::metrics::GatewayMetrics;
+use crate::router;
 use crate::rules::{PolicyRules, SettingsOrigin};
 use crate::server::{self, BindError, ListenerHandle, ServeOptions};
 use crate::settings::{Durability, SettingError, Settings};
@@ -207,7 +208,7 @@ impl Gateway {
         let serving = server::serve(
             listener,
             ServeOptions {
-                router: http::router(Arc::clone(&app)),
+                router: router::router(Arc::clone(&app)),
                 tls: app.tls.clone(),
                 max_connections: app.settings.limits.connections,
                 handshake_timeout: app.settings.timeouts.request_s.duration(),
@@ -331,7 +332,7 @@ fn build_issuer(settings: &Settings, given: &ToolEnv, clock: &Arc<dyn Clock>) ->
 }
 
 fn certificate_names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
-    let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);
+    let public = settings.public_url.as_deref().and_then(crate::net::address::WebOrigin::parse);
     names.extend(public.map(|origin| origin.host.to_string().trim_matches(['[', ']']).to_owned()));
     names.extend(own_addresses().into_iter().map(|ip| ip.to_string()));
     names

@@ -30,6 +30,7 @@ mod reload;
 mod resources;
 mod sessions;
 mod status;
+pub(crate) mod token_extractors;
 mod token_input;
 pub mod tokens;
 mod tool_changes;
@@ -40,19 +41,15 @@ mod usage;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware;
-use axum::routing::get;
 
 pub use error::ApiError;
 pub(crate) use error_conversions::agent_forbidden;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
+pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 
 use self::resources::ApiRoutes;
-use crate::page;
-use crate::socket::upgrade;
 use crate::state::AppState;
 
 /// Every resource with its description.
@@ -79,18 +76,7 @@ fn resources() -> ApiRoutes {
         .merge(openapi::routes())
 }
 
-/// All that the gateway answers over HTTP, the sockets' upgrades included.
-pub fn router(app: Arc<AppState>) -> Router {
-    resources()
-        .router()
-        .route("/", get(page::show))
-        .merge(upgrade::routes())
-        .merge(openai::routes())
-        .merge(protected_resource::routes(&app, mcp::routes()))
-        .fallback(error::no_such_path)
-        .method_not_allowed_fallback(error::no_such_method)
-        // Bodies are bounded where they are read, each resource by its own limit.
-        .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
-        .with_state(app)
+/// The routes of REST, `/v1`, MCP and the sign-in document, without middleware.
+pub(crate) fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
+    resources().router().merge(openai::routes()).merge(protected_resource::routes(app, mcp::routes()))
 }

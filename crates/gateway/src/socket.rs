@@ -8,8 +8,9 @@ pub(crate) mod connection;
 mod conversation;
 pub(crate) mod device;
 mod mcp;
-pub(crate) mod outbox;
 pub(crate) mod peer;
 mod questions;
 mod registration;
-pub(crate) mod upgrade;
+mod upgrade;
+
+pub(crate) use upgrade::routes;

@@ -7,6 +7,8 @@ use http::HeaderMap;
 use http::header::HeaderName;
 use ipnet::IpNet;
 
+use crate::net::parse_network;
+
 /// What the listener knows of a connection. Put into the extensions of each request.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionInfo {
@@ -102,13 +104,6 @@ fn parse_hop(text: &str) -> Option<IpAddr> {
     let bare = text.parse::<IpAddr>().ok();
     let ip = bare.or_else(|| text.parse::<SocketAddr>().ok().map(|it| it.ip()))?;
     Some(ip.to_canonical())
-}
-
-/// Reads `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`.
-#[must_use]
-pub fn parse_network(text: &str) -> Option<IpNet> {
-    let text = text.trim();
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(|ip| IpNet::from(ip.to_canonical())))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 
-use super::address::{UriAuthority, UriHost, WebOrigin};
 use super::forwarded::EffectiveClient;
 use super::interfaces::InterfaceAddresses;
+use crate::net::address::{UriAuthority, UriHost, WebOrigin};
 use crate::settings::Settings;
 
 /// Why a request was not even looked at.

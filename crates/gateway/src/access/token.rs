@@ -150,6 +150,19 @@ impl TokenState {
         }
     }
 
+    /// Runs `work` to its end, and cancels it when the token ends: a person or a device that it still waits for by
+    /// then answers to nobody. The work ends itself once `cancel` is cancelled, so its result is never lost.
+    pub async fn cancel_when_ended<T>(&self, cancel: &CancellationToken, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            _ = self.wait_until_ended() => {
+                cancel.cancel();
+                work.await
+            }
+        }
+    }
+
     /// Is cancelled when it has ended. Must be called within the runtime.
     #[must_use]
     pub fn end_signal(self: &Arc<Self>) -> CancellationToken {

@@ -6,49 +6,20 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
-use toolway_store::{Store, StoreError, TokenRecord};
+use toolway_store::{Store, TokenRecord};
 use toolway_types::{Clock, Role};
 use uuid::Uuid;
 
+use super::error::AccessError;
 use super::owner_file::OwnerTokenFile;
 use super::rejection::AuthRejection;
-use super::secret::{self, NoRandomness};
+use super::secret;
 use super::token::{DeviceBinding, TokenEndReason, TokenState};
 
 /// The id of the owner's token.
 pub const OWNER_ID: &str = "owner";
 /// The id of the token of this computer's own device.
 pub const LOCAL_DEVICE_ID: &str = "local-device";
-
-/// Why something about tokens could not be done.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    /// The database.
-    #[error("the tokens could not be read or written")]
-    Store(#[from] StoreError),
-    /// The file with the owner's token.
-    #[error("the owner's token file {path}: {source}")]
-    OwnerFile {
-        /// Its path.
-        path: String,
-        /// What happened.
-        source: std::io::Error,
-    },
-    /// No secret could be made.
-    #[error(transparent)]
-    Random(#[from] NoRandomness),
-    /// No such token.
-    #[error("there is no token with the id {0:?}")]
-    NotFound(String),
-    /// A token that can't be revoked, and what to do instead.
-    #[error("the token {id:?} can't be revoked")]
-    Protected {
-        /// Its id.
-        id: &'static str,
-        /// What to do instead.
-        instead: &'static str,
-    },
-}
 
 /// What a new token is for.
 #[derive(Debug, Clone)]

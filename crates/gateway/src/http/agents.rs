@@ -14,7 +14,8 @@ use toolway_api::{DefinitionOrigin, ErrorResponse};
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams, agent_forbidden};
-use crate::access::{AuthenticatedCaller, AuthenticatedOwner, TokenState};
+use crate::access::TokenState;
+use crate::http::{AuthenticatedCaller, AuthenticatedOwner};
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {

@@ -24,7 +24,7 @@ use toolway_core::consent::{
 use super::event_stream::{EventStreamReader, follow};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::{AuthenticatedCaller, AuthenticatedOwner};
+use crate::http::{AuthenticatedCaller, AuthenticatedOwner};
 use crate::state::AppState;
 
 /// Interval between writes to a watcher.

@@ -25,12 +25,5 @@ pub(super) async fn call_with_token(
     token: &TokenState,
 ) -> FinishedCall {
     let cancel = call.cancel.get_or_insert_default().clone();
-    let mut running = std::pin::pin!(engine.call(call));
-    tokio::select! {
-        finished = &mut running => finished,
-        _ = token.wait_until_ended() => {
-            cancel.cancel();
-            running.await
-        }
-    }
+    token.cancel_when_ended(&cancel, engine.call(call)).await
 }

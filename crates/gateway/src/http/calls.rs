@@ -24,7 +24,8 @@ use self::view::{call_detail, call_summary, closed_call_summary};
 use super::event_stream::{EventStreamReader, follow};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, PathParams, QueryParams};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// Default number of calls on a page.

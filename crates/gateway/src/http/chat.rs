@@ -26,9 +26,10 @@ use super::extractors::{expect_json, parse_json, read_body};
 use super::resources::{ApiRoutes, resources};
 use super::sessions::token_usage;
 use super::{ApiError, approvals};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
 use crate::chat::frames;
 use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// Maximum number of events that wait for a slow reader. After that, the turn waits too.

@@ -15,7 +15,8 @@ use self::app_providers::report_view;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::{AuthenticatedOwner, LOCAL_DEVICE_ID};
+use crate::access::LOCAL_DEVICE_ID;
+use crate::http::AuthenticatedOwner;
 use crate::sources::device_source::{DevicePresence, DeviceSource};
 use crate::state::AppState;
 

@@ -10,7 +10,6 @@ use http::{HeaderValue, Method, StatusCode, Uri};
 use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_store::StoreError;
 
-use super::protected_resource;
 use crate::access::origin::BadOrigin;
 use crate::access::pairing::PairingCodeError;
 use crate::access::{AccessError, AuthRejection, PairRefusal};
@@ -30,6 +29,11 @@ pub struct ApiError {
     /// When to try again.
     pub retry_after: Option<Duration>,
 }
+
+/// Marks the response to a valid token that lacks a scope, so that the MCP endpoints can add the header that names
+/// the missing scopes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InsufficientScopeMarker;
 
 impl ApiError {
     /// A refusal without a hint.
@@ -70,7 +74,9 @@ impl IntoResponse for ApiError {
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        protected_resource::mark_insufficient_scope(is_scope_missing, &mut response);
+        if is_scope_missing {
+            response.extensions_mut().insert(InsufficientScopeMarker);
+        }
         if let Some(wait) = self.retry_after {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
         }
@@ -190,13 +196,13 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// What answers where nothing lives.
-pub(super) async fn no_such_path(uri: Uri) -> ApiError {
+pub(crate) async fn no_such_path(uri: Uri) -> ApiError {
     ApiError::not_found("path_not_found", format!("nothing answers at {}", uri.path()))
         .with_hint("/api/openapi.json lists what does")
 }
 
 /// What answers where something lives that doesn't do this.
-pub(super) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
+pub(crate) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",

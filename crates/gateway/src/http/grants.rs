@@ -15,7 +15,7 @@ use super::error::unavailable;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 /// Maximum lifetime: ten years.

@@ -44,7 +44,7 @@ const ALLOWED_HEADER_PREFIXES: [&str; 2] = ["x-stainless-", "mcp-param-"];
 const MAX_DISCARDED_FRAMES: usize = 4;
 
 /// Lets a request through to its resource, or refuses it.
-pub(super) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     // The path alone: queries may hold tokens.

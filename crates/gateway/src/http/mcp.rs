@@ -16,7 +16,8 @@ use toolway_types::Slug;
 
 use super::extractors::read_body;
 use super::{ApiError, QueryParams, agent_forbidden};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// The doors.

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 
 use super::error::internal;
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

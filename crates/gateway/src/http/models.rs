@@ -15,8 +15,8 @@ use toolway_models::ModelErrorKind;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, OptionalJsonBody, PathParams};
-use crate::access::AuthenticatedOwner;
 use crate::api_views::{model_provider_view, model_test_report};
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {

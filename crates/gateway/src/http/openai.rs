@@ -26,7 +26,8 @@ use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
 use self::error::OpenAiApiError;
 use self::request::{ParsedCompletionRequest, read};
 use super::extractors::{expect_json, read_body};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.

@@ -20,7 +20,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::error::internal;
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedCaller;
+use crate::http::AuthenticatedCaller;
 
 const BEARER: &str = "token";
 

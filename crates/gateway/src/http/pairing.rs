@@ -18,7 +18,8 @@ use toolway_wire::pairing::{CODE_HEADER, PairRequest, PairResponse, PairingCode,
 use super::resources::{ApiRoutes, resources};
 use super::token_input::{read_agent, read_text};
 use super::{ApiError, JsonBody, OptionalJsonBody};
-use crate::access::{AuthenticatedOwner, DeviceBinding, EffectiveClient, NewToken, PairingGrant};
+use crate::access::{DeviceBinding, EffectiveClient, NewToken, PairingGrant};
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {

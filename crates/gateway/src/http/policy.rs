@@ -19,7 +19,8 @@ use toolway_types::{Principal, PrincipalId, RawJson, Role};
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::{AuthenticatedOwner, OWNER_ID};
+use crate::access::OWNER_ID;
+use crate::http::AuthenticatedOwner;
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
 use crate::state::AppState;
 

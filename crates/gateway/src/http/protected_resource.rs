@@ -12,20 +12,17 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{Extensions, HeaderValue, StatusCode, Uri};
 use serde_json::json;
 
-use super::{ApiError, error};
-use crate::access::address::UriAuthority;
+use super::ApiError;
+use super::error::{self, InsufficientScopeMarker};
 use crate::access::authentication::is_for_mcp;
 use crate::access::{EffectiveClient, TokenIssuer};
+use crate::net::address::UriAuthority;
 use crate::state::AppState;
 
 /// Where the document stands (RFC 9728, section 3).
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 /// The resource that tokens are for, and below which all doors of MCP are.
 pub(crate) const RESOURCE: &str = "/mcp";
-
-/// Marks the answer to a good token that lacks a scope.
-#[derive(Debug, Clone, Copy)]
-struct InsufficientScopeMarker;
 
 /// The document, and MCP's doors with the header on what they refuse.
 pub(super) fn routes(app: &Arc<AppState>, doors: Router<Arc<AppState>>) -> Router<Arc<AppState>> {
@@ -111,12 +108,5 @@ fn base_url(app: &AppState, of: &Extensions) -> String {
     match of.get::<UriAuthority>() {
         Some(host) => format!("{scheme}://{host}"),
         None => app.address.own_url(),
-    }
-}
-
-/// Refuses a client whose token lacks a scope, in a way that [`lead`] knows.
-pub(super) fn mark_insufficient_scope(is_scope_missing: bool, response: &mut Response) {
-    if is_scope_missing {
-        response.extensions_mut().insert(InsufficientScopeMarker);
     }
 }

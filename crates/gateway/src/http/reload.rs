@@ -8,7 +8,7 @@ use toolway_api::ErrorResponse;
 
 use super::ApiError;
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {

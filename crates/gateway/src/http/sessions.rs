@@ -22,7 +22,7 @@ use self::view::{message_list, session_detail, session_list, session_summary};
 use super::resources::{ApiRoutes, resources};
 use super::token_input::MAX_TEXT;
 use super::{ApiError, JsonBody, PathParams, QueryParams};
-use crate::access::AuthenticatedCaller;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// Maximum number of sessions or messages on a page.

@@ -7,7 +7,7 @@ use axum::extract::State;
 use toolway_api::gateway::{GatewayStatus, ModelProviderStatus};
 
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {

@@ -17,7 +17,8 @@ use toolway_types::Role;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::{read_agent, read_text};
 use super::{ApiError, JsonBody, PathParams, QueryParams};
-use crate::access::{AuthenticatedOwner, DeviceBinding, NewToken};
+use crate::access::{DeviceBinding, NewToken};
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 /// Maximum lifetime: ten years. Without a lifetime, a token is valid until it is revoked.

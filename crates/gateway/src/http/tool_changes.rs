@@ -12,7 +12,8 @@ use toolway_types::ToolId;
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, OptionalJsonBody, PathParams};
-use crate::access::{AuthenticatedOwner, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 use crate::tool_changes::AcceptedVersion;
 

@@ -19,7 +19,8 @@ use super::call_response::{call_response, call_with_token};
 use super::extractors::{expect_json, parse_optional_json, read_body};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, PathParams, QueryParams, call_stream, conversion};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::sources::device_source::DevicePresence;
 use crate::state::AppState;
 

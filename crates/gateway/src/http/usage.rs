@@ -10,7 +10,7 @@ use toolway_api::usage::{UsageGroupBy, UsageReport, UsageReportQuery, UsageRepor
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, QueryParams};
-use crate::access::AuthenticatedCaller;
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
 /// Maximum offset from UTC, in seconds.

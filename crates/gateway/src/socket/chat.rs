@@ -14,9 +14,9 @@ use toolway_wire::gateway_message::{CallResult, ToolProgressShown};
 use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
 use super::close::CloseReason;
-use super::outbox::Outbox;
 use super::peer::SocketPeer;
 use super::{conversation, questions};
+use crate::outbox::Outbox;
 
 /// Longest id that a client may give a call, in bytes.
 const MAX_ID: usize = 256;

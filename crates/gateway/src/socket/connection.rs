@@ -16,8 +16,8 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
-use super::outbox::{Outbox, OutgoingFrame};
 use crate::listener::BytesWritten;
+use crate::outbox::{Outbox, OutgoingFrame};
 
 /// How a connection is kept.
 #[derive(Debug, Clone)]

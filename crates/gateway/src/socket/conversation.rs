@@ -16,12 +16,12 @@ use toolway_wire::error_code;
 use toolway_wire::gateway_message::{AbortAck, ErrorMessage, SessionStart};
 
 use super::close::{CloseReason, GOING_AWAY, INTERNAL};
-use super::outbox::Outbox;
 use super::peer::{PARSE_BLOCKING_THRESHOLD, SocketParams, SocketPeer};
 use super::questions;
 use crate::chat::frames;
 use crate::chat::input::{self, BadMessage};
 use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
+use crate::outbox::Outbox;
 
 /// What version 1 clients ask for where they have read null as a text.
 const NULL: &str = "null";

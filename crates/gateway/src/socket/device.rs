@@ -12,9 +12,9 @@ use toolway_wire::error_code;
 use toolway_wire::gateway_message::{RegisteredTools, ResultAcknowledged, ResultStatus, ToolsRegistered};
 
 use super::close::CloseReason;
-use super::outbox::PeerGone;
 use super::peer::SocketPeer;
 use super::registration::{self, RegistrationCapacity};
+use crate::outbox::PeerGone;
 use crate::sources::device_session::DeviceSession;
 
 /// Messages with more tools or bytes than this are compiled on a thread for blocking work.

@@ -17,10 +17,11 @@ use toolway_wire::MAX_MESSAGE_BYTES_HEADER;
 
 use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
 use super::connection::{self, FrameReceiver, SocketOptions};
-use super::outbox::{Outbox, PeerGone};
 use super::upgrade::{end_code, prepare_upgrade};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
+use crate::outbox::{Outbox, PeerGone};
 use crate::state::AppState;
 
 /// The door, in logs and metrics.

@@ -9,8 +9,8 @@ use toolway_wire::gateway_message::PermissionRequest;
 use toolway_wire::{GatewayMessage, error_code};
 
 use super::close::CloseReason;
-use super::outbox::Outbox;
 use super::peer::SocketPeer;
+use crate::outbox::Outbox;
 
 /// Sends the questions of a connection's calls to its client, which must know them: there were none in version 1.
 /// Made at the first call, for all of them.

@@ -19,12 +19,12 @@ use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, SocketOptions};
 use super::conversation;
 use super::mcp;
-use super::outbox::Outbox;
 use super::peer::{SocketKind, SocketParams, SocketPeer};
-use crate::access::authentication::refuse;
 use crate::access::{AuthRejection, TokenEndReason, TokenState};
+use crate::http::token_extractors::refuse;
 use crate::http::{ApiError, QueryParams, agent_forbidden};
 use crate::listener::BytesWritten;
+use crate::outbox::Outbox;
 use crate::state::AppState;
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.

@@ -16,7 +16,7 @@ use toolway_wire::gateway_message::{ResultStatus, ToolCallCancel, ToolCallReques
 use super::device_calls::{DeviceCalls, DeviceReply, PendingDeviceCall};
 use super::device_source::DeviceSource;
 use super::remote_tool::RemoteTool;
-use crate::socket::outbox::Outbox;
+use crate::outbox::Outbox;
 
 /// A registration and its calls.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use toolway_store::CallRemoval;
 
 use super::query::call_filter;
 use super::{no_such_call, parse_id};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::http::resources::{ApiRoutes, resources};
 use crate::http::{ApiError, JsonBody, PathParams};
 use crate::state::AppState;

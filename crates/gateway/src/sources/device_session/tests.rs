@@ -17,7 +17,7 @@ use toolway_types::{Outcome, PrincipalId, SpecDocument, SystemClock, ToolOutput}
 use toolway_wire::GatewayMessage;
 
 use super::*;
-use crate::socket::outbox::OutgoingFrame;
+use crate::outbox::OutgoingFrame;
 use crate::sources::device_source::DeviceSourceState;
 
 /// Something that happens. Numbers pick one of the calls made so far.

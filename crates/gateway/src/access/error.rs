@@ -1,0 +1,35 @@
+//! Errors of reading, storing and changing tokens.
+
+use toolway_store::StoreError;
+
+use super::secret::NoRandomness;
+
+/// An error of reading, storing or changing tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The database.
+    #[error("the tokens could not be read or written")]
+    Store(#[from] StoreError),
+    /// The file with the owner's token.
+    #[error("the owner's token file {path}: {source}")]
+    OwnerFile {
+        /// Its path.
+        path: String,
+        /// What happened.
+        source: std::io::Error,
+    },
+    /// No secret could be made.
+    #[error(transparent)]
+    Random(#[from] NoRandomness),
+    /// No such token.
+    #[error("there is no token with the id {0:?}")]
+    NotFound(String),
+    /// A token that can't be revoked, and what to do instead.
+    #[error("the token {id:?} can't be revoked")]
+    Protected {
+        /// Its id.
+        id: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
