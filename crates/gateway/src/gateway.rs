@@ -29,7 +29,7 @@ use crate::router;
 use crate::rules::{PolicyRules, SettingsOrigin};
 use crate::server::{self, BindError, ListenerHandle, ServeOptions};
 use crate::settings::{Durability, SettingError, Settings};
-use crate::sources::DeviceSources;
+use crate::sources::{DeviceSources, SourceLimits};
 use crate::state::{AppState, ReloadError};
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::ToolChangeTracker;
@@ -127,7 +127,16 @@ impl Gateway {
             ),
             ..EngineParts::new(Arc::clone(&registry), Arc::clone(&clock))
         });
-        let sources = DeviceSources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
+        let sources = DeviceSources::load(
+            Arc::clone(&registry),
+            store.clone(),
+            Arc::clone(&clock),
+            SourceLimits {
+                per_owner: settings.limits.sources_per_owner,
+                per_token: settings.limits.sources_per_token,
+            },
+        )
+        .await?;
         let rules = PolicyRules::open(
             Arc::clone(&engine),
             store.clone(),

@@ -2,11 +2,13 @@
 //! in the protocol document). A source belongs to the token that made it; within the token its identity joins
 //! later connections to it. Its slug is made once and never given to another.
 
+pub(crate) mod app_provider_report;
 mod device_calls;
 pub(crate) mod device_session;
 pub(crate) mod device_source;
 pub(crate) mod identity;
-mod remote_tool;
+pub(crate) mod registration;
+pub(crate) mod remote_tool;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use toolway_core::{Registry, SourceRetention};
 use toolway_store::{SourceRecord, Store, StoreError};
-use toolway_types::{Clock, PrincipalId, Slug, ToolName};
+use toolway_types::{Clock, PrincipalId, Role, Slug, ToolName};
 
 use device_session::{DeviceSession, WeakDeviceSession};
 use device_source::{DeviceSource, DeviceSourceState};
@@ -26,9 +28,32 @@ pub struct DeviceSources {
     registry: Arc<Registry>,
     store: Store,
     clock: Arc<dyn Clock>,
+    limits: SourceLimits,
     inner: Mutex<SourceIndex>,
     /// Held while a new source is made and stored, so that two connections can't make it twice.
     creation_lock: tokio::sync::Mutex<()>,
+}
+
+/// How many sources one token may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SourceLimits {
+    /// The owner's token, which may be on many computers.
+    pub(crate) per_owner: usize,
+    /// Every other token.
+    pub(crate) per_token: usize,
+}
+
+impl SourceLimits {
+    fn of(self, role: Role) -> usize {
+        if role.is_owner() { self.per_owner } else { self.per_token }
+    }
+}
+
+/// A device's session together with its source.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceSession {
+    pub(crate) source: Arc<DeviceSource>,
+    pub(crate) session: Arc<DeviceSession>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +65,7 @@ struct SourceIndex {
     retired: HashSet<Slug>,
     /// Slugs of MCP servers, which no device is given.
     reserved: HashSet<Slug>,
-    /// Seats by the token that resumes them.
+    /// Sessions by the token that resumes them.
     resumable: HashMap<String, WeakDeviceSession>,
 }
 
@@ -57,15 +82,15 @@ pub(crate) enum JoinError {
 }
 
 /// What a connection says when it joins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct JoinRequest<'a> {
     pub(crate) claims: IdentityClaims<'a>,
     /// The token's own label, for a source without any name.
     pub(crate) token_label: Option<&'a str>,
     pub(crate) platform: Option<&'a str>,
     pub(crate) app_version: Option<&'a str>,
-    /// Most sources of this token.
-    pub(crate) limit: usize,
+    /// The token's role.
+    pub(crate) role: Role,
 }
 
 impl DeviceSources {
@@ -73,15 +98,17 @@ impl DeviceSources {
     ///
     /// # Errors
     /// Where the store can't be read.
-    pub async fn load(
+    pub(crate) async fn load(
         registry: Arc<Registry>,
         store: Store,
         clock: Arc<dyn Clock>,
+        limits: SourceLimits,
     ) -> Result<Arc<Self>, StoreError> {
         let sources = Self {
             registry,
             store,
             clock,
+            limits,
             inner: Mutex::default(),
             creation_lock: tokio::sync::Mutex::default(),
         };
@@ -192,9 +219,10 @@ impl DeviceSources {
     ) -> Result<Arc<DeviceSource>, JoinError> {
         let now = self.clock.now_ms();
         let label = arrival.claims.label().or(arrival.token_label).unwrap_or("device");
+        let limit = self.limits.of(arrival.role);
         let mut inner = self.inner.lock();
-        if inner.per_token.get(token).copied().unwrap_or_default() >= arrival.limit {
-            return Err(JoinError::TooMany(arrival.limit));
+        if inner.per_token.get(token).copied().unwrap_or_default() >= limit {
+            return Err(JoinError::TooMany(limit));
         }
         let state = DeviceSourceState {
             label: truncate(label),
@@ -272,28 +300,33 @@ impl DeviceSources {
         if source.identity().is_some() { SourceRetention::Names } else { SourceRetention::Nothing }
     }
 
-    /// Makes a seat findable by its resume token.
-    pub(crate) fn make_resumable(&self, seat: &Arc<DeviceSession>) {
-        if let Some(token) = seat.resume_token() {
-            self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(seat));
+    /// Makes a session findable by its resume token.
+    pub(crate) fn make_resumable(&self, session: &Arc<DeviceSession>) {
+        if let Some(token) = session.resume_token() {
+            self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(session));
         }
     }
 
-    /// The seat that a resume token leads to, if it is this token's and still there.
-    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<Arc<DeviceSession>> {
-        let seat = self.inner.lock().resumable.get(resume_token)?.upgrade()?;
-        (seat.source().token() == token && !seat.has_ended()).then_some(seat)
+    /// The session that a resume token leads to, if its source is this token's and it has not ended.
+    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<SourceSession> {
+        let (session, source) = {
+            let inner = self.inner.lock();
+            let session = inner.resumable.get(resume_token)?.upgrade()?;
+            let source = inner.by_slug.get(session.source()).cloned();
+            (session, source?)
+        };
+        (source.token() == token && !session.has_ended()).then_some(SourceSession { source, session })
     }
 
-    /// A seat is over for good.
-    pub(crate) fn end_session(&self, seat: &Arc<DeviceSession>) {
-        seat.end();
-        seat.source().remove_device_session(seat);
-        if let Some(token) = seat.resume_token() {
+    /// Ends a session of a source for good.
+    pub(crate) fn end_session(&self, source: &Arc<DeviceSource>, session: &Arc<DeviceSession>) {
+        session.end();
+        source.remove_device_session(session);
+        if let Some(token) = session.resume_token() {
             self.inner.lock().resumable.remove(token);
         }
-        self.touch(seat.source());
-        self.remove_if_ephemeral(seat.source());
+        self.touch(source);
+        self.remove_if_ephemeral(source);
     }
 
     /// Forgets a source that is one connection's alone, once nobody sits there.
@@ -347,8 +380,8 @@ impl DeviceSources {
     /// Ends a source: its sockets are displaced, its tools leave, its slug stays spent where it was kept.
     fn end_source(&self, source: &Arc<DeviceSource>) {
         self.inner.lock().remove(source.slug(), source.identity().is_some());
-        for seat in source.sessions() {
-            self.end_session(&seat);
+        for session in source.sessions() {
+            self.end_session(source, &session);
         }
         self.registry.forget(source.slug());
     }

@@ -1,12 +1,14 @@
-//! The door `/ws/mcp`: one MCP client over one WebSocket, each text frame one JSON-RPC message. `toolway mcp` comes in
-//! here with what its own client says on standard input and output. What the messages mean is the MCP server's, the
-//! same as over HTTP; this decides who may come in, and what they look at.
+//! The entry point `/ws/mcp`: one MCP client over one WebSocket, one JSON-RPC message in each text frame. `toolway mcp`
+//! connects here on behalf of the client on its standard input and output. The MCP server handles the messages, as
+//! over HTTP; this module checks the token and reads which tools the client wants to see.
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::ws::{Utf8Bytes, WebSocket};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
+use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
@@ -24,7 +26,7 @@ use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::AppState;
 
-/// The door, in logs and metrics.
+/// The entry point's name in logs and metrics.
 const ENTRY_POINT: &str = "mcp";
 /// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
 /// words, and only one that is longer still ends the connection.
@@ -36,7 +38,7 @@ const READ_BUFFER: usize = 4 << 10;
 /// What a browser offers beside its token, since it wants one of its offers taken.
 const SUBPROTOCOL: &str = "mcp";
 
-/// What an address says: which part of what the token may call is shown.
+/// The parameters in the address: which of the tools that the token may call are shown.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct McpViewQuery {
     agent: Option<String>,
@@ -66,8 +68,13 @@ impl McpViewQuery {
     }
 }
 
-/// Lets a client in.
-pub(super) async fn upgrade(
+/// The route of `/ws/mcp`.
+pub(super) fn routes() -> Router<Arc<AppState>> {
+    Router::new().route("/ws/mcp", get(upgrade))
+}
+
+/// Accepts a client.
+async fn upgrade(
     State(app): State<Arc<AppState>>,
     AuthenticatedCaller(token): AuthenticatedCaller,
     request: Request,
@@ -145,10 +152,10 @@ async fn serve(
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");
     }
-    tracing::debug!(token = %token.id(), door = ENTRY_POINT, ?close, "a connection ended");
+    tracing::debug!(token = %token.id(), entry_point = ENTRY_POINT, ?close, "a connection ended");
 }
 
-/// The way from the WebSocket to the server.
+/// Passes frames from the WebSocket to the server.
 struct McpFrameReceiver {
     to_server: mpsc::Sender<Bytes>,
 }

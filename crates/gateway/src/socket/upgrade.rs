@@ -1,5 +1,5 @@
-//! The doors `/ws/device` and `/ws/chat`: who may come in, which version and subprotocol are agreed. All sockets are
-//! opened here; what `/ws/mcp` lets in is in [`super::mcp`].
+//! The entry points `/ws/device` and `/ws/chat`: checks the token, agrees version and subprotocol, and serves the
+//! connection.
 
 use std::sync::Arc;
 
@@ -17,9 +17,8 @@ use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
 
 use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, SocketOptions};
-use super::conversation;
-use super::mcp;
-use super::peer::{SocketKind, SocketParams, SocketPeer};
+use super::context::{SocketKind, SocketParams};
+use super::peer::SocketPeer;
 use crate::access::{AuthRejection, TokenEndReason, TokenState};
 use crate::http::token_extractors::refuse;
 use crate::http::{ApiError, QueryParams, agent_forbidden};
@@ -37,18 +36,17 @@ fn read_buffer(kind: SocketKind) -> usize {
 }
 /// Frames are gathered up to this many bytes before they are written.
 const WRITE_BUFFER: usize = 4 << 10;
-/// Longest `session_id`, `name` or `persona`, in bytes.
+/// Maximum length of `session_id`, `name` and `persona`, in bytes.
 const MAX_FIELD: usize = 256;
 
-/// All doors.
-pub(crate) fn routes() -> Router<Arc<AppState>> {
+/// The routes of `/ws/device` and `/ws/chat`.
+pub(super) fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/ws/device", get(|app, request| upgrade(app, request, SocketKind::Device)))
         .route("/ws/chat", get(|app, request| upgrade(app, request, SocketKind::Chat)))
-        .route("/ws/mcp", get(mcp::upgrade))
 }
 
-/// What an address may say. The token is read elsewhere.
+/// The parameters in the address. The token is read elsewhere.
 #[derive(Debug, Deserialize)]
 struct SocketQuery {
     session_id: Option<String>,
@@ -160,7 +158,7 @@ async fn serve(
     let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
     let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let refused = match kind {
-        SocketKind::Chat => conversation::open_session(&mut peer).await.err(),
+        SocketKind::Chat => peer.open_session().await.err(),
         SocketKind::Device => None,
     };
     let ending = async move {
@@ -178,7 +176,7 @@ async fn serve(
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 
-/// The same word that a refused upgrade has.
+/// The code of a closed connection, the same as that of a refused upgrade.
 pub(super) fn end_code(why: TokenEndReason) -> &'static str {
     match why {
         TokenEndReason::Revoked => AuthRejection::Revoked.code(),

@@ -5,7 +5,7 @@ use toolway_api::devices::{
 };
 use toolway_wire::client_message::app_providers::{AppProvider, AppProviderInfo};
 
-use crate::sources::device_source::AppProviderReport;
+use crate::sources::app_provider_report::AppProviderReport;
 
 pub(super) fn report_view(report: &AppProviderReport) -> AppProviderReportView {
     AppProviderReportView {
