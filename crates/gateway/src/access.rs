@@ -1,6 +1,7 @@
 //! Who may come in: tokens and the roles they carry, pairing codes, and which hosts and web pages are
 //! answered at all. The rest of the gateway asks here and decides nothing of this itself.
 
+pub mod agent_binding;
 pub mod authentication;
 pub mod error;
 pub mod forwarded;
@@ -10,23 +11,28 @@ pub mod origin;
 mod owner_file;
 pub mod pairing;
 pub mod rate_limiter;
+pub mod record_access;
 pub mod rejection;
 pub mod secret;
 pub mod token;
 pub mod tokens;
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use secrecy::SecretString;
 use toolway_store::Store;
 use toolway_types::Clock;
+use toolway_wire::pairing::PairingCode;
 
+pub use agent_binding::{AgentForbidden, AgentWithoutCalls, check_agent};
 pub use error::AccessError;
 pub use forwarded::{ConnectionInfo, EffectiveClient};
 pub use issuer::TokenIssuer;
 pub use owner_file::OWNER_TOKEN_FILE;
-pub use pairing::{PairRefusal, PairingCodes, PairingGrant};
+pub use pairing::{PairError, PairRefusal, PairingCodes, PairingGrant};
+pub use record_access::{RecordAccess, RecordAccessDenied};
 pub use rejection::AuthRejection;
 pub use token::{DeviceBinding, TokenEndReason, TokenState};
 pub use tokens::{AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
@@ -138,6 +144,25 @@ impl AccessControl {
                 _ => refusal,
             }
         })
+    }
+
+    /// Exchanges a pairing code for a token, which it returns with its text.
+    ///
+    /// # Errors
+    /// [`PairError`]; after [`PairError::Token`], the code is still valid.
+    pub async fn pair(
+        &self,
+        code: &PairingCode,
+        device: DeviceBinding,
+        from: IpAddr,
+    ) -> Result<(SecretString, Arc<TokenState>), PairError> {
+        // Reserved, so that two devices can't use it at the same time. Dropping the reservation frees it again.
+        let reserved = self.pairing.reserve(code)?;
+        let PairingGrant { role, label, agent } = reserved.grant.clone();
+        let created = self.tokens.create(NewToken { role, label, agent, device, lifetime: None }).await?;
+        reserved.redeem();
+        self.pair_attempts.refund(from);
+        Ok(created)
     }
 
     /// A token for this computer's own device. Each call replaces the one before.

@@ -1,11 +1,15 @@
 //! Grants as the store keeps them.
 
+mod new_grant;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use toolway_core::consent::{Grant, GrantId, GrantStore, GrantStoreError, GrantSubject, GrantVerdict};
 use toolway_store::{GrantDecision, GrantKind, GrantRecord, Store, StoreError};
 use toolway_types::{Clock, PrincipalId};
+
+pub(crate) use new_grant::{InvalidGrant, NewGrant};
 
 /// Keeps grants in the store.
 #[derive(Debug)]

@@ -28,6 +28,7 @@ mod policy;
 mod protected_resource;
 mod reload;
 mod resources;
+mod rule_errors;
 mod sessions;
 mod status;
 pub(crate) mod token_extractors;
@@ -43,7 +44,6 @@ use std::sync::Arc;
 use axum::Router;
 
 pub use error::ApiError;
-pub(crate) use error_conversions::agent_forbidden;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;

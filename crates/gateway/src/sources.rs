@@ -9,6 +9,7 @@ pub(crate) mod device_source;
 pub(crate) mod identity;
 pub(crate) mod registration;
 pub(crate) mod remote_tool;
+pub(crate) mod removal;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

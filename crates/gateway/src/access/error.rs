@@ -2,6 +2,7 @@
 
 use toolway_store::StoreError;
 
+use super::agent_binding::AgentWithoutCalls;
 use super::secret::NoRandomness;
 
 /// An error of reading, storing or changing tokens.
@@ -21,6 +22,9 @@ pub enum AccessError {
     /// No secret could be made.
     #[error(transparent)]
     Random(#[from] NoRandomness),
+    /// The token may not have an agent.
+    #[error(transparent)]
+    Agent(#[from] AgentWithoutCalls),
     /// No such token.
     #[error("there is no token with the id {0:?}")]
     NotFound(String),

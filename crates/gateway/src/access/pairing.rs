@@ -14,6 +14,8 @@ use tokio::time::Instant;
 use toolway_types::{Clock, Role};
 use toolway_wire::pairing::PairingCode;
 
+use super::agent_binding::{AgentWithoutCalls, check_binding};
+use super::error::AccessError;
 use super::secret::{self, NoRandomness};
 
 /// Wrong tries after which all codes that wait are void.
@@ -49,9 +51,23 @@ pub enum PairingCodeError {
     /// As many codes as allowed wait to be used.
     #[error("{0} pairing codes wait to be used already")]
     TooMany(usize),
+    /// The token to come may not have an agent.
+    #[error(transparent)]
+    Agent(#[from] AgentWithoutCalls),
     /// No secret could be made.
     #[error(transparent)]
     Random(#[from] NoRandomness),
+}
+
+/// A code that was not exchanged for a token.
+#[derive(Debug, thiserror::Error)]
+pub enum PairError {
+    /// The code is not valid.
+    #[error(transparent)]
+    Refused(#[from] PairRefusal),
+    /// The token could not be created; the code stays valid.
+    #[error(transparent)]
+    Token(#[from] AccessError),
 }
 
 /// Why a code lets nobody in.
@@ -149,6 +165,7 @@ impl PairingCodes {
     /// # Errors
     /// [`NoCode`].
     pub fn issue(&self, grant: PairingGrant) -> Result<IssuedPairingCode, PairingCodeError> {
+        check_binding(grant.role, grant.agent.as_deref())?;
         let code = PairingCode::from_random(secret::random()?);
         let now = Instant::now();
         let mut codes = self.codes.lock();

@@ -25,6 +25,19 @@ pub enum TokenEndReason {
 }
 
 impl TokenEndReason {
+    /// The reason why a stored token is no longer valid; none while it is.
+    #[must_use]
+    pub fn of(record: &TokenRecord, now_ms: i64) -> Option<Self> {
+        // A token that was revoked stays so after its time is over.
+        if record.revoked_ms.is_some() {
+            Some(Self::Revoked)
+        } else if record.expires_ms.is_some_and(|at| at <= now_ms) {
+            Some(Self::Expired)
+        } else {
+            None
+        }
+    }
+
     /// The code that a later request with the token is refused with.
     #[must_use]
     pub fn code(self) -> &'static str {

@@ -6,15 +6,16 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde_json::{Map, Value};
-use toolway_agent::agents::{AgentOrigin, AgentView};
+use toolway_agent::agents::AgentView;
 use toolway_agent::definition::AgentDefinition;
 use toolway_api::agents::{AgentDetail, AgentList};
 use toolway_api::openapi::{AgentDefinitionSchema, AgentNameSchema};
 use toolway_api::{DefinitionOrigin, ErrorResponse};
 
 use super::resources::{ApiRoutes, resources};
-use super::{ApiError, JsonBody, PathParams, agent_forbidden};
-use crate::access::TokenState;
+use super::{ApiError, JsonBody, PathParams};
+use crate::access::{TokenState, check_agent};
+use crate::chat::visible_agent::VisibleAgent;
 use crate::http::{AuthenticatedCaller, AuthenticatedOwner};
 use crate::state::AppState;
 
@@ -22,37 +23,14 @@ pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, put, remove)
 }
 
-/// Fields that everybody may see who may talk to the agent.
-const PUBLIC_FIELDS: [&str; 3] = ["name", "description", "model"];
-
 fn agent_detail(view: AgentView, token: &TokenState) -> AgentDetail {
-    let is_owner = token.role().is_owner();
-    let mut definition = match serde_json::to_value(&*view.definition) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
-    if !is_owner {
-        definition.retain(|name, _| PUBLIC_FIELDS.contains(&name.as_str()));
+    let VisibleAgent { definition, origin, place, problems } = VisibleAgent::of(view, &token.principal);
+    let (path, line) = place.unzip();
+    AgentDetail {
+        definition,
+        origin: DefinitionOrigin { path, line, ..DefinitionOrigin::new(origin) },
+        problems,
     }
-    let mut origin = match view.origin {
-        AgentOrigin::BuiltIn => DefinitionOrigin::new("built_in"),
-        AgentOrigin::Database => DefinitionOrigin::new("database"),
-        AgentOrigin::File { path, line } => DefinitionOrigin {
-            path: Some(path.display().to_string()),
-            line: Some(line),
-            ..DefinitionOrigin::new("file")
-        },
-    };
-    if !is_owner {
-        origin = DefinitionOrigin::new(&origin.kind);
-    }
-    let problems = if is_owner { view.problems } else { Vec::new() };
-    AgentDetail { definition, origin, problems }
-}
-
-/// Whether a token may talk to an agent.
-fn can_talk(token: &TokenState, agent: &str) -> bool {
-    token.principal.agent.as_deref().is_none_or(|bound| bound == agent)
 }
 
 /// List agents
@@ -68,7 +46,7 @@ async fn list(
     State(app): State<Arc<AppState>>,
 ) -> Json<AgentList> {
     let all = app.chat.agents.list().into_iter();
-    let mine = all.filter(|view| can_talk(&token, &view.definition.name));
+    let mine = all.filter(|view| check_agent(&token.principal, &view.definition.name).is_ok());
     Json(AgentList { agents: mine.map(|view| agent_detail(view, &token)).collect() })
 }
 
@@ -89,9 +67,7 @@ async fn show(
     State(app): State<Arc<AppState>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<AgentDetail>, ApiError> {
-    if let Some(bound) = token.principal.agent.as_deref().filter(|bound| *bound != name) {
-        return Err(agent_forbidden(bound, &name));
-    }
+    check_agent(&token.principal, &name)?;
     Ok(Json(agent_detail(app.chat.agents.view(&name)?, &token)))
 }
 

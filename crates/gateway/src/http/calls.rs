@@ -24,14 +24,10 @@ use self::view::{call_detail, call_summary, closed_call_summary};
 use super::event_stream::{EventStreamReader, follow};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, PathParams, QueryParams};
-use crate::access::TokenState;
+use crate::access::{RecordAccess, TokenState};
 use crate::http::AuthenticatedCaller;
+use crate::query_limits::page_size;
 use crate::state::AppState;
-
-/// Default number of calls on a page.
-const PAGE: usize = 50;
-/// Maximum number of calls on a page.
-const MAX_PAGE: usize = 1000;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, tail, show).merge(export::routes()).merge(removal::routes())
@@ -56,10 +52,7 @@ async fn list(
     State(app): State<Arc<AppState>>,
     QueryParams(mut query): QueryParams<ListCallsQuery>,
 ) -> Result<Json<CallList<CallSummary>>, ApiError> {
-    let limit = query.limit.unwrap_or(PAGE);
-    if !(1..=MAX_PAGE).contains(&limit) {
-        return Err(ApiError::malformed(format!("limit is {limit}; it must be 1 to {MAX_PAGE}")));
-    }
+    let limit = page_size(query.limit)?;
     let cursor = query.cursor.as_deref().map(str::parse::<CallCursor>).transpose();
     let cursor = cursor.map_err(|_| {
         ApiError::malformed("the cursor is invalid").with_hint("use `next_cursor` of the previous page")
@@ -92,7 +85,7 @@ async fn show(
     PathParams(id): PathParams<String>,
 ) -> Result<Json<CallDetail>, ApiError> {
     let row = app.store.calls().get(parse_id(&id)?).await?.ok_or_else(|| no_such_call(&id))?;
-    if !token.role().is_owner() && *row.principal.0 != *token.id() {
+    if !RecordAccess::of(&token.principal).may_see(&row.principal) {
         return Err(no_such_call(&id));
     }
     Ok(Json(call_detail(row, &token)))
@@ -127,7 +120,7 @@ async fn tail(
 ) -> Result<Response, ApiError> {
     let reader = EventStreamReader::new(token, app.clone())?;
     let shown = |call: &ClosedCall, token: &TokenState| {
-        let may_see = token.role().is_owner() || *call.opened.principal.0 == *token.id();
+        let may_see = RecordAccess::of(&token.principal).may_see(&call.opened.principal);
         let event = may_see.then(|| Event::default().event(CALL))?;
         event.json_data(closed_call_summary(call, token)).ok()
     };

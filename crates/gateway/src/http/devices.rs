@@ -9,15 +9,15 @@ use axum::extract::State;
 use http::StatusCode;
 use toolway_api::ErrorResponse;
 use toolway_api::devices::{DeviceDetail, DeviceList, DeviceSummary, RenameDeviceRequest};
-use toolway_types::{Role, ToolId, ToolName};
+use toolway_types::{ToolId, ToolName};
 
 use self::app_providers::report_view;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::LOCAL_DEVICE_ID;
 use crate::http::AuthenticatedOwner;
 use crate::sources::device_source::{DevicePresence, DeviceSource};
+use crate::sources::removal::remove_device;
 use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
@@ -155,14 +155,7 @@ async fn remove(
     PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let source = find(&app, &id)?;
-    let token = source.token().to_string();
-    let only = app.sources.count_of(source.token()) == 1 && token != LOCAL_DEVICE_ID;
-    let role = app.access.tokens.by_id(&token).map(|token| token.role());
-    if only && matches!(role, Some(Role::Device | Role::Companion)) {
-        app.access.tokens.revoke(&token).await?;
-    }
-    app.sources.remove(&source).await?;
-    tracing::info!(source = %source.slug(), "device removed");
+    remove_device(&app.sources, &app.access.tokens, &source).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -131,6 +131,7 @@ impl From<PairingCodeError> for ApiError {
             .with_hint(
                 "use one of them, or wait until they expire; the limit is the setting limits.pairing_codes",
             ),
+            PairingCodeError::Agent(error) => error.into(),
             PairingCodeError::Random(_) => internal(&error),
         }
     }
@@ -158,6 +159,7 @@ impl From<AccessError> for ApiError {
                 Self::new(StatusCode::CONFLICT, "token_protected", error.to_string()).with_hint(*instead)
             }
             AccessError::Store(_) | AccessError::OwnerFile { .. } => unavailable(&error),
+            AccessError::Agent(error) => (*error).into(),
             AccessError::Random(_) => internal(&error),
         }
     }

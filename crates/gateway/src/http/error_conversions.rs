@@ -8,14 +8,8 @@ use toolway_store::StoreError;
 
 use super::ApiError;
 use super::error::unavailable;
+use crate::access::AgentForbidden;
 use crate::chat::input::BadMessage;
-
-/// A token that is bound to one agent asks for another.
-pub(crate) fn agent_forbidden(bound: &str, asked: &str) -> ApiError {
-    let words = format!("this token may talk to the agent {bound:?} only, not to {asked:?}");
-    ApiError::new(StatusCode::FORBIDDEN, "agent_forbidden", words)
-        .with_hint("leave the agent out, or use a token that is bound to none")
-}
 
 fn owner_mismatch(words: String) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "session_owner_mismatch", words)
@@ -111,7 +105,7 @@ impl From<OpenSessionError> for ApiError {
         match error {
             OpenSessionError::OwnerMismatch => owner_mismatch(words),
             OpenSessionError::UnknownAgent(unknown) => unknown.into(),
-            OpenSessionError::AgentForbidden { bound, asked } => agent_forbidden(&bound, &asked),
+            OpenSessionError::AgentForbidden { bound, asked } => AgentForbidden { bound, asked }.into(),
             OpenSessionError::InvalidId(bad) => bad.into(),
             OpenSessionError::ShuttingDown => shutting_down(words),
             OpenSessionError::Store(error) => store_error(error),
@@ -129,7 +123,7 @@ impl From<StartTurnError> for ApiError {
             StartTurnError::EmptyContent => Self::new(StatusCode::BAD_REQUEST, "empty_content", words),
             StartTurnError::OwnerMismatch => owner_mismatch(words),
             StartTurnError::UnknownAgent(unknown) => unknown.into(),
-            StartTurnError::AgentForbidden { bound, asked } => agent_forbidden(&bound, &asked),
+            StartTurnError::AgentForbidden { bound, asked } => AgentForbidden { bound, asked }.into(),
             StartTurnError::InvalidId(bad) => bad.into(),
             StartTurnError::TooMany(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_turns", words)
                 .with_hint("try again in a moment; the limit is the setting chat.max_concurrent_turns"),

@@ -9,17 +9,15 @@ use toolway_api::ErrorResponse;
 use toolway_api::grants::{CreateGrantRequest, GrantDecision, GrantList, GrantView};
 use toolway_api::openapi::CreateGrantRequestSchema;
 use toolway_core::consent::{Grant, GrantError, GrantId, GrantStoreError, GrantSubject, GrantVerdict};
-use toolway_types::PrincipalId;
 
 use super::error::unavailable;
 use super::resources::{ApiRoutes, resources};
-use super::token_input::read_text;
+use super::token_input::{read_optional_text, read_text};
 use super::{ApiError, JsonBody, PathParams};
+use crate::grants::NewGrant;
 use crate::http::AuthenticatedOwner;
+use crate::lifetime::Lifetime;
 use crate::state::AppState;
-
-/// Maximum lifetime: ten years.
-const MAX_LIFE_S: i64 = 315_360_000;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, add, revoke)
@@ -88,42 +86,18 @@ async fn add(
     State(app): State<Arc<AppState>>,
     JsonBody(body): JsonBody<CreateGrantRequest>,
 ) -> Result<(StatusCode, Json<GrantView>), ApiError> {
-    let text = |field: &str, given: Option<String>| given.map(|text| read_text(field, text)).transpose();
-    let tool = read_text("tool", body.tool)?;
-    if !tool.contains('/') {
-        return Err(ApiError::malformed(format!("tool is {tool:?}; it must be a pattern for source/tool"))
-            .with_hint("for example pixel-8/camera, pixel-8/* or */*"));
-    }
-    let whose = match (text("principal", body.principal)?, text("agent", body.agent)?) {
-        (None, None) => GrantSubject::Anyone,
-        (Some(principal), None) => GrantSubject::Principal(PrincipalId::from(principal.as_str())),
-        (None, Some(agent)) => GrantSubject::Agent(agent.into()),
-        (Some(_), Some(_)) => {
-            return Err(ApiError::malformed("principal and agent exclude each other"));
-        }
-    };
-    let now_ms = app.clock.now_ms();
-    let expires_ms = match body.expires_in_s {
-        None => None,
-        Some(seconds) if (1..=MAX_LIFE_S).contains(&seconds) => Some(now_ms.saturating_add(seconds * 1000)),
-        Some(seconds) => {
-            let words = format!("expires_in_s is {seconds}; it must be 1 to {MAX_LIFE_S} (ten years)");
-            return Err(ApiError::malformed(words));
-        }
-    };
-    let grant = Grant {
-        id: GrantId::new(),
-        permission: text("permission", body.permission)?.map(Arc::from),
-        tool: tool.into(),
-        subject: whose,
+    let new = NewGrant {
+        tool: read_text("tool", body.tool)?,
+        permission: read_optional_text("permission", body.permission)?,
+        principal: read_optional_text("principal", body.principal)?,
+        agent: read_optional_text("agent", body.agent)?,
         verdict: match body.decision {
             GrantDecision::Granted => GrantVerdict::Granted,
             GrantDecision::DeniedAlways => GrantVerdict::DeniedAlways,
         },
-        created_ms: now_ms,
-        created_by: token.principal.id.clone(),
-        expires_ms,
+        lifetime: body.expires_in_s.map(Lifetime::from_seconds).transpose()?,
     };
+    let grant = new.build(token.principal.id.clone(), app.clock.now_ms())?;
     app.engine.grants().add(grant.clone()).await.map_err(grant_error)?;
     tracing::info!(grant = %grant.id, tool = %grant.tool, "granted");
     Ok((StatusCode::CREATED, Json(grant_view(grant))))

@@ -15,8 +15,8 @@ use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions};
 use toolway_types::Slug;
 
 use super::extractors::read_body;
-use super::{ApiError, QueryParams, agent_forbidden};
-use crate::access::TokenState;
+use super::{ApiError, QueryParams};
+use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
@@ -84,12 +84,9 @@ async fn of_source(
     serve(&app, visitor, request).await
 }
 
-/// The agent that is asked for, where there is one and the token may use it.
+/// The agent of this name, if there is one and the token may use it.
 pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
-    match token.principal.agent.as_deref() {
-        Some(bound) if bound != agent => return Err(agent_forbidden(bound, agent)),
-        _ => {}
-    }
+    check_agent(&token.principal, agent)?;
     Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
 }
 

@@ -26,7 +26,7 @@ use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
 use self::error::OpenAiApiError;
 use self::request::{ParsedCompletionRequest, read};
 use super::extractors::{expect_json, read_body};
-use crate::access::TokenState;
+use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
@@ -84,18 +84,13 @@ struct OpenAiModelList {
 /// The agent that a token may talk to, by the name of a model.
 fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, OpenAiApiError> {
     let agent = model.strip_prefix(PREFIX).unwrap_or(model);
-    match token.principal.agent.as_deref() {
-        Some(bound) if bound != agent => Err(super::agent_forbidden(bound, agent).into()),
-        _ => Ok(agent),
-    }
+    check_agent(&token.principal, agent).map_err(super::ApiError::from)?;
+    Ok(agent)
 }
 
 async fn list(OpenAiCaller(token): OpenAiCaller, State(app): State<Arc<AppState>>) -> Json<OpenAiModelList> {
     let agents = app.chat.agents.list().into_iter();
-    let mine = agents.filter(|view| {
-        let bound = token.principal.agent.as_deref();
-        bound.is_none_or(|bound| bound == view.definition.name)
-    });
+    let mine = agents.filter(|view| check_agent(&token.principal, &view.definition.name).is_ok());
     let data = mine.map(|view| OpenAiModel::of(&view.definition.name)).collect();
     Json(OpenAiModelList { object: "list", data })
 }

@@ -16,9 +16,9 @@ use toolway_types::Role;
 use toolway_wire::pairing::{CODE_HEADER, PairRequest, PairResponse, PairingCode, PairingLink};
 
 use super::resources::{ApiRoutes, resources};
-use super::token_input::{read_agent, read_text};
+use super::token_input::read_optional_text;
 use super::{ApiError, JsonBody, OptionalJsonBody};
-use crate::access::{DeviceBinding, EffectiveClient, NewToken, PairingGrant};
+use crate::access::{DeviceBinding, EffectiveClient, PairError, PairingGrant};
 use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
@@ -68,13 +68,11 @@ async fn pair(
     }
     let code = read_code(&headers).map_err(refuse)?;
     let device = read_device(request.unwrap_or_default())?;
-    let taken = app.access.pairing.reserve(&code).map_err(|refusal| refuse(refusal.into()))?;
-    let grant = taken.grant.clone();
-    let label = grant.label.or_else(|| device.name.clone()).unwrap_or_else(|| grant.role.to_string());
-    let new = NewToken { role: grant.role, label, agent: grant.agent, device, expires_ms: None };
-    let (token, state) = app.access.tokens.create(new).await?;
-    taken.redeem();
-    app.access.pair_attempts.refund(client.ip);
+    let paired = app.access.pair(&code, device, client.ip).await;
+    let (token, state) = paired.map_err(|error| match error {
+        PairError::Refused(refusal) => refuse(refusal.into()),
+        PairError::Token(error) => error.into(),
+    })?;
     tracing::info!(token = state.id(), role = %state.role(), label = state.label, from = %client.ip, "paired");
     Ok(Json(PairResponse {
         paired: true,
@@ -101,9 +99,9 @@ fn read_code(headers: &HeaderMap) -> Result<PairingCode, ApiError> {
 
 fn read_device(request: PairRequest) -> Result<DeviceBinding, ApiError> {
     Ok(DeviceBinding {
-        id: request.device_id.map(|text| read_text("device_id", text)).transpose()?,
-        name: request.name.map(|text| read_text("name", text)).transpose()?,
-        platform: request.platform.map(|text| read_text("platform", text)).transpose()?,
+        id: read_optional_text("device_id", request.device_id)?,
+        name: read_optional_text("name", request.name)?,
+        platform: read_optional_text("platform", request.platform)?,
     })
 }
 
@@ -126,8 +124,8 @@ async fn make_code(
 ) -> Result<(StatusCode, Json<CreatePairingCodeResponse>), ApiError> {
     let grant = PairingGrant {
         role: new.role.into(),
-        label: new.label.map(|label| read_text("label", label)).transpose()?,
-        agent: read_agent(new.role, new.agent)?,
+        label: read_optional_text("label", new.label)?,
+        agent: read_optional_text("agent", new.agent)?,
     };
     let issued = app.access.pairing.issue(grant)?;
     let (url, pin) = (app.address.external_url().await, app.address.pin);

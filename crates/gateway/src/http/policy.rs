@@ -14,12 +14,11 @@ use toolway_api::policy::{
 use toolway_api::{DefinitionOrigin, ErrorResponse};
 use toolway_core::policy::definition::RuleDefinition;
 use toolway_core::{EntryPoint, PolicyExplanation, ToolLookup};
-use toolway_types::{Principal, PrincipalId, RawJson, Role};
+use toolway_types::RawJson;
 
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
-use crate::access::OWNER_ID;
 use crate::http::AuthenticatedOwner;
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
 use crate::state::AppState;
@@ -201,16 +200,10 @@ async fn test(
 ) -> Result<Json<TestPolicyResponse>, ApiError> {
     let principal = match body.principal.as_deref() {
         None => owner.principal.clone(),
-        Some(id) => match app.access.tokens.by_id(id) {
-            Some(token) => token.principal.clone(),
-            None if id == OWNER_ID => {
-                Arc::new(Principal { id: PrincipalId::from(OWNER_ID), role: Role::Owner, agent: None })
-            }
-            None => {
-                return Err(ApiError::not_found("token_not_found", format!("there is no token {id:?}"))
-                    .with_hint("`toolway tokens list` shows the ids"));
-            }
-        },
+        Some(id) => app.access.tokens.principal(id).ok_or_else(|| {
+            ApiError::not_found("token_not_found", format!("there is no token {id:?}"))
+                .with_hint("`toolway tokens list` shows the ids")
+        })?,
     };
     let agent = body.agent.map(|agent| read_text("agent", agent)).transpose()?;
     let caller = toolway_core::Caller {

@@ -20,28 +20,15 @@ use toolway_api::sessions::{
 pub(super) use self::view::token_usage;
 use self::view::{message_list, session_detail, session_list, session_summary};
 use super::resources::{ApiRoutes, resources};
-use super::token_input::MAX_TEXT;
 use super::{ApiError, JsonBody, PathParams, QueryParams};
+use crate::access::RecordAccess;
 use crate::http::AuthenticatedCaller;
+use crate::query_limits::{check_search, page_size};
+use crate::short_text::check_title;
 use crate::state::AppState;
-
-/// Maximum number of sessions or messages on a page.
-const MAX_PAGE: usize = 1000;
-/// Default number of sessions or messages on a page.
-const PAGE: usize = 50;
-/// Maximum length of a text to search for, in characters.
-const MAX_SEARCH: usize = 256;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, rename, remove, messages, export, abort)
-}
-
-fn page_size(limit: Option<usize>) -> Result<usize, ApiError> {
-    let limit = limit.unwrap_or(PAGE);
-    match (1..=MAX_PAGE).contains(&limit) {
-        true => Ok(limit),
-        false => Err(ApiError::malformed(format!("limit is {limit}; it must be 1 to {MAX_PAGE}"))),
-    }
 }
 
 /// List sessions
@@ -63,10 +50,8 @@ async fn list(
     State(app): State<Arc<AppState>>,
     QueryParams(query): QueryParams<ListSessionsQuery>,
 ) -> Result<Json<SessionList>, ApiError> {
-    let length = query.search.as_ref().map_or(1, |text| text.chars().count());
-    if !(1..=MAX_SEARCH).contains(&length) {
-        let words = format!("search has {length} characters; it must have 1 to {MAX_SEARCH}");
-        return Err(ApiError::malformed(words));
+    if let Some(text) = &query.search {
+        check_search(text)?;
     }
     let filter = SessionListOptions {
         text: query.search,
@@ -125,11 +110,7 @@ async fn rename(
     PathParams(id): PathParams<String>,
     JsonBody(body): JsonBody<RenameSessionRequest>,
 ) -> Result<Json<SessionSummary>, ApiError> {
-    let length = body.title.chars().count();
-    if length > MAX_TEXT {
-        let words = format!("title has {length} characters; it must have at most {MAX_TEXT}");
-        return Err(ApiError::malformed(words));
-    }
+    check_title(&body.title)?;
     let summary = app.chat.conversations.rename(&token.principal, &id, &body.title).await?;
     Ok(Json(session_summary(summary)))
 }
@@ -156,9 +137,8 @@ async fn remove(
     QueryParams(query): QueryParams<RemoveSessionQuery>,
 ) -> Result<StatusCode, ApiError> {
     let with_calls = query.calls.unwrap_or_default();
-    if with_calls && !token.role().is_owner() {
-        let words = "only the owner may remove call records";
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", words).with_hint("leave out `calls`"));
+    if with_calls {
+        RecordAccess::of(&token.principal).check_removal()?;
     }
     app.chat.conversations.delete(&token.principal, &id, with_calls).await?;
     tracing::info!(session = id, by = %token.id(), with_calls, "session removed");

@@ -15,26 +15,22 @@ use toolway_store::TokenRecord;
 use toolway_types::Role;
 
 use super::resources::{ApiRoutes, resources};
-use super::token_input::{read_agent, read_text};
+use super::token_input::read_optional_text;
 use super::{ApiError, JsonBody, PathParams, QueryParams};
-use crate::access::{DeviceBinding, NewToken};
+use crate::access::{DeviceBinding, NewToken, TokenEndReason};
 use crate::http::AuthenticatedOwner;
+use crate::lifetime::Lifetime;
 use crate::state::AppState;
-
-/// Maximum lifetime: ten years. Without a lifetime, a token is valid until it is revoked.
-const MAX_LIFE_S: i64 = 315_360_000;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, create, revoke, rotate_owner)
 }
 
 fn token_summary(record: TokenRecord, now_ms: i64) -> TokenSummary {
-    let status = if record.revoked_ms.is_some() {
-        TokenStatus::Revoked
-    } else if record.expires_ms.is_some_and(|at| at <= now_ms) {
-        TokenStatus::Expired
-    } else {
-        TokenStatus::Active
+    let status = match TokenEndReason::of(&record, now_ms) {
+        None => TokenStatus::Active,
+        Some(TokenEndReason::Revoked) => TokenStatus::Revoked,
+        Some(TokenEndReason::Expired) => TokenStatus::Expired,
     };
     TokenSummary {
         id: record.id,
@@ -92,16 +88,16 @@ async fn create(
     State(app): State<Arc<AppState>>,
     JsonBody(body): JsonBody<CreateTokenRequest>,
 ) -> Result<(StatusCode, Json<CreateTokenResponse>), ApiError> {
-    let now_ms = app.clock.now_ms();
-    let expires_ms = body.expires_in_s.map(|seconds| expires_at(now_ms, seconds)).transpose()?;
-    let label = body.label.map(|label| read_text("label", label)).transpose()?;
+    let lifetime = body.expires_in_s.map(Lifetime::from_seconds).transpose().map_err(|invalid| {
+        ApiError::from(invalid).with_hint("leave it out for a token that is valid until you revoke it")
+    })?;
     let role = Role::from(body.role);
     let new = NewToken {
         role,
-        label: label.unwrap_or_else(|| role.to_string()),
-        agent: read_agent(body.role, body.agent)?,
+        label: read_optional_text("label", body.label)?,
+        agent: read_optional_text("agent", body.agent)?,
         device: DeviceBinding::default(),
-        expires_ms,
+        lifetime,
     };
     let (token, state) = app.access.tokens.create(new).await?;
     tracing::info!(token = state.id(), %role, label = state.label, "token created");
@@ -120,16 +116,6 @@ async fn create(
         last_used_ms: None,
     };
     Ok((StatusCode::CREATED, Json(CreateTokenResponse { token: token.expose_secret().to_owned(), summary })))
-}
-
-fn expires_at(now_ms: i64, seconds: i64) -> Result<i64, ApiError> {
-    if !(1..=MAX_LIFE_S).contains(&seconds) {
-        return Err(ApiError::malformed(format!(
-            "expires_in_s is {seconds}; it must be 1 to {MAX_LIFE_S} (ten years)"
-        ))
-        .with_hint("leave it out for a token that is valid until you revoke it"));
-    }
-    Ok(now_ms.saturating_add(seconds * 1000))
 }
 
 /// Revoke a token

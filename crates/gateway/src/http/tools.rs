@@ -12,7 +12,9 @@ use toolway_api::tools::{
     CallToolRequest, CallToolResponse, CallableToolList, ShowToolQuery, ToolView, ToolViewOrConversion,
 };
 use toolway_api::{ErrorDetail, ErrorResponse};
-use toolway_core::{CallRequest, Engine, EntryPoint, RawArguments, Tool, ToolLookup, ToolSpec};
+use toolway_core::{
+    CallRequest, Engine, EntryPoint, MAX_IDEMPOTENCY_KEY_BYTES, RawArguments, Tool, ToolLookup, ToolSpec,
+};
 use toolway_types::{Code, RawJson, ToolId};
 
 use super::call_response::{call_response, call_with_token};
@@ -132,9 +134,6 @@ async fn show(
     }
 }
 
-/// Maximum length of an idempotency key, in bytes.
-const MAX_KEY: usize = 256;
-
 /// Call a tool
 ///
 /// A failed or missing tool is a 200 too. With `Accept: text/event-stream`, events `progress` come while the tool runs
@@ -172,8 +171,11 @@ async fn call(
     if body.timeout_ms == Some(0) {
         return Err(ApiError::malformed("timeout_ms is 0; it must be 1 or more"));
     }
-    if body.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY).contains(&key.len())) {
-        return Err(ApiError::malformed(format!("idempotency_key must have 1 to {MAX_KEY} bytes")));
+    if body.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_IDEMPOTENCY_KEY_BYTES).contains(&key.len()))
+    {
+        return Err(ApiError::malformed(format!(
+            "idempotency_key must have 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes"
+        )));
     }
     let call = CallRequest {
         timeout: body.timeout_ms.map(Duration::from_millis),

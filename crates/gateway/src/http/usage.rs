@@ -11,10 +11,8 @@ use toolway_api::usage::{UsageGroupBy, UsageReport, UsageReportQuery, UsageRepor
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, QueryParams};
 use crate::http::AuthenticatedCaller;
+use crate::query_limits::utc_offset;
 use crate::state::AppState;
-
-/// Maximum offset from UTC, in seconds.
-const MAX_ZONE_S: i32 = 18 * 3600;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(usage)
@@ -67,11 +65,7 @@ async fn usage(
     State(app): State<Arc<AppState>>,
     QueryParams(query): QueryParams<UsageReportQuery>,
 ) -> Result<Json<UsageReport>, ApiError> {
-    let utc_offset_s = query.utc_offset_s.unwrap_or_default();
-    if !(-MAX_ZONE_S..=MAX_ZONE_S).contains(&utc_offset_s) {
-        let words = format!("utc_offset_s is {utc_offset_s}; it must be -{MAX_ZONE_S} to {MAX_ZONE_S}");
-        return Err(ApiError::malformed(words));
-    }
+    let utc_offset_s = utc_offset(query.utc_offset_s)?;
     let by = grouping(query.by);
     let of = UsageQuery {
         principal: query.principal,

@@ -19,9 +19,9 @@ use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, SocketOptions};
 use super::context::{SocketKind, SocketParams};
 use super::peer::SocketPeer;
-use crate::access::{AuthRejection, TokenEndReason, TokenState};
+use crate::access::{AuthRejection, TokenEndReason, TokenState, check_agent};
 use crate::http::token_extractors::refuse;
-use crate::http::{ApiError, QueryParams, agent_forbidden};
+use crate::http::{ApiError, QueryParams};
 use crate::listener::BytesWritten;
 use crate::outbox::Outbox;
 use crate::state::AppState;
@@ -65,8 +65,8 @@ async fn upgrade(
         return Err(refuse(&app, AuthRejection::Forbidden { role: token.role(), what }));
     }
     let introduction = read_params(&mut parts, &app).await?;
-    if let Some((bound, asked)) = bound_agent_mismatch(kind, &token, &introduction) {
-        return Err(agent_forbidden(bound, asked));
+    if let (SocketKind::Chat, Some(persona)) = (kind, &introduction.persona) {
+        check_agent(&token.principal, persona)?;
     }
     let (subprotocol, version) = negotiate_subprotocol(&parts);
     let (mut upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
@@ -87,16 +87,6 @@ fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str
         SocketKind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
         _ => None,
     }
-}
-
-/// The agent that a token is bound to, where it asks for another.
-fn bound_agent_mismatch<'t>(
-    kind: SocketKind,
-    token: &'t TokenState,
-    introduction: &'t SocketParams,
-) -> Option<(&'t str, &'t str)> {
-    let (bound, asked) = (token.principal.agent.as_deref()?, introduction.persona.as_deref()?);
-    (kind == SocketKind::Chat && bound != asked).then_some((bound, asked))
 }
 
 async fn read_params(parts: &mut Parts, app: &Arc<AppState>) -> Result<SocketParams, ApiError> {

@@ -5,7 +5,7 @@ use toolway_api::calls::{CallDetail, CallSummary};
 use toolway_core::ClosedCall;
 use toolway_store::{CallRow, CallStatus};
 
-use crate::access::TokenState;
+use crate::access::{RecordAccess, TokenState};
 
 /// A recorded call, as far as the token may see it.
 pub(super) fn call_summary(row: &CallRow, token: &TokenState) -> CallSummary {
@@ -86,14 +86,14 @@ pub(super) fn call_detail(row: CallRow, token: &TokenState) -> CallDetail {
     CallDetail {
         call: call_summary(&row, token),
         arguments: row.arguments,
-        effective_arguments: row.ran_with.filter(|_| token.role().is_owner()),
+        effective_arguments: row.ran_with.filter(|_| RecordAccess::of(&token.principal).sees_owner_fields()),
         outcome: row.outcome,
     }
 }
 
-/// Hides the owner's hooks and rules from others. The name of a rule would reveal that a refused tool exists.
+/// Hides the owner's hooks and rules from others.
 fn visible_to(token: &TokenState, mut call: CallSummary) -> CallSummary {
-    if !token.role().is_owner() {
+    if !RecordAccess::of(&token.principal).sees_owner_fields() {
         call.hooks.clear();
         call.rule = None;
     }
