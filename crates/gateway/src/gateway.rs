@@ -187,7 +187,7 @@ impl Gateway {
             settings: Arc::new(settings),
             clock,
             store,
-            access,
+            access: Arc::new(access),
             metrics,
             registry,
             engine,

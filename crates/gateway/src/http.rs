@@ -50,7 +50,7 @@ pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
 pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 
 use self::resources::ApiRoutes;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// Every resource with its description.
 fn resources() -> ApiRoutes {
@@ -77,6 +77,6 @@ fn resources() -> ApiRoutes {
 }
 
 /// The routes of REST, `/v1`, MCP and the sign-in document, without middleware.
-pub(crate) fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
+pub(crate) fn routes(app: &Arc<AppState>) -> Router<RouterState> {
     resources().router().merge(openai::routes()).merge(protected_resource::routes(app, mcp::routes()))
 }

@@ -11,11 +11,11 @@ use axum::routing::get;
 use crate::http::{self, error, guard};
 use crate::page;
 use crate::socket;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// Everything that the gateway answers over HTTP, WebSocket upgrades included.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
-    Router::new()
+    Router::<RouterState>::new()
         .route("/", get(page::show))
         .merge(http::routes(&app))
         .merge(socket::routes())
@@ -24,5 +24,5 @@ pub(crate) fn router(app: Arc<AppState>) -> Router {
         // Each resource limits the bodies that it reads by a setting of its own.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
-        .with_state(app)
+        .with_state(RouterState(app))
 }

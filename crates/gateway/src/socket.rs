@@ -15,13 +15,11 @@ mod questions;
 mod tool_provider;
 mod upgrade;
 
-use std::sync::Arc;
-
 use axum::Router;
 
-use crate::state::AppState;
+use crate::state::RouterState;
 
 /// The routes of all WebSocket entry points.
-pub(crate) fn routes() -> Router<Arc<AppState>> {
+pub(crate) fn routes() -> Router<RouterState> {
     upgrade::routes().merge(mcp::routes())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::FromRef;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +57,7 @@ pub struct AppState {
     /// What is kept.
     pub store: Store,
     /// Who may come in.
-    pub access: AccessControl,
+    pub access: Arc<AccessControl>,
     /// What is counted.
     pub metrics: Arc<GatewayMetrics>,
     /// Which tools there are.
@@ -92,6 +93,40 @@ pub struct AppState {
     /// When it was started.
     pub started: Instant,
 }
+
+/// The state of the router: handlers take all of the gateway from it, or the parts that they name in `State<…>`.
+///
+/// It is a type of its own because [`FromRef`] can't be implemented for `Arc<AppState>`: neither is of this crate.
+#[derive(Debug, Clone)]
+pub(crate) struct RouterState(pub(crate) Arc<AppState>);
+
+impl FromRef<RouterState> for Arc<AppState> {
+    fn from_ref(RouterState(app): &RouterState) -> Self {
+        Self::clone(app)
+    }
+}
+
+/// Lets handlers take these fields of [`AppState`].
+macro_rules! substates {
+    ($($field:ident: $type:ty),+ $(,)?) => {
+        $(impl FromRef<RouterState> for $type {
+            fn from_ref(RouterState(app): &RouterState) -> Self {
+                app.$field.clone()
+            }
+        })+
+    };
+}
+
+substates!(
+    access: Arc<AccessControl>,
+    chat: Arc<ChatService>,
+    clock: Arc<dyn Clock>,
+    engine: Arc<Engine>,
+    mcp: Arc<McpService>,
+    registry: Arc<Registry>,
+    rules: Arc<PolicyRules>,
+    store: Store,
+);
 
 impl AppState {
     /// Takes in what changed outside: the owner's certificate, definitions of tools, models and agents, and a

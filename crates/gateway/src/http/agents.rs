@@ -15,9 +15,9 @@ use toolway_api::{DefinitionOrigin, ErrorResponse};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
 use crate::access::{TokenState, check_agent};
+use crate::chat::ChatService;
 use crate::chat::visible_agent::VisibleAgent;
 use crate::http::{AuthenticatedCaller, AuthenticatedOwner};
-use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, put, remove)
@@ -43,9 +43,9 @@ fn agent_detail(view: AgentView, token: &TokenState) -> AgentDetail {
 )]
 async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
 ) -> Json<AgentList> {
-    let all = app.chat.agents.list().into_iter();
+    let all = chat.agents.list().into_iter();
     let mine = all.filter(|view| check_agent(&token.principal, &view.definition.name).is_ok());
     Json(AgentList { agents: mine.map(|view| agent_detail(view, &token)).collect() })
 }
@@ -64,11 +64,11 @@ async fn list(
 )]
 async fn show(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<AgentDetail>, ApiError> {
     check_agent(&token.principal, &name)?;
-    Ok(Json(agent_detail(app.chat.agents.view(&name)?, &token)))
+    Ok(Json(agent_detail(chat.agents.view(&name)?, &token)))
 }
 
 /// Create or change an agent
@@ -90,7 +90,7 @@ async fn show(
 )]
 async fn put(
     AuthenticatedOwner(token): AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
     JsonBody(mut body): JsonBody<Map<String, Value>>,
 ) -> Result<(StatusCode, Json<AgentDetail>), ApiError> {
@@ -110,9 +110,9 @@ async fn put(
         ApiError::malformed(format!("the agent is invalid: {error}"))
             .with_hint("docs/agents.md describes the fields")
     })?;
-    let is_new = app.chat.agents.put(definition).await?;
+    let is_new = chat.agents.put(definition).await?;
     tracing::info!(agent = name, "agent created or changed");
-    let shown = agent_detail(app.chat.agents.view(&name)?, &token);
+    let shown = agent_detail(chat.agents.view(&name)?, &token);
     Ok((if is_new { StatusCode::CREATED } else { StatusCode::OK }, Json(shown)))
 }
 
@@ -152,10 +152,10 @@ fn convert_whole_floats(body: &mut Value) {
 )]
 async fn remove(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    app.chat.agents.remove(&name).await?;
+    chat.agents.remove(&name).await?;
     tracing::info!(agent = name, "agent removed");
     Ok(StatusCode::NO_CONTENT)
 }

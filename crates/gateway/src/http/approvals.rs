@@ -26,6 +26,7 @@ use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
 use crate::http::{AuthenticatedCaller, AuthenticatedOwner};
 use crate::state::AppState;
+use toolway_core::Engine;
 
 /// Interval between writes to a watcher.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
@@ -65,9 +66,9 @@ fn pending_approval(question: &Question) -> PendingApproval {
 )]
 async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(engine): State<Arc<Engine>>,
 ) -> Json<PendingApprovalList> {
-    let open = app.engine.questions().visible_to(&token.principal);
+    let open = engine.questions().visible_to(&token.principal);
     Json(PendingApprovalList { approvals: open.iter().map(|question| pending_approval(question)).collect() })
 }
 

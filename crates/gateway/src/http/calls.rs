@@ -28,6 +28,7 @@ use crate::access::{RecordAccess, TokenState};
 use crate::http::AuthenticatedCaller;
 use crate::query_limits::page_size;
 use crate::state::AppState;
+use toolway_store::Store;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, tail, show).merge(export::routes()).merge(removal::routes())
@@ -49,7 +50,7 @@ pub(super) fn routes() -> ApiRoutes {
 )]
 async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(store): State<Store>,
     QueryParams(mut query): QueryParams<ListCallsQuery>,
 ) -> Result<Json<CallList<CallSummary>>, ApiError> {
     let limit = page_size(query.limit)?;
@@ -58,7 +59,7 @@ async fn list(
         ApiError::malformed("the cursor is invalid").with_hint("use `next_cursor` of the previous page")
     })?;
     let filter = call_filter(query.take_conditions(), &token)?;
-    let page = app.store.calls().list(&filter, cursor.as_ref(), limit).await?;
+    let page = store.calls().list(&filter, cursor.as_ref(), limit).await?;
     Ok(Json(CallList {
         calls: page.calls.iter().map(|call| call_summary(call, &token)).collect(),
         searched_to_ms: page.next.filter(|_| filter.text.is_some()).map(|next| next.started_ms()),
@@ -81,10 +82,10 @@ async fn list(
 )]
 async fn show(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(store): State<Store>,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<CallDetail>, ApiError> {
-    let row = app.store.calls().get(parse_id(&id)?).await?.ok_or_else(|| no_such_call(&id))?;
+    let row = store.calls().get(parse_id(&id)?).await?.ok_or_else(|| no_such_call(&id))?;
     if !RecordAccess::of(&token.principal).may_see(&row.principal) {
         return Err(no_such_call(&id));
     }

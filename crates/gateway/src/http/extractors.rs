@@ -1,6 +1,5 @@
 //! Bodies, queries and paths, read with words for what is wrong in them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,7 +14,7 @@ use toolway_types::json::nests_deeper_than;
 use toolway_wire::MAX_DEPTH;
 
 use super::ApiError;
-use crate::state::AppState;
+use crate::state::RouterState;
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,28 +35,28 @@ pub struct QueryParams<T>(pub T);
 #[derive(Debug, Clone, Copy)]
 pub struct PathParams<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<RouterState> for JsonBody<T> {
     type Rejection = ApiError;
-    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_json(&bytes).map(Self)
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for OptionalJsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<RouterState> for OptionalJsonBody<T> {
     type Rejection = ApiError;
-    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_optional_json(&bytes).map(Self)
     }
 }
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for QueryParams<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for QueryParams<T> {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(ApiError::malformed(format!("the query: {}", error.body_text()))
@@ -66,10 +65,10 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for QueryParams
     }
 }
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for PathParams<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        match Path::<T>::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<T>::from_request_parts(parts, state).await {
             Ok(Path(path)) => Ok(Self(path)),
             Err(error) => Err(ApiError::malformed(format!("the path: {}", error.body_text()))),
         }

@@ -17,7 +17,8 @@ use super::{ApiError, JsonBody, PathParams};
 use crate::grants::NewGrant;
 use crate::http::AuthenticatedOwner;
 use crate::lifetime::Lifetime;
-use crate::state::AppState;
+use toolway_core::Engine;
+use toolway_types::Clock;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, add, revoke)
@@ -59,9 +60,13 @@ fn grant_view(grant: Grant) -> GrantView {
     operation_id = "list_grants",
     responses((status = 200, description = "The active grants.", body = GrantList))
 )]
-async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<GrantList> {
-    let now_ms = app.clock.now_ms();
-    let held = app.engine.grants().list();
+async fn list(
+    _: AuthenticatedOwner,
+    State(engine): State<Arc<Engine>>,
+    State(clock): State<Arc<dyn Clock>>,
+) -> Json<GrantList> {
+    let now_ms = clock.now_ms();
+    let held = engine.grants().list();
     let live = held.into_iter().filter(|grant| grant.expires_ms.is_none_or(|end| end > now_ms));
     Json(GrantList { grants: live.map(grant_view).collect() })
 }
@@ -83,7 +88,8 @@ async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<G
 )]
 async fn add(
     AuthenticatedOwner(token): AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(engine): State<Arc<Engine>>,
+    State(clock): State<Arc<dyn Clock>>,
     JsonBody(body): JsonBody<CreateGrantRequest>,
 ) -> Result<(StatusCode, Json<GrantView>), ApiError> {
     let new = NewGrant {
@@ -97,8 +103,8 @@ async fn add(
         },
         lifetime: body.expires_in_s.map(Lifetime::from_seconds).transpose()?,
     };
-    let grant = new.build(token.principal.id.clone(), app.clock.now_ms())?;
-    app.engine.grants().add(grant.clone()).await.map_err(grant_error)?;
+    let grant = new.build(token.principal.id.clone(), clock.now_ms())?;
+    engine.grants().add(grant.clone()).await.map_err(grant_error)?;
     tracing::info!(grant = %grant.id, tool = %grant.tool, "granted");
     Ok((StatusCode::CREATED, Json(grant_view(grant))))
 }
@@ -129,7 +135,7 @@ fn grant_error(bad: GrantError) -> ApiError {
 )]
 async fn revoke(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(engine): State<Arc<Engine>>,
     PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
     let missing = || {
@@ -137,7 +143,7 @@ async fn revoke(
             .with_hint("`toolway grants list` shows their ids")
     };
     let grant: GrantId = id.parse().map_err(|_| missing())?;
-    match app.engine.grants().revoke(grant).await {
+    match engine.grants().revoke(grant).await {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
         Ok(false) => Err(missing()),
         Err(error @ GrantStoreError(_)) => Err(unavailable(&error)),

@@ -18,10 +18,10 @@ use super::extractors::read_body;
 use super::{ApiError, QueryParams};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// The doors.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/mcp", any(everything))
         .route("/mcp/agents/{agent}", any(of_agent))

@@ -18,14 +18,14 @@ use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams};
 use crate::api_views::{mcp_server_origin, mcp_server_status};
 use crate::http::AuthenticatedOwner;
+use crate::mcp::McpService;
 use crate::mcp::parse_name;
-use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, put, remove, reconnect)
 }
 
-fn server_detail(placed: &DefinedServer, app: &AppState) -> McpServerDetail {
+fn server_detail(placed: &DefinedServer, mcp: &McpService) -> McpServerDetail {
     let definition = match serde_json::to_value(placed.definition.redacted()) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
@@ -34,7 +34,7 @@ fn server_detail(placed: &DefinedServer, app: &AppState) -> McpServerDetail {
         name: placed.slug.to_string(),
         definition,
         origin: mcp_server_origin(&placed.location),
-        status: app.mcp.upstreams.get(&placed.slug).map(|upstream| mcp_server_status(upstream.status())),
+        status: mcp.upstreams.get(&placed.slug).map(|upstream| mcp_server_status(upstream.status())),
         log: None,
     }
 }
@@ -47,15 +47,15 @@ fn server_detail(placed: &DefinedServer, app: &AppState) -> McpServerDetail {
     operation_id = "list_mcp_servers",
     responses((status = 200, description = "The servers and their connections.", body = McpServerList))
 )]
-async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<McpServerList> {
-    let servers = app.mcp.definitions.list().iter().map(|placed| server_detail(placed, &app)).collect();
+async fn list(_: AuthenticatedOwner, State(mcp): State<Arc<McpService>>) -> Json<McpServerList> {
+    let servers = mcp.definitions.list().iter().map(|placed| server_detail(placed, &mcp)).collect();
     let problem = |problem: &DefinitionFileProblem| FileProblem {
         path: problem.path.display().to_string(),
         line: problem.line,
         message: problem.message.clone(),
         hint: problem.hint.clone(),
     };
-    Json(McpServerList { servers, problems: app.mcp.definitions.problems().iter().map(problem).collect() })
+    Json(McpServerList { servers, problems: mcp.definitions.problems().iter().map(problem).collect() })
 }
 
 /// Show an MCP server
@@ -74,12 +74,12 @@ async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<M
 )]
 async fn show(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(mcp): State<Arc<McpService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<McpServerDetail>, ApiError> {
-    let placed = app.mcp.admin.get(&name)?;
-    let log = app.mcp.upstreams.get(&placed.slug).map(|upstream| upstream.log().lines());
-    Ok(Json(McpServerDetail { log: Some(log.unwrap_or_default()), ..server_detail(&placed, &app) }))
+    let placed = mcp.admin.get(&name)?;
+    let log = mcp.upstreams.get(&placed.slug).map(|upstream| upstream.log().lines());
+    Ok(Json(McpServerDetail { log: Some(log.unwrap_or_default()), ..server_detail(&placed, &mcp) }))
 }
 
 /// Add or change an MCP server
@@ -104,14 +104,14 @@ async fn show(
 )]
 async fn put(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(mcp): State<Arc<McpService>>,
     PathParams(name): PathParams<String>,
     JsonBody(body): JsonBody<Map<String, Value>>,
 ) -> Result<(StatusCode, Json<McpServerDetail>), ApiError> {
     let slug = parse_name(&name)?;
-    let changed = app.mcp.admin.put(&slug, read_definition(body)?).await?;
+    let changed = mcp.admin.put(&slug, read_definition(body)?).await?;
     let status = if changed.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(server_detail(&changed.server, &app))))
+    Ok((status, Json(server_detail(&changed.server, &mcp))))
 }
 
 /// Remove an MCP server
@@ -133,10 +133,10 @@ async fn put(
 )]
 async fn remove(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(mcp): State<Arc<McpService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    app.mcp.admin.remove(&name).await?;
+    mcp.admin.remove(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -157,11 +157,11 @@ async fn remove(
 )]
 async fn reconnect(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(mcp): State<Arc<McpService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<(StatusCode, Json<McpServerDetail>), ApiError> {
-    let server = app.mcp.admin.reconnect(&name)?;
-    Ok((StatusCode::ACCEPTED, Json(server_detail(&server, &app))))
+    let server = mcp.admin.reconnect(&name)?;
+    Ok((StatusCode::ACCEPTED, Json(server_detail(&server, &mcp))))
 }
 
 fn read_definition(body: Map<String, Value>) -> Result<ServerDefinition, ApiError> {

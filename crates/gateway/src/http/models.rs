@@ -16,8 +16,8 @@ use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, OptionalJsonBody, PathParams};
 use crate::api_views::{model_provider_view, model_test_report};
+use crate::chat::ChatService;
 use crate::http::AuthenticatedOwner;
-use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, test, offered)
@@ -31,9 +31,9 @@ pub(super) fn routes() -> ApiRoutes {
     operation_id = "list_models",
     responses((status = 200, description = "The model providers.", body = ModelProviderList))
 )]
-async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<ModelProviderList> {
-    let listed = app.chat.models.list().await;
-    let problems = app.chat.models.problems().into_iter().map(|problem| FileProblem {
+async fn list(_: AuthenticatedOwner, State(chat): State<Arc<ChatService>>) -> Json<ModelProviderList> {
+    let listed = chat.models.list().await;
+    let problems = chat.models.problems().into_iter().map(|problem| FileProblem {
         path: problem.path.display().to_string(),
         line: problem.line,
         message: problem.message,
@@ -62,12 +62,12 @@ async fn list(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<M
 )]
 async fn test(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
     OptionalJsonBody(body): OptionalJsonBody<TestModelRequest>,
 ) -> Result<Json<ModelTestReport>, ApiError> {
     let id = body.and_then(|body| body.model).map(|id| read_text("model", id)).transpose()?;
-    let report = app.chat.models.test(&name, id.as_deref()).await?;
+    let report = chat.models.test(&name, id.as_deref()).await?;
     Ok(Json(model_test_report(report)))
 }
 
@@ -86,11 +86,11 @@ async fn test(
 )]
 async fn offered(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(name): PathParams<String>,
 ) -> Result<Json<ProviderModelList>, ApiError> {
     // Any model leads to its provider.
-    let provider = app.chat.models.get(Some(&format!("{name}/any")))?.provider;
+    let provider = chat.models.get(Some(&format!("{name}/any")))?.provider;
     let models = provider.list_models().await.map_err(|error| {
         let code = match error.kind {
             ModelErrorKind::Auth => "provider_auth",

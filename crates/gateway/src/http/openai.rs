@@ -28,7 +28,7 @@ use self::request::{ParsedCompletionRequest, read};
 use super::extractors::{expect_json, read_body};
 use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
 const FIRST_EVENT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -38,7 +38,7 @@ const MAX_NOTICES_BEFORE_FIRST: usize = 64;
 const PREFIX: &str = "toolway/";
 
 /// The door.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+pub(super) fn routes() -> Router<RouterState> {
     let door = Router::new()
         .route("/models", get(list))
         .route("/models/{*id}", get(show))
@@ -51,10 +51,10 @@ pub(super) fn routes() -> Router<Arc<AppState>> {
 /// Whoever may talk to agents.
 struct OpenAiCaller(Arc<TokenState>);
 
-impl FromRequestParts<Arc<AppState>> for OpenAiCaller {
+impl FromRequestParts<RouterState> for OpenAiCaller {
     type Rejection = OpenAiApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, OpenAiApiError> {
-        let AuthenticatedCaller(token) = AuthenticatedCaller::from_request_parts(parts, app).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, OpenAiApiError> {
+        let AuthenticatedCaller(token) = AuthenticatedCaller::from_request_parts(parts, state).await?;
         Ok(Self(token))
     }
 }

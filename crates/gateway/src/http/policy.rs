@@ -19,9 +19,11 @@ use toolway_types::RawJson;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_text;
 use super::{ApiError, JsonBody, PathParams};
+use crate::access::AccessControl;
 use crate::http::AuthenticatedOwner;
+use crate::rules::PolicyRules;
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
-use crate::state::AppState;
+use toolway_core::{Engine, Registry};
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(show, put, remove, test)
@@ -77,13 +79,13 @@ fn serialized_name(value: &impl Serialize) -> String {
     operation_id = "get_policy",
     responses((status = 200, description = "The active rules.", body = PolicyView))
 )]
-async fn show(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<PolicyView> {
-    let defaults = app.rules.defaults().await;
+async fn show(_: AuthenticatedOwner, State(rules): State<Arc<PolicyRules>>) -> Json<PolicyView> {
+    let defaults = rules.defaults().await;
     Json(PolicyView {
         default: serialized_name(&defaults.default),
         trusted_sources: defaults.trusted_sources.clone(),
         changed_tools: serialized_name(&defaults.changed_tools),
-        rules: app.rules.list().iter().map(rule_view).collect(),
+        rules: rules.list().iter().map(rule_view).collect(),
     })
 }
 
@@ -106,7 +108,7 @@ async fn show(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Json<P
 )]
 async fn put(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(rules): State<Arc<PolicyRules>>,
     PathParams(name): PathParams<String>,
     JsonBody(body): JsonBody<PutRuleRequest>,
 ) -> Result<StatusCode, ApiError> {
@@ -116,7 +118,7 @@ async fn put(
     if definition.name.as_ref().is_some_and(|inner| *inner != name) {
         return Err(ApiError::malformed("rule.name differs from the name in the path").with_hint("remove it"));
     }
-    let is_new = app.rules.put(&name, definition, body.before.map(usize::from)).await.map_err(rule_error)?;
+    let is_new = rules.put(&name, definition, body.before.map(usize::from)).await.map_err(rule_error)?;
     tracing::info!(rule = name, "policy rule created or changed");
     Ok(if is_new { StatusCode::CREATED } else { StatusCode::OK })
 }
@@ -173,10 +175,10 @@ fn rule_error(error: RuleError) -> ApiError {
 )]
 async fn remove(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(rules): State<Arc<PolicyRules>>,
     PathParams(name): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    app.rules.remove(&name).await.map_err(rule_error)?;
+    rules.remove(&name).await.map_err(rule_error)?;
     tracing::info!(rule = name, "policy rule removed");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -195,12 +197,14 @@ async fn remove(
 )]
 async fn test(
     AuthenticatedOwner(owner): AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(access): State<Arc<AccessControl>>,
+    State(engine): State<Arc<Engine>>,
+    State(registry): State<Arc<Registry>>,
     JsonBody(body): JsonBody<TestPolicyRequest>,
 ) -> Result<Json<TestPolicyResponse>, ApiError> {
     let principal = match body.principal.as_deref() {
         None => owner.principal.clone(),
-        Some(id) => app.access.tokens.principal(id).ok_or_else(|| {
+        Some(id) => access.tokens.principal(id).ok_or_else(|| {
             ApiError::not_found("token_not_found", format!("there is no token {id:?}"))
                 .with_hint("`toolway tokens list` shows the ids")
         })?,
@@ -210,9 +214,9 @@ async fn test(
         agent: agent.map(Arc::from),
         ..toolway_core::Caller::new(principal, EntryPoint::Rest)
     };
-    let policy = app.engine.policy();
+    let policy = engine.policy();
     // Finds tools that the caller may not use too: the question is about them.
-    match app.registry.snapshot().lookup(&body.tool, &caller, |_, _| true) {
+    match registry.snapshot().lookup(&body.tool, &caller, |_, _| true) {
         ToolLookup::Found(id, tool, _) => Ok(Json(TestPolicyResponse {
             decision: decision_view(policy.explain(&caller, &id, tool.spec())),
             tool_id: id.to_string(),

@@ -17,7 +17,7 @@ use super::error::{self, InsufficientScopeMarker};
 use crate::access::authentication::is_for_mcp;
 use crate::access::{EffectiveClient, TokenIssuer};
 use crate::net::address::UriAuthority;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// Where the document stands (RFC 9728, section 3).
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -25,7 +25,7 @@ const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 pub(crate) const RESOURCE: &str = "/mcp";
 
 /// The document, and MCP's doors with the header on what they refuse.
-pub(super) fn routes(app: &Arc<AppState>, doors: Router<Arc<AppState>>) -> Router<Arc<AppState>> {
+pub(super) fn routes(app: &Arc<AppState>, doors: Router<RouterState>) -> Router<RouterState> {
     let doors = match app.access.issuer {
         Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
         None => doors,

@@ -22,10 +22,10 @@ use self::view::{message_list, session_detail, session_list, session_summary};
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, JsonBody, PathParams, QueryParams};
 use crate::access::RecordAccess;
+use crate::chat::ChatService;
 use crate::http::AuthenticatedCaller;
 use crate::query_limits::{check_search, page_size};
 use crate::short_text::check_title;
-use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, show, rename, remove, messages, export, abort)
@@ -47,7 +47,7 @@ pub(super) fn routes() -> ApiRoutes {
 )]
 async fn list(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     QueryParams(query): QueryParams<ListSessionsQuery>,
 ) -> Result<Json<SessionList>, ApiError> {
     if let Some(text) = &query.search {
@@ -60,7 +60,7 @@ async fn list(
         before: query.cursor,
         limit: Some(page_size(query.limit)?),
     };
-    let list = app.chat.conversations.list(&token.principal, &filter).await?;
+    let list = chat.conversations.list(&token.principal, &filter).await?;
     Ok(Json(session_list(list)))
 }
 
@@ -81,10 +81,10 @@ async fn list(
 )]
 async fn show(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<SessionDetail>, ApiError> {
-    let detail = app.chat.conversations.detail(&token.principal, &id).await?;
+    let detail = chat.conversations.detail(&token.principal, &id).await?;
     Ok(Json(session_detail(detail)))
 }
 
@@ -106,12 +106,12 @@ async fn show(
 )]
 async fn rename(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
     JsonBody(body): JsonBody<RenameSessionRequest>,
 ) -> Result<Json<SessionSummary>, ApiError> {
     check_title(&body.title)?;
-    let summary = app.chat.conversations.rename(&token.principal, &id, &body.title).await?;
+    let summary = chat.conversations.rename(&token.principal, &id, &body.title).await?;
     Ok(Json(session_summary(summary)))
 }
 
@@ -132,7 +132,7 @@ async fn rename(
 )]
 async fn remove(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<RemoveSessionQuery>,
 ) -> Result<StatusCode, ApiError> {
@@ -140,7 +140,7 @@ async fn remove(
     if with_calls {
         RecordAccess::of(&token.principal).check_removal()?;
     }
-    app.chat.conversations.delete(&token.principal, &id, with_calls).await?;
+    chat.conversations.delete(&token.principal, &id, with_calls).await?;
     tracing::info!(session = id, by = %token.id(), with_calls, "session removed");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -162,12 +162,12 @@ async fn remove(
 )]
 async fn messages(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<ListMessagesQuery>,
 ) -> Result<Json<MessageList>, ApiError> {
     let limit = page_size(query.limit)?;
-    let list = app.chat.conversations.messages(&token.principal, &id, query.before_seq, limit).await?;
+    let list = chat.conversations.messages(&token.principal, &id, query.before_seq, limit).await?;
     Ok(Json(message_list(list)))
 }
 
@@ -191,7 +191,7 @@ async fn messages(
 )]
 async fn export(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
     QueryParams(query): QueryParams<ExportSessionQuery>,
 ) -> Result<Response, ApiError> {
@@ -201,7 +201,7 @@ async fn export(
         }
         SessionExportFormat::Json => (ExportFormat::Json, "application/json", "session.json"),
     };
-    let text = app.chat.conversations.export(&token.principal, &id, format).await?;
+    let text = chat.conversations.export(&token.principal, &id, format).await?;
     let disposition = format!("attachment; filename=\"{name}\"");
     Ok(([(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, disposition)], text).into_response())
 }
@@ -222,10 +222,10 @@ async fn export(
 )]
 async fn abort(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<AbortTurnResponse>, ApiError> {
-    let status = match app.chat.conversations.abort(&token.principal, &id).await? {
+    let status = match chat.conversations.abort(&token.principal, &id).await? {
         AbortStatus::Aborting => "aborting",
         AbortStatus::Idle => "idle",
     };

@@ -8,60 +8,62 @@ use http::request::Parts;
 
 use super::ApiError;
 use crate::access::{AuthRejection, TokenState};
-use crate::state::AppState;
+use crate::metrics::GatewayMetrics;
+use crate::state::RouterState;
 
-/// Whoever has a good token, of any role.
+/// A request with a valid token of any role.
 #[derive(Debug, Clone)]
 pub struct AuthenticatedToken(pub Arc<TokenState>);
 
-/// Whoever may list and call tools.
+/// A request of a caller that may list and call tools.
 #[derive(Debug, Clone)]
 pub struct AuthenticatedCaller(pub Arc<TokenState>);
 
-/// The owner.
+/// A request of the owner.
 #[derive(Debug, Clone)]
 pub struct AuthenticatedOwner(pub Arc<TokenState>);
 
-impl FromRequestParts<Arc<AppState>> for AuthenticatedToken {
+impl FromRequestParts<RouterState> for AuthenticatedToken {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, ApiError> {
+        let app = &state.0;
         match app.access.authenticate_any(parts).await {
-            Ok(state) => Ok(Self(state)),
-            Err(refusal) => Err(refuse(app, refusal)),
+            Ok(token) => Ok(Self(token)),
+            Err(rejection) => Err(refuse(&app.metrics, rejection)),
         }
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for AuthenticatedCaller {
+impl FromRequestParts<RouterState> for AuthenticatedCaller {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let AuthenticatedToken(state) = AuthenticatedToken::from_request_parts(parts, app).await?;
-        if !state.role().may_call() {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, ApiError> {
+        let AuthenticatedToken(token) = AuthenticatedToken::from_request_parts(parts, state).await?;
+        if !token.role().may_call() {
             return Err(refuse(
-                app,
-                AuthRejection::Forbidden { role: state.role(), what: "list or call tools" },
+                &state.0.metrics,
+                AuthRejection::Forbidden { role: token.role(), what: "list or call tools" },
             ));
         }
-        Ok(Self(state))
+        Ok(Self(token))
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for AuthenticatedOwner {
+impl FromRequestParts<RouterState> for AuthenticatedOwner {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let AuthenticatedToken(state) = AuthenticatedToken::from_request_parts(parts, app).await?;
-        if !state.role().is_owner() {
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, ApiError> {
+        let AuthenticatedToken(token) = AuthenticatedToken::from_request_parts(parts, state).await?;
+        if !token.role().is_owner() {
             return Err(refuse(
-                app,
-                AuthRejection::Forbidden { role: state.role(), what: "do what only the owner may" },
+                &state.0.metrics,
+                AuthRejection::Forbidden { role: token.role(), what: "do what only the owner may" },
             ));
         }
-        Ok(Self(state))
+        Ok(Self(token))
     }
 }
 
-/// Counts a refusal and puts it in the form of REST.
-pub(crate) fn refuse(app: &AppState, refusal: AuthRejection) -> ApiError {
-    app.metrics.record_refusal(refusal.code());
-    ApiError::from(refusal)
+/// Counts a rejection, and makes the response of it.
+pub(crate) fn refuse(metrics: &GatewayMetrics, rejection: AuthRejection) -> ApiError {
+    metrics.record_refusal(rejection.code());
+    ApiError::from(rejection)
 }

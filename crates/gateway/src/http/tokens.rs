@@ -17,10 +17,11 @@ use toolway_types::Role;
 use super::resources::{ApiRoutes, resources};
 use super::token_input::read_optional_text;
 use super::{ApiError, JsonBody, PathParams, QueryParams};
+use crate::access::AccessControl;
 use crate::access::{DeviceBinding, NewToken, TokenEndReason};
 use crate::http::AuthenticatedOwner;
 use crate::lifetime::Lifetime;
-use crate::state::AppState;
+use toolway_types::Clock;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(list, create, revoke, rotate_owner)
@@ -62,11 +63,12 @@ fn token_summary(record: TokenRecord, now_ms: i64) -> TokenSummary {
 )]
 async fn list(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(access): State<Arc<AccessControl>>,
+    State(clock): State<Arc<dyn Clock>>,
     QueryParams(query): QueryParams<ListTokensQuery>,
 ) -> Result<Json<TokenList>, ApiError> {
-    let now_ms = app.clock.now_ms();
-    let views = app.access.tokens.list().await?.into_iter().map(|record| token_summary(record, now_ms));
+    let now_ms = clock.now_ms();
+    let views = access.tokens.list().await?.into_iter().map(|record| token_summary(record, now_ms));
     let tokens = views.filter(|view| query.all || view.is_active()).collect();
     Ok(Json(TokenList { tokens }))
 }
@@ -85,7 +87,7 @@ async fn list(
 )]
 async fn create(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(access): State<Arc<AccessControl>>,
     JsonBody(body): JsonBody<CreateTokenRequest>,
 ) -> Result<(StatusCode, Json<CreateTokenResponse>), ApiError> {
     let lifetime = body.expires_in_s.map(Lifetime::from_seconds).transpose().map_err(|invalid| {
@@ -99,7 +101,7 @@ async fn create(
         device: DeviceBinding::default(),
         lifetime,
     };
-    let (token, state) = app.access.tokens.create(new).await?;
+    let (token, state) = access.tokens.create(new).await?;
     tracing::info!(token = state.id(), %role, label = state.label, "token created");
     let summary = TokenSummary {
         id: state.id().to_owned(),
@@ -136,12 +138,13 @@ async fn create(
 )]
 async fn revoke(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(access): State<Arc<AccessControl>>,
+    State(clock): State<Arc<dyn Clock>>,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<TokenSummary>, ApiError> {
-    let record = app.access.tokens.revoke(&id).await?;
+    let record = access.tokens.revoke(&id).await?;
     tracing::info!(token = record.id, "token revoked");
-    Ok(Json(token_summary(record, app.clock.now_ms())))
+    Ok(Json(token_summary(record, clock.now_ms())))
 }
 
 /// Replace the owner's token
@@ -159,9 +162,9 @@ async fn revoke(
 )]
 async fn rotate_owner(
     _: AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(access): State<Arc<AccessControl>>,
 ) -> Result<Json<RotateOwnerTokenResponse>, ApiError> {
-    let token = app.access.tokens.rotate_owner().await?;
+    let token = access.tokens.rotate_owner().await?;
     tracing::info!("the owner's token was replaced");
     Ok(Json(RotateOwnerTokenResponse {
         token: token.expose_secret().to_owned(),

@@ -10,9 +10,9 @@ use toolway_api::usage::{UsageGroupBy, UsageReport, UsageReportQuery, UsageRepor
 
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, QueryParams};
+use crate::chat::ChatService;
 use crate::http::AuthenticatedCaller;
 use crate::query_limits::utc_offset;
-use crate::state::AppState;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(usage)
@@ -62,7 +62,7 @@ fn row_view(row: ReportRow) -> UsageReportRow {
 )]
 async fn usage(
     AuthenticatedCaller(token): AuthenticatedCaller,
-    State(app): State<Arc<AppState>>,
+    State(chat): State<Arc<ChatService>>,
     QueryParams(query): QueryParams<UsageReportQuery>,
 ) -> Result<Json<UsageReport>, ApiError> {
     let utc_offset_s = utc_offset(query.utc_offset_s)?;
@@ -73,6 +73,6 @@ async fn usage(
         to_ms: query.until_ms,
         zone_offset_s: utc_offset_s,
     };
-    let rows = app.chat.conversations.usage(&token.principal, by, &of).await?;
+    let rows = chat.conversations.usage(&token.principal, by, &of).await?;
     Ok(Json(UsageReport { by: by.as_str().to_owned(), rows: rows.into_iter().map(row_view).collect() }))
 }

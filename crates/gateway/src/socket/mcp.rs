@@ -24,7 +24,7 @@ use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
 use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
 use crate::outbox::{Outbox, PeerGone};
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// The entry point's name in logs and metrics.
 const ENTRY_POINT: &str = "mcp";
@@ -69,7 +69,7 @@ impl McpViewQuery {
 }
 
 /// The route of `/ws/mcp`.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+pub(super) fn routes() -> Router<RouterState> {
     Router::new().route("/ws/mcp", get(upgrade))
 }
 

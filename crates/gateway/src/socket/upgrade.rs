@@ -24,7 +24,7 @@ use crate::http::token_extractors::refuse;
 use crate::http::{ApiError, QueryParams};
 use crate::listener::BytesWritten;
 use crate::outbox::Outbox;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
 /// There may be ten thousand devices, each with little to say at a time.
@@ -40,7 +40,7 @@ const WRITE_BUFFER: usize = 4 << 10;
 const MAX_FIELD: usize = 256;
 
 /// The routes of `/ws/device` and `/ws/chat`.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/ws/device", get(|app, request| upgrade(app, request, SocketKind::Device)))
         .route("/ws/chat", get(|app, request| upgrade(app, request, SocketKind::Chat)))
@@ -60,9 +60,9 @@ async fn upgrade(
     kind: SocketKind,
 ) -> Result<Response, ApiError> {
     let (mut parts, _) = request.into_parts();
-    let token = app.access.authenticate(&parts).map_err(|refusal| refuse(&app, refusal))?;
+    let token = app.access.authenticate(&parts).map_err(|rejection| refuse(&app.metrics, rejection))?;
     if let Some(what) = forbidden_reason(kind, &token) {
-        return Err(refuse(&app, AuthRejection::Forbidden { role: token.role(), what }));
+        return Err(refuse(&app.metrics, AuthRejection::Forbidden { role: token.role(), what }));
     }
     let introduction = read_params(&mut parts, &app).await?;
     if let (SocketKind::Chat, Some(persona)) = (kind, &introduction.persona) {

@@ -1,7 +1,5 @@
 //! Removing calls. Only the owner may do this.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
@@ -14,7 +12,7 @@ use super::{no_such_call, parse_id};
 use crate::http::AuthenticatedOwner;
 use crate::http::resources::{ApiRoutes, resources};
 use crate::http::{ApiError, JsonBody, PathParams};
-use crate::state::AppState;
+use toolway_store::Store;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(purge, remove)
@@ -36,7 +34,7 @@ pub(super) fn routes() -> ApiRoutes {
 )]
 pub(super) async fn purge(
     AuthenticatedOwner(token): AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(store): State<Store>,
     JsonBody(body): JsonBody<PurgeCallsRequest>,
 ) -> Result<Json<PurgeCallsResponse>, ApiError> {
     let which = CallConditions {
@@ -52,7 +50,7 @@ pub(super) async fn purge(
         until_ms: Some(body.before_ms),
     };
     let filter = call_filter(which, &token)?;
-    let removed = app.store.calls().remove_all(&filter).await?;
+    let removed = store.calls().remove_all(&filter).await?;
     // Without the text itself: somebody who removes it may not want it in the log either.
     let searched = filter.text.is_some();
     tracing::info!(
@@ -86,10 +84,10 @@ pub(super) async fn purge(
 )]
 pub(super) async fn remove(
     AuthenticatedOwner(token): AuthenticatedOwner,
-    State(app): State<Arc<AppState>>,
+    State(store): State<Store>,
     PathParams(id): PathParams<String>,
 ) -> Result<StatusCode, ApiError> {
-    match app.store.calls().remove(parse_id(&id)?).await? {
+    match store.calls().remove(parse_id(&id)?).await? {
         CallRemoval::Removed => {
             tracing::info!(by = token.id(), call = id, "call removed");
             Ok(StatusCode::NO_CONTENT)
