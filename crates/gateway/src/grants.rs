@@ -1,4 +1,4 @@
-//! Grants as the store keeps them.
+//! Grants in the database, and new grants of the owner.
 
 mod new_grant;
 
@@ -24,10 +24,10 @@ impl DatabaseGrantStore {
     }
 }
 
-/// The grants that hold, as they are stored.
+/// Loads the active grants.
 ///
 /// # Errors
-/// Where they can't be read.
+/// [`StoreError`] if they can't be read.
 pub(crate) async fn load_grants(store: &Store, now_ms: i64) -> Result<Vec<Grant>, StoreError> {
     let records = store.grants().active(now_ms).await?;
     let grants = records.into_iter().filter_map(|record| {

@@ -1,6 +1,8 @@
-//! REST: one file a resource, each with its `routes()`; what is common to all of them in [`guard`] (hosts,
-//! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
-//! Handlers translate and delegate; no rule lives here.
+//! REST, one file per resource, each with its `routes()`. All resources use [`guard`] (hosts, origins, log),
+//! [`extractors`] (bodies, queries, paths), [`token_extractors`] (tokens and roles) and [`error`] (the error format).
+//!
+//! Handlers translate requests and responses. Rules are in the modules of their subjects, because they hold for every
+//! entry point; [`rule_errors`] makes responses of the requests that they reject.
 
 mod agents;
 mod approvals;
@@ -52,7 +54,7 @@ pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, Authenticate
 use self::resources::ApiRoutes;
 use crate::state::{AppState, RouterState};
 
-/// Every resource with its description.
+/// All resources with their descriptions.
 fn resources() -> ApiRoutes {
     health::routes()
         .merge(metrics::routes())

@@ -1,5 +1,5 @@
-//! MCP in this gateway: the server behind its doors, and the MCP servers that are sources of its tools. What both do is
-//! `toolway-mcp`'s; here they are given what they need.
+//! MCP in this gateway: the server for MCP clients, and the connections to MCP servers, which are sources of tools. Both
+//! are in `toolway-mcp`. This module gives them what they need, and has the rules for changing servers at run time.
 
 mod server_admin;
 mod server_change;
@@ -75,11 +75,11 @@ const PRINCIPAL_SESSION_SHARE: usize = 2;
 pub struct McpService {
     /// The server over HTTP.
     pub(crate) http: McpHttpServer,
-    /// What all visitors' servers share.
+    /// The state that the servers of all clients share.
     pub(crate) shared: Arc<McpServerState>,
     /// The connections to MCP servers.
     pub upstreams: Arc<UpstreamManager>,
-    /// Which there are.
+    /// The defined servers.
     pub definitions: Arc<ServerDefinitions>,
     /// Changes the definitions at run time.
     pub(crate) admin: McpServerAdmin,
@@ -91,7 +91,7 @@ impl fmt::Debug for McpService {
     }
 }
 
-/// What it is made of.
+/// The parts of an [`McpService`].
 pub(crate) struct McpParts<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) registry: &'a Arc<Registry>,

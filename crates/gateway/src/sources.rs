@@ -1,17 +1,18 @@
-//! Who offers tools: every source the gateway knows, and how a connection comes to one ("Who a connection is"
-//! in the protocol document). A source belongs to the token that made it; within the token its identity joins
-//! later connections to it. Its slug is made once and never given to another.
+//! The devices that offer tools, and the way a connection gets its source ("Who a connection is" in the protocol
+//! document). A source belongs to the token that created it. Within the token, its identity joins later connections to
+//! it. Its slug is chosen once and never given to another.
 
 pub(crate) mod app_provider_report;
 mod device_calls;
 pub(crate) mod device_session;
 pub(crate) mod device_source;
 pub(crate) mod identity;
+mod index;
 pub(crate) mod registration;
 pub(crate) mod remote_tool;
 pub(crate) mod removal;
+mod stored;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,9 +20,11 @@ use toolway_core::{Registry, SourceRetention};
 use toolway_store::{SourceRecord, Store, StoreError};
 use toolway_types::{Clock, PrincipalId, Role, Slug, ToolName};
 
-use device_session::{DeviceSession, WeakDeviceSession};
+use device_session::DeviceSession;
 use device_source::{DeviceSource, DeviceSourceState};
 use identity::{DeviceIdentity, IdentityClaims};
+use index::SourceIndex;
+use stored::{StoredSourceStatus, StoredSources};
 
 /// Every source.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ pub struct DeviceSources {
     creation_lock: tokio::sync::Mutex<()>,
 }
 
-/// How many sources one token may have.
+/// Maximum number of sources of one token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SourceLimits {
     /// The owner's token, which may be on many computers.
@@ -57,20 +60,7 @@ pub(crate) struct SourceSession {
     pub(crate) session: Arc<DeviceSession>,
 }
 
-#[derive(Debug, Default)]
-struct SourceIndex {
-    by_slug: HashMap<Slug, Arc<DeviceSource>>,
-    by_identity: HashMap<(PrincipalId, DeviceIdentity), Slug>,
-    per_token: HashMap<PrincipalId, usize>,
-    /// Slugs of sources that were removed.
-    retired: HashSet<Slug>,
-    /// Slugs of MCP servers, which no device is given.
-    reserved: HashSet<Slug>,
-    /// Sessions by the token that resumes them.
-    resumable: HashMap<String, WeakDeviceSession>,
-}
-
-/// Why a connection got no source.
+/// A connection that got no source.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JoinError {
     #[error(
@@ -82,7 +72,7 @@ pub(crate) enum JoinError {
     Store(#[from] StoreError),
 }
 
-/// What a connection says when it joins.
+/// A connection's description of itself when it joins.
 #[derive(Debug)]
 pub(crate) struct JoinRequest<'a> {
     pub(crate) claims: IdentityClaims<'a>,
@@ -95,10 +85,10 @@ pub(crate) struct JoinRequest<'a> {
 }
 
 impl DeviceSources {
-    /// All sources that are stored.
+    /// Loads the stored sources.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// [`StoreError`] if they can't be read.
     pub(crate) async fn load(
         registry: Arc<Registry>,
         store: Store,
@@ -122,7 +112,7 @@ impl DeviceSources {
     /// database says something else, ends: its device comes back as what is stored, or as a new one.
     ///
     /// # Errors
-    /// Where the store can't be read or written.
+    /// [`StoreError`] if they can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _making = self.creation_lock.lock().await;
         let records = self.store.sources().all().await?;
@@ -296,7 +286,7 @@ impl DeviceSources {
         }
     }
 
-    /// What keeps the source's tools known when its last lease is gone.
+    /// The part of a source's registration that stays when its last lease is gone.
     pub(crate) fn keep_policy(source: &DeviceSource) -> SourceRetention {
         if source.identity().is_some() { SourceRetention::Names } else { SourceRetention::Nothing }
     }
@@ -349,7 +339,7 @@ impl DeviceSources {
         self.inner.lock().by_slug.get(slug).cloned()
     }
 
-    /// How many sources a token has.
+    /// The number of a token's sources.
     pub(crate) fn count_of(&self, token: &PrincipalId) -> usize {
         self.inner.lock().per_token.get(token).copied().unwrap_or_default()
     }
@@ -357,7 +347,7 @@ impl DeviceSources {
     /// Changes the name for people.
     ///
     /// # Errors
-    /// Where it can't be stored.
+    /// [`StoreError`] if it can't be stored.
     pub(crate) async fn rename(&self, source: &Arc<DeviceSource>, label: &str) -> Result<(), StoreError> {
         source.update(|state| state.label = truncate(label));
         if source.identity().is_some() {
@@ -369,7 +359,7 @@ impl DeviceSources {
     /// Removes a source for good: its sockets are displaced, its tools leave, its slug stays spent.
     ///
     /// # Errors
-    /// Where it can't be stored.
+    /// [`StoreError`] if it can't be stored.
     pub(crate) async fn remove(&self, source: &Arc<DeviceSource>) -> Result<(), StoreError> {
         if source.identity().is_some() {
             self.store.sources().remove(source.slug(), self.clock.now_ms()).await?;
@@ -385,96 +375,6 @@ impl DeviceSources {
             self.end_session(source, &session);
         }
         self.registry.forget(source.slug());
-    }
-}
-
-/// What the database says of sources.
-struct StoredSources<'r> {
-    by_slug: HashMap<&'r Slug, &'r SourceRecord>,
-    /// Of those that were not removed: the token, the identity.
-    identities: HashSet<(&'r str, &'r str)>,
-}
-
-/// What the database says of a source that is known here.
-enum StoredSourceStatus {
-    /// The same.
-    Unchanged,
-    /// Nothing.
-    Missing,
-    /// That its name is that of one that was removed, or another's; or that its device is another source.
-    Contradicted,
-}
-
-impl<'r> StoredSources<'r> {
-    fn of(records: &'r [SourceRecord]) -> Self {
-        let kept = records.iter().filter(|record| record.removed_ms.is_none());
-        Self {
-            by_slug: records.iter().map(|record| (&record.slug, record)).collect(),
-            identities: kept.map(|it| (it.token_id.as_str(), it.identity_key.as_str())).collect(),
-        }
-    }
-
-    fn status(&self, source: &DeviceSource) -> StoredSourceStatus {
-        let identity = source.identity().map(DeviceIdentity::as_str);
-        let token: &str = &source.token().0;
-        match (self.by_slug.get(source.slug()), identity) {
-            (Some(record), Some(identity)) => {
-                let same = record.token_id == token && record.identity_key == identity;
-                if same && record.removed_ms.is_none() {
-                    StoredSourceStatus::Unchanged
-                } else {
-                    StoredSourceStatus::Contradicted
-                }
-            }
-            (None, Some(identity)) if self.identities.contains(&(token, identity)) => {
-                StoredSourceStatus::Contradicted
-            }
-            (Some(_), None) => StoredSourceStatus::Contradicted,
-            (None, _) => StoredSourceStatus::Missing,
-        }
-    }
-}
-
-impl SourceIndex {
-    fn add(&mut self, source: Arc<DeviceSource>) {
-        let (slug, token) = (source.slug().clone(), source.token().clone());
-        if let Some(identity) = source.identity() {
-            self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
-        }
-        *self.per_token.entry(token).or_default() += 1;
-        self.by_slug.insert(slug, source);
-    }
-
-    fn remove(&mut self, slug: &Slug, spend: bool) {
-        let Some(source) = self.by_slug.remove(slug) else { return };
-        if let Some(identity) = source.identity() {
-            self.by_identity.remove(&(source.token().clone(), identity.clone()));
-        }
-        if let Some(count) = self.per_token.get_mut(source.token()) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.per_token.remove(source.token());
-            }
-        }
-        if spend {
-            self.retired.insert(slug.clone());
-        }
-    }
-
-    /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
-    fn free_slug(&self, label: &str) -> Slug {
-        let plain = Slug::from_label(label);
-        let taken = |slug: &Slug| {
-            slug.is_reserved()
-                || self.by_slug.contains_key(slug)
-                || self.retired.contains(slug)
-                || self.reserved.contains(slug)
-        };
-        if !taken(&plain) {
-            return plain;
-        }
-        let numbered = (2u32..).map(|number| plain.with_number(number)).find(|slug| !taken(slug));
-        numbered.unwrap_or(plain)
     }
 }
 

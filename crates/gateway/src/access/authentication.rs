@@ -7,7 +7,7 @@ use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use http::request::Parts;
 use toolway_wire::SUBPROTOCOL_BEARER;
 
-/// Paths below which a token may also stand in the address or in a subprotocol.
+/// Paths below which the token may also be in the address or in a subprotocol.
 const SOCKETS: &str = "/ws/";
 
 /// The token of a request, the first found of: `Authorization: Bearer`, and on sockets the subprotocol
@@ -32,12 +32,12 @@ pub fn find_token(parts: &Parts) -> Option<Cow<'_, str>> {
     in_subprotocol.map(Cow::Borrowed).or_else(|| query_token(parts).map(Cow::Owned))
 }
 
-/// Whether a path is one of MCP's doors.
+/// Returns whether a path is one of MCP's entry points.
 pub(crate) fn is_for_mcp(path: &str) -> bool {
     path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a token stands in the address.
+/// Returns whether the address has a token.
 pub(super) fn has_query_token(parts: &Parts) -> bool {
     query_token(parts).is_some()
 }

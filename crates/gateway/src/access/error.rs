@@ -16,7 +16,7 @@ pub enum AccessError {
     OwnerFile {
         /// Its path.
         path: String,
-        /// What happened.
+        /// The system's error.
         source: std::io::Error,
     },
     /// No secret could be made.
@@ -28,12 +28,12 @@ pub enum AccessError {
     /// No such token.
     #[error("there is no token with the id {0:?}")]
     NotFound(String),
-    /// A token that can't be revoked, and what to do instead.
+    /// The gateway needs this token, so it can't be revoked.
     #[error("the token {id:?} can't be revoked")]
     Protected {
         /// Its id.
         id: &'static str,
-        /// What to do instead.
+        /// The next step for the user.
         instead: &'static str,
     },
 }

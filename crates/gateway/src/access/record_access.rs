@@ -24,7 +24,7 @@ impl<'p> RecordAccess<'p> {
         Self(principal)
     }
 
-    /// Whether it may see the records of a caller.
+    /// Returns whether it may see the records of a caller.
     #[must_use]
     pub fn may_see(self, caller: &PrincipalId) -> bool {
         self.0.role.is_owner() || self.0.id == *caller
@@ -44,8 +44,8 @@ impl<'p> RecordAccess<'p> {
         }
     }
 
-    /// Whether it sees what the owner's configuration did to a call: the hooks, the rule, and the arguments after the
-    /// hooks. A rule's name would reveal that a refused tool exists.
+    /// Returns whether it sees the effect of the owner's configuration on a call: the hooks, the rule, and the
+    /// arguments after the hooks. A rule's name would reveal that a refused tool exists.
     #[must_use]
     pub fn sees_owner_fields(self) -> bool {
         self.0.role.is_owner()

@@ -1,4 +1,4 @@
-//! One token, as long as somebody uses it: who it stands for, and whether it still counts.
+//! The state of a token in use: its principal, and its end.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -12,15 +12,15 @@ use toolway_types::{Clock, Principal, Role};
 /// Longest sleep of [`TokenState::ended`], so that it notices when the wall clock is set.
 const MAX_EXPIRY_SLEEP: Duration = Duration::from_secs(60);
 
-/// How exactly the last use is known.
+/// The precision of the stored time of the last use.
 const STORE_EVERY_MS: i64 = 1000;
 
-/// Why a token no longer counts.
+/// The reason why a token is no longer valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenEndReason {
-    /// It was taken back, or replaced by a new one.
+    /// It was revoked, or replaced by a new one.
     Revoked,
-    /// Its time is over.
+    /// Its lifetime is over.
     Expired,
 }
 
@@ -57,7 +57,7 @@ impl TokenEndReason {
     }
 }
 
-/// What the device said of itself when it was paired.
+/// The device's description of itself when it was paired.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceBinding {
     /// An id that stays the same over restarts.
@@ -71,11 +71,11 @@ pub struct DeviceBinding {
 /// A token in use. A live socket holds the state of its token and closes when that [has
 /// ended](Self::ended).
 pub struct TokenState {
-    /// Who is behind it. The principal's id is the token's.
+    /// The principal. Its id is the token's.
     pub principal: Arc<Principal>,
     /// A name for people.
     pub label: String,
-    /// What it was paired for.
+    /// The device that it was paired for.
     pub device: DeviceBinding,
     /// When it was made, in milliseconds since the Unix epoch.
     pub created_ms: i64,
@@ -85,7 +85,7 @@ pub struct TokenState {
     last_used_ms: AtomicI64,
     ended: OnceLock<TokenEndReason>,
     end_signal: CancellationToken,
-    /// Whether somebody looks at the clock for it.
+    /// True if a task waits for its expiry.
     is_expiry_watched: AtomicBool,
     clock: Arc<dyn Clock>,
 }
@@ -138,7 +138,7 @@ impl TokenState {
         self.principal.role
     }
 
-    /// Whether it has ended, and why. What has once expired stays so, even if the clock is set back.
+    /// The reason for its end, if it has ended. An expired token stays expired, even if the clock is set back.
     #[must_use]
     pub fn end_reason(&self) -> Option<TokenEndReason> {
         if self.ended.get().is_none() && self.expires_ms.is_some_and(|at| at <= self.clock.now_ms()) {

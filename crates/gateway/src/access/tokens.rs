@@ -1,5 +1,5 @@
-//! All tokens: those that count lie in memory by their hashes, so that signing in costs no query; the store
-//! keeps them all, without their texts.
+//! The tokens of a gateway. Valid tokens are in memory by their hashes, so that checking one needs no query. The
+//! database has all tokens, without their texts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -15,18 +15,18 @@ use crate::access::pairing::PairingCodeError;
 use crate::access::{AccessError, AuthRejection, PairRefusal};
 use crate::state::TooManyEventStreams;
 
-/// A refusal: what was wrong, and what to do about it.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     /// The status.
     pub status: StatusCode,
     /// For programs; codes are added, never renamed.
     pub code: Cow<'static, str>,
-    /// What is wrong, in words.
+    /// The error, for people.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
-    /// When to try again.
+    /// The time after which the client may retry.
     pub retry_after: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ pub struct ApiError {
 pub(super) struct InsufficientScopeMarker;
 
 impl ApiError {
-    /// A refusal without a hint.
+    /// An error without a hint.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code: code.into(), message: message.into(), hint: None, retry_after: None }
     }
@@ -46,19 +46,19 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "malformed_request", message)
     }
 
-    /// A request for something that is not there.
+    /// A request for something that does not exist.
     pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
-    /// Adds what to do about it.
+    /// Adds the next step for the user.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds when to try again.
+    /// Adds the time after which the client may retry.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
@@ -165,7 +165,7 @@ impl From<AccessError> for ApiError {
     }
 }
 
-/// Something that has to be kept could not be. The details are the owner's, so they go to the log.
+/// A failure of the database. The details are for the owner only, so they go to the log.
 pub(crate) fn unavailable(error: &dyn std::error::Error) -> ApiError {
     tracing::error!(error = %chain(error), "a request could not be served: nothing could be kept");
     ApiError::new(
@@ -197,13 +197,13 @@ fn chain(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// What answers where nothing lives.
+/// The response for a path without a resource.
 pub(crate) async fn no_such_path(uri: Uri) -> ApiError {
     ApiError::not_found("path_not_found", format!("nothing answers at {}", uri.path()))
         .with_hint("/api/openapi.json lists what does")
 }
 
-/// What answers where something lives that doesn't do this.
+/// The response for a method that the resource does not have.
 pub(crate) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,

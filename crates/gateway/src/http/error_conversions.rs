@@ -1,4 +1,4 @@
-//! Why something about agents, models and conversations was refused, in the form of REST.
+//! Error responses for agents, models and conversations.
 
 use http::StatusCode;
 use toolway_agent::agents::{AgentError, NoSuchAgent};
@@ -20,12 +20,12 @@ fn shutting_down(words: String) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", words).with_hint("try again in a moment")
 }
 
-/// What stands in for what was written wrongly.
+/// A hint with the existing names that are close to a wrong one.
 fn suggest_names(close: &[String]) -> Option<String> {
     (!close.is_empty()).then(|| format!("did you mean {}?", close.join(" or ")))
 }
 
-/// What the store can't keep is the request's fault, or the store's.
+/// An error of the database, or of a request that the database can't store.
 fn store_error(error: StoreError) -> ApiError {
     let words = error.to_string();
     match error {

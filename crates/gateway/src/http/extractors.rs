@@ -1,4 +1,4 @@
-//! Bodies, queries and paths, read with words for what is wrong in them.
+//! Extractors for bodies, queries and paths, with error messages that name the mistake.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use toolway_wire::MAX_DEPTH;
 use super::ApiError;
 use crate::state::RouterState;
 
-/// How long a body may take to arrive.
+/// The time that a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A JSON body of at most `limits.body_bytes`.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonBody<T>(pub T);
 
-/// A JSON body that may be left out.
+/// A JSON body that may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionalJsonBody<T>(pub Option<T>);
 

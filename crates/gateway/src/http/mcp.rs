@@ -1,5 +1,5 @@
-//! The doors for MCP clients over HTTP: `/mcp` shows all that the token may call, `/mcp/agents/{id}` what one agent may
-//! use, `/mcp/sources/{source}` one device or server alone, under its own names.
+//! The entry points of MCP clients over HTTP: `/mcp` has all tools that the token may call, `/mcp/agents/{agent}` those
+//! of one agent, `/mcp/sources/{source}` those of one device or server, under their own names.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
 
-/// The doors.
+/// The routes.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/mcp", any(everything))
@@ -28,7 +28,7 @@ pub(super) fn routes() -> Router<RouterState> {
         .route("/mcp/sources/{source}", any(of_source))
 }
 
-/// What an address may say: less than the token may see.
+/// The parameters in the address, which narrow the tools that the token may call.
 #[derive(Debug, Default, Deserialize)]
 struct McpQuery {
     /// Only tools that count as reading.
@@ -90,7 +90,7 @@ pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Resul
     Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
 }
 
-/// A token's holder at one of the doors.
+/// The scope of a client with this token at one of the entry points.
 pub(crate) fn visitor(
     token: &Arc<TokenState>,
     agent: Option<Arc<str>>,

@@ -30,14 +30,14 @@ use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
 
-/// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
+/// The time for which a stream waits for the turn's first event. A turn that fails within it gets an error status.
 const FIRST_EVENT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most notices that an answer waits through for its first word.
+/// Maximum number of notices before the first event that counts.
 const MAX_NOTICES_BEFORE_FIRST: usize = 64;
-/// What may stand before an agent's name.
+/// Optional prefix of an agent's name.
 const PREFIX: &str = "toolway/";
 
-/// The door.
+/// The routes.
 pub(super) fn routes() -> Router<RouterState> {
     let door = Router::new()
         .route("/models", get(list))
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Router<RouterState> {
     Router::new().nest("/v1", door)
 }
 
-/// Whoever may talk to agents.
+/// A request of a caller that may talk to agents.
 struct OpenAiCaller(Arc<TokenState>);
 
 impl FromRequestParts<RouterState> for OpenAiCaller {

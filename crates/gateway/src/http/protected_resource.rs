@@ -1,5 +1,5 @@
-//! Where MCP clients learn whom to sign in with (RFC 9728): a document at a well-known place, and the header that
-//! leads there. Only with an issuer in the settings; without one these paths are like any other that is not there.
+//! Protected resource metadata (RFC 9728): a document that tells MCP clients the authorization server, and the header
+//! that leads to it. Without an issuer in the settings, these paths do not exist.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::access::{EffectiveClient, TokenIssuer};
 use crate::net::address::UriAuthority;
 use crate::state::{AppState, RouterState};
 
-/// Where the document stands (RFC 9728, section 3).
+/// The path of the document (RFC 9728, section 3).
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
-/// The resource that tokens are for, and below which all doors of MCP are.
+/// The resource that tokens are for. All entry points of MCP are below it.
 pub(crate) const RESOURCE: &str = "/mcp";
 
-/// The document, and MCP's doors with the header on what they refuse.
+/// The document, and MCP's entry points with the header on their rejections.
 pub(super) fn routes(app: &Arc<AppState>, doors: Router<RouterState>) -> Router<RouterState> {
     let doors = match app.access.issuer {
         Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
@@ -53,7 +53,7 @@ async fn document(
     Ok(Json(document))
 }
 
-/// The document of one of the doors: a token is for all of them.
+/// The document of one of the entry points, the same for all: a token is for all of them.
 async fn document_of(
     State(app): State<Arc<AppState>>,
     Path(path): Path<String>,
@@ -66,7 +66,7 @@ async fn document_of(
     Err(error::no_such_path(uri).await)
 }
 
-/// Tells a client that is refused where it learns whom to sign in with.
+/// Adds the address of the document to rejections.
 async fn add_auth_challenge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let Some(issuer) = &app.access.issuer else { return next.run(request).await };
     let had_token = request.headers().contains_key(AUTHORIZATION);

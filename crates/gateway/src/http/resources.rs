@@ -1,5 +1,5 @@
-//! REST's resources: what answers, and apart from it how it is described. Every start needs the one; the other is
-//! made when somebody asks for it.
+//! REST resources: their handlers and, apart from those, their descriptions. Every start needs the handlers. The
+//! descriptions are made when a client asks for them.
 
 use axum::Router;
 use axum::routing::MethodRouter;
@@ -38,7 +38,7 @@ impl ApiRoutes {
         self
     }
 
-    /// What answers.
+    /// The router with the handlers.
     pub(super) fn router(self) -> Router<RouterState> {
         self.router
     }

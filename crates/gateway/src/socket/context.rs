@@ -1,4 +1,4 @@
-//! What the handlers of one connection share: the gateway, the token, what was agreed, and the way to the peer.
+//! The context that the handlers of one connection share: the gateway, the token, the agreed version, and the outbox.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl SocketContext {
         self.hello = Some(hello);
     }
 
-    /// What the peer claims to be.
+    /// The identity that the peer claims.
     pub(super) fn claims(&self) -> IdentityClaims<'_> {
         let hello = self.hello.as_ref();
         IdentityClaims {

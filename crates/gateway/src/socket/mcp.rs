@@ -35,7 +35,7 @@ const FRAME_SIZE_FACTOR: usize = 2;
 const QUEUE: usize = 1;
 /// A small buffer, as [`super::upgrade`] has them.
 const READ_BUFFER: usize = 4 << 10;
-/// What a browser offers beside its token, since it wants one of its offers taken.
+/// The subprotocol that a browser offers beside its token: it needs one of its offers accepted.
 const SUBPROTOCOL: &str = "mcp";
 
 /// The parameters in the address: which of the tools that the token may call are shown.

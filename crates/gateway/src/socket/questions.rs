@@ -20,7 +20,7 @@ pub(super) struct ClientQuestions {
 }
 
 impl ClientQuestions {
-    /// Where the questions go; nowhere with a client of version 1, which has no message for them.
+    /// The sink of the questions; none for a client of version 1, which has no message for them.
     pub(super) fn sink(&mut self, cx: &SocketContext) -> Option<QuestionSink> {
         if cx.version < 2 {
             return None;

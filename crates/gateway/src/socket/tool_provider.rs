@@ -23,7 +23,7 @@ pub(super) struct ToolProvider {
     attached: Option<AttachedSession>,
     /// Cancelled when another socket takes this one's session.
     displaced: CancellationToken,
-    /// What is registered over this connection, for its calls and turns.
+    /// The registration of this connection, for its turns.
     registration: ConnectionRegistration,
 }
 
@@ -61,7 +61,7 @@ impl ToolProvider {
         self.attached.as_ref()?.attachment.while_attached(then)
     }
 
-    /// What this connection has registered, once it has something to register with.
+    /// The registration of this connection, once it has a session.
     pub(super) fn registration(&self) -> Option<CallerRegistration> {
         let AttachedSession { source, attachment } = self.attached.as_ref()?;
         let lease = attachment.session.with_lease(Lease::id)?;
@@ -187,7 +187,7 @@ pub(super) fn connected(cx: &SocketContext, session: Option<&Arc<DeviceSession>>
     }
 }
 
-/// Whether this connection claims to be the device that made a session of this source.
+/// Returns whether this connection claims to be the device of this source.
 fn can_resume(cx: &SocketContext, source: &DeviceSource) -> bool {
     let identity = cx.claims().identity();
     cx.kind == SocketKind::Device && (identity.is_none() || identity.as_ref() == source.identity())

@@ -286,7 +286,7 @@ impl DeviceAttachment {
         (attached.epoch == self.epoch && attached.outbox.is_some()).then(then)
     }
 
-    /// Whether no other socket has attached since this one was detached.
+    /// Returns whether no other socket has attached since this one was detached.
     pub(crate) fn is_unattached_since(&self) -> bool {
         let attached = self.session.attached.lock();
         attached.epoch == self.epoch && attached.outbox.is_none()

@@ -15,11 +15,11 @@ pub(crate) struct DeviceSource {
     slug: Slug,
     /// The token that made it; no other can join it.
     token: PrincipalId,
-    /// What joins a later connection to it; none where it is one connection's alone and not kept.
+    /// The identity by which later connections join it; none if it is of one connection only and not stored.
     identity: Option<DeviceIdentity>,
     state: Mutex<DeviceSourceState>,
     sessions: Mutex<SourceSessions>,
-    /// What it last said of the apps whose tools it bridges.
+    /// Its last report on the apps whose tools it bridges.
     app_providers: Mutex<Option<Arc<AppProviderReport>>>,
     /// Held while one of its connections registers, so that all of them together keep to what it may have.
     pub(crate) registration_lock: tokio::sync::Mutex<()>,
@@ -34,7 +34,7 @@ struct SourceSessions {
     chat: Vec<WeakDeviceSession>,
 }
 
-/// What changes about a source.
+/// The changing fields of a source.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceSourceState {
     /// The name for people: the device's own at first, then what the owner makes it.
@@ -49,7 +49,7 @@ pub(crate) struct DeviceSourceState {
     pub(crate) last_seen_ms: i64,
 }
 
-/// Whether a source is here.
+/// The presence of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DevicePresence {
     Online,
@@ -107,7 +107,7 @@ impl DeviceSource {
         change(&mut self.state.lock());
     }
 
-    /// What it last said of its apps; none where it never did.
+    /// Its last report on its apps, if there is one.
     pub(crate) fn app_providers(&self) -> Option<Arc<AppProviderReport>> {
         self.app_providers.lock().clone()
     }

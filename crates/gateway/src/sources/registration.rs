@@ -10,12 +10,12 @@ use toolway_wire::gateway_message::Rejected;
 
 use crate::rules::RegistrationAllowance;
 
-/// What a connection may hold.
+/// The tools that a connection may still register.
 #[derive(Debug)]
 pub(crate) struct RegistrationCapacity {
-    /// How many more tools.
+    /// Number of further tools.
     pub(crate) tools: usize,
-    /// How many more bytes of specs.
+    /// Number of further bytes of specs.
     pub(crate) bytes: usize,
     /// The names that the connection holds already and keeps: registering one of those anew takes no more room
     /// for tools.
@@ -24,14 +24,14 @@ pub(crate) struct RegistrationCapacity {
     pub(crate) other_names: HashSet<String>,
 }
 
-/// What became of the specs of one message.
+/// The checked specs of one message.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedSpecs {
     pub(crate) accepted: Vec<Arc<ToolSpec>>,
     pub(crate) rejected: Vec<Rejected>,
 }
 
-/// Most refusals that are answered one by one.
+/// Maximum number of rejections in a response.
 const MAX_REJECTED: usize = 4096;
 
 /// Compiles specs. `allowed` says what the owner lets the source register.
@@ -100,5 +100,5 @@ fn name_of(raw: &RawJson) -> String {
     name.chars().take(MAX_SHOWN).collect()
 }
 
-/// How many characters of a refused name are given back.
+/// Maximum length of a rejected name in a response, in characters.
 const MAX_SHOWN: usize = 16 << 10;
