@@ -146,7 +146,7 @@ def call_status(entry: dict) -> str:
 
 def next_cursor(body: dict):
     """The cursor of the next page, if there is one."""
-    return body.get("next_cursor") or body.get("next") or body.get("cursor")
+    return body.get("next_cursor")
 
 
 def device_of(devices: list, slug: str) -> dict | None:

@@ -83,7 +83,7 @@ async def test_a_whole_answer_after_a_tool_of_a_device(client, door, battery, fa
     assert (call["name"], call["status"]) == (battery, "success")
     logged = await door.logged(call["id"])
     assert call_status(logged) == "success"
-    assert answer.id.endswith(answer.toolway["turn"])
+    assert answer.id.endswith(answer.toolway["turn_id"])
 
 
 async def test_a_stream_with_what_happens_on_the_way(client, battery, fakes):

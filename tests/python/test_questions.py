@@ -258,7 +258,7 @@ async def test_questions_the_time_for_one_is_not_the_calls(asks):
     await decide(asks.caller, asked, "granted")
     answer = check_success(await asks.caller.answer(call), "ran")
     entry = await asks.net.logged(answer["call_id"])
-    assert entry["waiting_ms"] >= 450 and entry["running_ms"] < 300, entry
+    assert entry["user_wait_ms"] >= 450 and entry["running_ms"] < 300, entry
     assert entry["approved_by"] == asks.id
 
 
@@ -279,14 +279,14 @@ async def test_questions_of_a_call_that_was_given_up_are_withdrawn(asks, how):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
-        await watch.next("asked", id=asked["id"])
+        await watch.next("approval_requested", id=asked["id"])
         if how == "cancel":
             await asks.caller.cancel(call)
             check_error(await asks.caller.answer(call), "cancelled", dispatched=False)
         else:
             asks.caller.abort()
-        over = await watch.next("over", id=asked["id"])
-        assert over["how"] == "withdrawn" and not {"decision", "scope", "by"} & set(over)
+        over = await watch.next("approval_resolved", id=asked["id"])
+        assert over["resolution"] == "cancelled" and not {"decision", "scope", "answered_by"} & set(over)
     assert await approvals(asks.net.rest()) == []
     assert asks.device.runs == []
 
@@ -318,11 +318,11 @@ async def test_approvals_the_owner_sees_and_answers_while_it_watches(asks):
     owner = asks.net.rest()
     async with watching(asks.net) as watch:
         calling = asyncio.create_task(asks.rest.call(asks.name("owners"), {"a": 1, "token": "hunter2"}))
-        asked = await watch.next("asked")
+        asked = await watch.next("approval_requested")
         assert (asked["kind"], asked["changed_tool"], asked["caller_may_answer"]) == ("approval", False, False)
         assert (asked["tool"], asked["tool_id"]) == (asks.name("owners"), f"{asks.device.source}/owners")
         assert (asked["principal"], asked["arguments"]) == (asks.id, {"a": 1, "token": "[redacted]"})
-        assert asked["expires_ms"] - asked["asked_ms"] == 120_000
+        assert asked["expires_ms"] - asked["created_ms"] == 120_000
         assert await approvals(owner) == [asked]
         # Its caller sees it, and may not answer; to others it does not exist.
         assert await approvals(asks.rest) == [asked]
@@ -339,21 +339,21 @@ async def test_approvals_the_owner_sees_and_answers_while_it_watches(asks):
             assert (await answered(owner, asked, "granted", scope=scope)).status_code == 409
         assert asks.device.runs == []
         async with watching(asks.net) as second:
-            assert await second.next("asked") == asked, "one that comes later is shown what is open"
+            assert await second.next("approval_requested") == asked, "one that comes later is shown what is open"
         assert (await answered(owner, asked, "granted", scope="once")).status_code == 204
-        over = await watch.next("over")
-        assert over == {"id": asked["id"], "how": "answered", "decision": "granted", "scope": "once", "by": "owner"}
+        over = await watch.next("approval_resolved")
+        assert over == {"id": asked["id"], "resolution": "answered", "decision": "granted", "scope": "once", "answered_by": "owner"}
         outcome = check_success(await calling, "ran")
         assert (await answered(owner, asked, "denied")).status_code == 404
     entry = await asks.net.logged(outcome["call_id"])
-    assert entry["approved_by"] == "owner" and entry["waiting_ms"] > 0
+    assert entry["approved_by"] == "owner" and entry["user_wait_ms"] > 0
 
 
 async def test_approvals_a_no_of_the_owner(asks):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
-        asked = await watch.next("asked")
-        assert asked["session"] == asks.caller.session_start["session_id"]
+        asked = await watch.next("approval_requested")
+        assert asked["session_id"] == asks.caller.session_start["session_id"]
         assert (await answered(asks.net.rest(), asked, "denied")).status_code == 204
         check_error(await asks.caller.answer(call), "denied", dispatched=False)
     assert asks.device.runs == []
@@ -365,7 +365,7 @@ async def test_approvals_the_first_answer_counts_whoever_gives_it(asks):
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("locate"))
         asked = await question(asks.caller)
-        await watch.next("asked", id=asked["id"])
+        await watch.next("approval_requested", id=asked["id"])
         assert (await answered(asks.net.rest(), asked, "granted")).status_code == 204
         check_success(await asks.caller.answer(call), "ran")
         await decide(asks.caller, asked, "denied")
@@ -380,15 +380,15 @@ async def test_approvals_over_an_event_stream_of_the_call(asks):
     assert [event for event, _ in got] == ["outcome"]
     check_error(got[0][1], "approval_unavailable", dispatched=False)
     events = []
-    async for event, data in asks.rest.events("POST", path, {"args": {}, "ask": True}):
+    async for event, data in asks.rest.events("POST", path, {"args": {}, "interactive": True}):
         events.append(event)
-        if event == "asked":
+        if event == "approval_requested":
             assert data["permission"] == "device.location"
             assert (await answered(asks.rest, data, "granted")).status_code == 204
-    assert events == ["asked", "over", "outcome"]
+    assert events == ["approval_requested", "approval_resolved", "outcome"]
     check_success(data, "ran")
     # What only the owner may answer, no caller can ask itself.
-    got = [pair async for pair in asks.rest.events("POST", f"/api/tools/{asks.name('owners')}/call", {"ask": True})]
+    got = [pair async for pair in asks.rest.events("POST", f"/api/tools/{asks.name('owners')}/call", {"interactive": True})]
     assert [event for event, _ in got] == ["outcome"]
     check_error(got[0][1], "approval_unavailable", dispatched=False)
 
@@ -418,7 +418,7 @@ async def test_grants_an_answer_for_always_holds_until_it_is_revoked(asks):
     owner = asks.net.rest()
     async with watching(asks.net) as watch:
         call = await asks.caller.start(asks.name("owners"))
-        asked = await watch.next("asked")
+        asked = await watch.next("approval_requested")
         assert (await answered(owner, asked, "granted", scope="always")).status_code == 204
         check_success(await asks.caller.answer(call), "ran")
     [grant] = [g for g in await grants(asks.net) if g.get("principal") == asks.id]

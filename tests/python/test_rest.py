@@ -324,8 +324,8 @@ async def test_rest_calls_filters(net):
     assert await listed(source=name) == everything
     assert await listed(source=name, status="error") == {bad}
     assert await listed(source=name, status="success") == {*good, others}
-    assert await listed(source=name, tool=dig(entry, "tool")) == {bad}
-    assert await listed(source=name, caller=dig(entry, "caller", "principal")) == {*good, bad}
+    assert await listed(source=name, tool=dig(entry, "tool_id")) == {bad}
+    assert await listed(source=name, principal=dig(entry, "principal")) == {*good, bad}
     assert await listed(source=name, since=since(begin)) == everything
     assert await listed(source=name, since=since(time.time() + 3600)) == set()
     assert await listed(source=unique("none")) == set()

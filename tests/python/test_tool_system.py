@@ -327,7 +327,7 @@ async def test_policy_what_is_denied_is_neither_listed_nor_callable(net, door):
     check_success(await net.rest().call(full), "ran")
     check_success(await net.rest(await net.client()).call(full), "ran")
     asked = (await net.rest().post("/api/policy/test", {"tool": full, "principal": record["id"]})).json()
-    assert (asked["tool"], asked["principal"]) == (f"{device.source}/{bare}", record["id"])
+    assert (asked["tool_id"], asked["principal"]) == (f"{device.source}/{bare}", record["id"])
     assert (asked["decision"]["effect"], asked["decision"]["rule"]) == ("deny", name)
     assert await put_rule(net, name, effect="allow", when=when) == 200
     check_success(await call(full), "ran")
@@ -373,8 +373,8 @@ async def test_policy_rules_of_the_settings_are_changed_there(net, gateway_facto
     other = net.on(gateway_factory({"limits": PATIENT, "policy": {"rules": rules}}))
     rest = other.rest()
     [rule] = (await rest.json("/api/policy"))["rules"]
-    assert (rule["name"], rule["origin"]) == ("fixed", "settings")
-    assert "toolway.toml" in rule["place"]
+    assert (rule["name"], rule["origin"]["kind"]) == ("fixed", "settings")
+    assert "toolway.toml" in rule["origin"]["path"]
     for method, body in (("PUT", {"rule": {"effect": "allow"}}), ("DELETE", None)):
         response = await rest.request(method, "/api/policy/rules/fixed", json=body)
         assert response.status_code == 409 and refusal(response)
@@ -419,7 +419,7 @@ async def test_rest_openapi_tells_the_form_of_what_is_sent(net):
     assert set(fields_of(api, rule["when"])) == when
     assert set(request_fields(api, "/api/policy/test", "post")) == {"tool", "principal", "agent"}
     assert "fingerprint" in request_fields(api, "/api/tools/{name}/accept", "post")
-    assert "ask" in request_fields(api, "/api/tools/{name}/call", "post")
+    assert "interactive" in request_fields(api, "/api/tools/{name}/call", "post")
 
 
 # Hooks.
@@ -484,7 +484,7 @@ async def test_hooks_decisions(net, gateway_factory):
     check_success(wrote, {"path": "b.txt", "bytes_written": 7})
     entry = await other.logged(wrote["call_id"])
     assert entry["arguments"] == {"path": "a.txt", "content": "mine"}
-    assert entry["ran_with"] == {"path": "b.txt", "content": "changed"} and entry["hooks"] == ["change"]
+    assert entry["effective_arguments"] == {"path": "b.txt", "content": "changed"} and entry["hooks"] == ["change"]
     check_success(await call("list_files"), {"told": "otherwise"})
     device = await other.v2([tool("work")], handler=lambda r: "ran")
     stopped = await call(f"{device.source}__work")
@@ -604,12 +604,12 @@ async def test_history_filters_and_search(net):
         await net.logged(call)
     assert await listed(net, tool=f"{source}/*") == [theirs, bad, good]
     assert await listed(net, tool=f"{source}/good") == [theirs, good]
-    assert await listed(net, tool=f"{source}/*", caller=record["id"]) == [bad, good]
-    assert await listed(net, caller=record["id"], status="validation_error") == [wrong]
-    assert await listed(net, caller=record["id"], status="invalid_arguments") == [wrong]
-    assert await listed(net, caller=record["id"], status="tool_failed") == [bad]
-    assert await listed(net, caller=record["id"], status="success") == [good]
-    assert await listed(net, session=caller.session_start["session_id"]) == [bad, good]
+    assert await listed(net, tool=f"{source}/*", principal=record["id"]) == [bad, good]
+    assert await listed(net, principal=record["id"], status="validation_error") == [wrong]
+    assert await listed(net, principal=record["id"], status="invalid_arguments") == [wrong]
+    assert await listed(net, principal=record["id"], status="tool_failed") == [bad]
+    assert await listed(net, principal=record["id"], status="success") == [good]
+    assert await listed(net, session_id=caller.session_start["session_id"]) == [bad, good]
     assert await listed(net, source=source, since_ms=begin) == [theirs, bad, good]
     assert await listed(net, source=source, until_ms=begin - 60_000) == []
     assert await listed(net, search=word.upper()) == [good], "in either case"
@@ -619,7 +619,7 @@ async def test_history_filters_and_search(net):
     assert await listed(net, record["token"], source=source) == [bad, good]
     stranger = await net.client()
     assert await listed(net, stranger, search=word) == []
-    assert (await net.rest(stranger).get("/api/calls", params={"caller": record["id"]})).status_code == 403
+    assert (await net.rest(stranger).get("/api/calls", params={"principal": record["id"]})).status_code == 403
     for query in ({"search": ""}, {"search": "x" * 257}, {"order": "sideways"}):
         path = "/api/calls/export" if "order" in query else "/api/calls"
         assert (await net.rest().get(path, params=query)).status_code == 400, query
@@ -636,23 +636,23 @@ async def test_history_export_as_json_lines_and_as_a_table(net):
     foreign = (await net.rest().call(name))["call_id"]
     for call in [*made, foreign]:
         await net.logged(call)
-    text = await exported(net, caller=record["id"], format="jsonl")
+    text = await exported(net, principal=record["id"], format="jsonl")
     lines = [json.loads(line) for line in text.splitlines()]
     assert [e["call_id"] for e in lines] == made, "the oldest first"
     for line in lines:
         assert line == await net.rest().json(f"/api/calls/{line['call_id']}"), "each as it is shown"
     assert "hunter2" not in text
-    newest = await exported(net, caller=record["id"], order="newest")
+    newest = await exported(net, principal=record["id"], order="newest")
     assert [json.loads(line)["call_id"] for line in newest.splitlines()] == made[::-1]
 
-    text = await exported(net, caller=record["id"], format="csv")
+    text = await exported(net, principal=record["id"], format="csv")
     assert "\r\n" in text and "hunter2" not in text
     table = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     assert [row["call_id"] for row in table] == made
     for row, line in zip(table, lines, strict=True):
-        for field in ("caller", "status", "door"):
+        for field in ("principal", "status", "via"):
             assert row[field] == line[field]
-        for field in ("duration_ms", "waiting_ms", "queued_ms", "running_ms"):
+        for field in ("duration_ms", "user_wait_ms", "queued_ms", "running_ms"):
             assert float(row[field]) == line[field]
         if "arguments" in line:
             assert json.loads(row["arguments"]) == line["arguments"]
@@ -662,7 +662,7 @@ async def test_history_export_as_json_lines_and_as_a_table(net):
     # Of others nothing, whatever is asked for.
     mine = await exported(net, record["token"])
     assert {json.loads(line)["call_id"] for line in mine.splitlines()} == set(made)
-    assert (await net.rest(record["token"]).get("/api/calls/export", params={"caller": "owner"})).status_code == 403
+    assert (await net.rest(record["token"]).get("/api/calls/export", params={"principal": "owner"})).status_code == 403
 
 
 async def test_history_times_are_told_apart_and_who_let_it_run(net):
@@ -675,8 +675,8 @@ async def test_history_times_are_told_apart_and_who_let_it_run(net):
         await device.result(request["id"])
     entries = [await net.logged((await caller.answer(call))["call_id"]) for call in calls]
     for entry in entries:
-        assert entry["running_ms"] >= 190 and entry["waiting_ms"] == 0, entry
-        parts = entry["waiting_ms"] + entry["queued_ms"] + entry["running_ms"]
+        assert entry["running_ms"] >= 190 and entry["user_wait_ms"] == 0, entry
+        parts = entry["user_wait_ms"] + entry["queued_ms"] + entry["running_ms"]
         assert parts <= entry["duration_ms"] + 0.01, entry
         assert "approved_by" not in entry, "nobody was asked"
     assert max(entry["queued_ms"] for entry in entries) >= 190, "one waited for its turn"

@@ -132,7 +132,7 @@ async def test_a_session_continues_after_a_crash_in_mid_turn_m9(net, gateway_dir
         socket, resumed = await open_chat(again, persona, token, session_id=session)
         assert resumed == session
         [crashed] = (await again.rest().json(f"/api/sessions/{session}"))["turns"]
-        assert crashed["state"] == "interrupted", crashed
+        assert crashed["status"] == "interrupted", crashed
         ended = await turn(socket, "still there?")
         assert (ended.end["type"], ended.shown) == ("done", "Alive."), fakes.requests()[-1]["refused"]
         messages = fakes.requests()[-1]["said"]["messages"]
@@ -164,8 +164,8 @@ async def test_a_mid_stream_error_is_shown_and_the_partial_text_is_kept_m12(talk
     assert "so it is said" in ended.end["message"]
     assert ended.shown == "Half of it"
     detail = await talking.rest().json(f"/api/sessions/{session}")
-    assert detail["turns"][0]["state"] == "failed"
-    assert "Half of it" in str(detail["history"])
+    assert detail["turns"][0]["status"] == "failed"
+    assert "Half of it" in str(detail["messages"])
     assert (await turn(socket, "again")).shown == "Whole."
     assert "Half of it" in str(fakes.requests()[-1]["said"]["messages"])
 

@@ -69,7 +69,7 @@ pub async fn fetch_all_calls(address: SocketAddr, token: &str) -> HashMap<String
             let id = call["call_id"].as_str().unwrap().to_owned();
             assert!(calls.insert(id, call.clone()).is_none(), "twice: {call}");
         }
-        match page["next"].as_str() {
+        match page["next_cursor"].as_str() {
             Some(next) => path = format!("/api/calls?limit=300&cursor={next}"),
             None => return calls,
         }

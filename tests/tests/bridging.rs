@@ -141,5 +141,8 @@ async fn a_gateway_that_comes_back_is_told_of_the_apps_again() {
     let _gateway = folder.serve_on(&address.to_string(), &[]).await;
     let after = shown().await;
     assert_eq!(after["providers"], before["providers"]);
-    assert!(after["as_of_ms"].as_i64().unwrap() > before["as_of_ms"].as_i64().unwrap(), "{before} {after}");
+    assert!(
+        after["reported_ms"].as_i64().unwrap() > before["reported_ms"].as_i64().unwrap(),
+        "{before} {after}"
+    );
 }

@@ -128,7 +128,7 @@ async fn durations_deadlines_and_the_order_of_calls_do_not_depend_on_it() {
             assert!((0.0..30_000.0).contains(&call["duration_ms"].as_f64().unwrap()), "{call}");
             seen.push(call["call_id"].as_str().unwrap().to_owned());
         }
-        let Some(next) = page["next"].as_str() else { break };
+        let Some(next) = page["next_cursor"].as_str() else { break };
         path = format!("/api/calls?limit=5&cursor={next}");
     }
     seen.sort_unstable();

@@ -110,7 +110,7 @@ async fn a_device_is_paired_once_comes_and_goes() {
     let calls = story.gateway_folder.run_json(&["calls", "list"]).await;
     let call = &calls["calls"][0];
     assert_eq!((&call["call_id"], &call["status"]), (&called["call_id"], &json!("success")), "{calls}");
-    assert_eq!(call["tool"], "lap-top/device_info", "{call}");
+    assert_eq!(call["tool_id"], "lap-top/device_info", "{call}");
     assert!(call["duration_ms"].as_f64().unwrap() > 0.0, "{call}");
     let list = story.gateway_folder.run(["calls", "list"]).await.expect_success().stdout;
     assert!(list.contains("lap-top__device_info") || list.contains("lap-top/device_info"), "{list}");

@@ -9,14 +9,14 @@ mod quote;
 use std::collections::HashMap;
 
 use serde::Serialize;
-use toolway_models::MessagePart;
+use toolway_models::{MessagePart, ModelUsage};
 use toolway_store::{MessageRecord, SessionRecord, Store, StoreError, StoredRole, TurnRecord};
 use toolway_types::{CallId, RawJson};
 
 use crate::transcript::part::{self, TranscriptPart};
 
 /// The form's number, which changes when programs that read it would have to.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 /// Messages that are read at a time.
 const PAGE: usize = 256;
 /// Most bytes of messages; what is older is left out, and that is said.
@@ -46,10 +46,10 @@ pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, Stor
         whole.messages.iter().map(|message| ExportedMessage::of(message, &whole.call_micros)).collect();
     let form = SessionExport {
         toolway_session: FORMAT_VERSION,
-        session,
+        session: ExportedSession::of(session),
         left_out: whole.left_out,
         messages,
-        turns: &whole.turns,
+        turns: whole.turns.iter().map(ExportedTurn::of).collect(),
     };
     Ok(serde_json::to_string_pretty(&form).unwrap_or_default())
 }
@@ -117,21 +117,98 @@ async fn call_durations(
 #[derive(Serialize)]
 struct SessionExport<'s> {
     toolway_session: u32,
-    session: &'s SessionRecord,
-    /// How many older messages there are.
+    session: ExportedSession<'s>,
+    /// Number of older messages.
     #[serde(skip_serializing_if = "is_0")]
     left_out: u64,
     messages: Vec<ExportedMessage<'s>>,
-    turns: &'s [TurnRecord],
+    turns: Vec<ExportedTurn<'s>>,
+}
+
+#[derive(Serialize)]
+struct ExportedSession<'s> {
+    id: &'s str,
+    principal: &'s str,
+    agent: &'s str,
+    title: Option<&'s str>,
+    title_by: &'static str,
+    created_ms: i64,
+    updated_ms: i64,
+    message_count: u64,
+    bytes: u64,
+}
+
+impl<'s> ExportedSession<'s> {
+    fn of(session: &'s SessionRecord) -> Self {
+        Self {
+            id: &session.id,
+            principal: &session.principal,
+            agent: &session.agent,
+            title: session.title.as_deref(),
+            title_by: session.title_by.as_str(),
+            created_ms: session.created_ms,
+            updated_ms: session.updated_ms,
+            message_count: session.messages,
+            bytes: session.bytes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ExportedTurn<'s> {
+    id: &'s str,
+    session_id: &'s str,
+    user_message_seq: u64,
+    status: &'static str,
+    replaced: bool,
+    started_ms: i64,
+    ended_ms: Option<i64>,
+    code: Option<&'s str>,
+    message: Option<&'s str>,
+    finish_reason: Option<&'s str>,
+    rounds: u32,
+    calls: u32,
+    usage: ModelUsage,
+    cost: Option<f64>,
+    currency: Option<&'s str>,
+}
+
+impl<'s> ExportedTurn<'s> {
+    fn of(turn: &'s TurnRecord) -> Self {
+        let tokens = turn.tokens;
+        Self {
+            id: &turn.id,
+            session_id: &turn.session,
+            user_message_seq: turn.answers,
+            status: turn.state.as_str(),
+            replaced: turn.is_replaced,
+            started_ms: turn.started_ms,
+            ended_ms: turn.ended_ms,
+            code: turn.code.as_deref(),
+            message: turn.message.as_deref(),
+            finish_reason: turn.finish.as_deref(),
+            rounds: turn.rounds,
+            calls: turn.calls,
+            usage: ModelUsage {
+                input: tokens.input,
+                output: tokens.output,
+                cached: tokens.cached,
+                cache_written: tokens.cache_written,
+                reasoning: tokens.reasoning,
+            },
+            cost: turn.cost,
+            currency: turn.currency.as_deref(),
+        }
+    }
 }
 
 #[derive(Serialize)]
 struct ExportedMessage<'s> {
     seq: u64,
-    turn: &'s str,
-    role: StoredRole,
+    turn_id: &'s str,
+    role: &'static str,
     created_ms: i64,
-    is_cut: bool,
+    truncated: bool,
     parts: Vec<RawJson>,
 }
 
@@ -140,10 +217,10 @@ impl<'s> ExportedMessage<'s> {
         let parts = part::public_parts(&message.parts).into_iter().map(|part| with_duration(part, micros));
         Self {
             seq: message.seq,
-            turn: &message.turn,
-            role: message.role,
+            turn_id: &message.turn,
+            role: message.role.as_str(),
             created_ms: message.created_ms,
-            is_cut: message.is_cut,
+            truncated: message.is_cut,
             parts: parts.collect(),
         }
     }

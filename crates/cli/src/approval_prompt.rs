@@ -9,11 +9,12 @@ mod stdin_lines;
 use std::collections::HashMap;
 
 use reqwest::Method;
+use toolway_api::approvals::{AnswerApprovalRequest, PendingApproval};
+use toolway_api::event_stream::{APPROVAL_REQUESTED, APPROVAL_RESOLVED};
 
 use crate::client::{GatewayClient, GatewayEvent, GatewayEventStream, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
-use approval::{ApprovalAnswer, PendingApproval};
 use approval_queue::ApprovalQueue;
 pub(crate) use stdin_lines::StdinLines;
 
@@ -29,7 +30,7 @@ pub(crate) struct ApprovalPrompter<'a> {
     queue: ApprovalQueue,
     stdin_lines: StdinLines,
     /// An answer that was typed and not sent yet.
-    unsent_answer: Option<(PendingApproval, ApprovalAnswer)>,
+    unsent_answer: Option<(PendingApproval, AnswerApprovalRequest)>,
 }
 
 impl<'a> ApprovalPrompter<'a> {
@@ -81,8 +82,8 @@ impl<'a> ApprovalPrompter<'a> {
             event = events.next_event() => match event? {
                 None => return Ok(None),
                 Some(event) => match event.kind.as_str() {
-                    "asked" => self.queue.add_approval(parse_response(&event.data)?, self.context.now_ms()),
-                    "over" => self.queue.close_approval(&parse_response(&event.data)?, self.context.now_ms()),
+                    APPROVAL_REQUESTED => self.queue.add_approval(parse_response(&event.data)?, self.context.now_ms()),
+                    APPROVAL_RESOLVED => self.queue.close_approval(&parse_response(&event.data)?, self.context.now_ms()),
                     _ => return Ok(Some(PrompterOutput::Event(event))),
                 },
             },
@@ -119,6 +120,10 @@ pub(crate) enum PrompterOutput {
 }
 
 /// Answers a question.
-pub(crate) async fn post_answer(client: &GatewayClient, id: &str, answer: &ApprovalAnswer) -> CliResult {
+pub(crate) async fn post_answer(
+    client: &GatewayClient,
+    id: &str,
+    answer: &AnswerApprovalRequest,
+) -> CliResult {
     client.send(Method::POST, &["api", "approvals", id], answer).await.map(drop)
 }

@@ -132,7 +132,7 @@ pub(crate) fn unpack(from: &Path, into: &Path) -> CliResult<BackupManifest> {
     let file = File::open(from).map_err(|error| CliError::io("read the backup", from, &error))?;
     unpack_checked(file, into).map_err(|problem| {
         CliError::new(format!("{} can't be restored: {problem}", from.display()))
-            .with_code("bad_backup")
+            .with_code("invalid_backup")
             .with_hint("take another backup; nothing was changed")
     })
 }

@@ -207,10 +207,13 @@ impl GatewayClient {
     }
 }
 
-/// Reads an answer of the gateway into what is shown of it.
+/// Reads a response of the gateway.
 pub(crate) fn parse_response<T: DeserializeOwned>(text: &str) -> CliResult<T> {
-    serde_json::from_str(text).map_err(|error| {
-        CliError::new(format!("the gateway's answer can't be understood: {error}"))
-            .with_hint("bring this program and the gateway to the same version (`toolway version`)")
-    })
+    serde_json::from_str(text).map_err(unreadable_response)
+}
+
+/// The gateway's response has an unexpected format.
+pub(crate) fn unreadable_response(error: serde_json::Error) -> CliError {
+    CliError::new(format!("the gateway's answer can't be understood: {error}"))
+        .with_hint("bring this program and the gateway to the same version (`toolway version`)")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
+use toolway_api::tokens::{TokenList, TokenSummary};
 
 use crate::client::{GatewayClient, parse_response};
 use crate::error::{CliError, CliResult};
@@ -10,22 +10,9 @@ use crate::error::{CliError, CliResult};
 /// The id of the gateway's owner, who has a token that is not in the list of tokens.
 const OWNER: &str = "owner";
 
-#[derive(Debug, Deserialize)]
-struct TokenList {
-    tokens: Vec<Token>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Token {
-    id: String,
-    #[serde(default)]
-    label: String,
-    status: String,
-}
-
 /// All who have, or had, a token.
 #[derive(Debug)]
-pub(crate) struct PrincipalList(Vec<Token>);
+pub(crate) struct PrincipalList(Vec<TokenSummary>);
 
 impl PrincipalList {
     /// Asks the gateway.
@@ -45,7 +32,7 @@ impl PrincipalList {
             return Ok(meant.to_owned());
         }
         let active: Vec<_> =
-            self.0.iter().filter(|token| token.status == "active" && token.label == meant).collect();
+            self.0.iter().filter(|token| token.is_active() && token.label == meant).collect();
         match active.as_slice() {
             [one] => Ok(one.id.clone()),
             [] => Err(CliError::new(format!("there is no token with the id or the label {meant:?}"))

@@ -127,7 +127,7 @@ pub(crate) fn remove(folder: &DataFolder, name: &str) -> CliResult {
     let path = folder.secrets().join(name);
     std::fs::remove_file(&path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => CliError::new(format!("there is no secret {name:?} in the data folder"))
-            .with_code("secret_unknown")
+            .with_code("secret_not_found")
             .with_hint("`toolway secrets list` shows their names"),
         _ => CliError::io("remove", &path, &error),
     })

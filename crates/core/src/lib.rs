@@ -27,6 +27,7 @@ mod testkit;
 pub mod tool;
 
 pub use arguments::{Arguments, RawArguments};
+pub use call::idempotency::MAX_IDEMPOTENCY_KEY_BYTES;
 pub use caller::{Caller, CallerRegistration, EntryPoint};
 pub use changed_tools::ChangedTools;
 pub use consent::{ActiveGrants, Grant, OpenQuestions, Question};

@@ -1,8 +1,9 @@
-//! Who may come in: tokens and the roles they carry, pairing codes, and which hosts and web pages are
-//! answered at all. The rest of the gateway asks here and decides nothing of this itself.
+//! Access control: tokens and their roles, pairing codes, and the hosts and web pages that may use the gateway. Other
+//! modules ask this one and make none of these decisions themselves.
 
-pub mod address;
+pub mod agent_binding;
 pub mod authentication;
+pub mod error;
 pub mod forwarded;
 pub mod interfaces;
 pub mod issuer;
@@ -10,26 +11,31 @@ pub mod origin;
 mod owner_file;
 pub mod pairing;
 pub mod rate_limiter;
+pub mod record_access;
 pub mod rejection;
 pub mod secret;
 pub mod token;
 pub mod tokens;
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use secrecy::SecretString;
 use toolway_store::Store;
 use toolway_types::Clock;
+use toolway_wire::pairing::PairingCode;
 
-pub use authentication::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
+pub use agent_binding::{AgentForbidden, AgentWithoutCalls, check_agent};
+pub use error::AccessError;
 pub use forwarded::{ConnectionInfo, EffectiveClient};
 pub use issuer::TokenIssuer;
 pub use owner_file::OWNER_TOKEN_FILE;
-pub use pairing::{PairRefusal, PairingCodes, PairingGrant};
+pub use pairing::{PairError, PairRefusal, PairingCodes, PairingGrant};
+pub use record_access::{RecordAccess, RecordAccessDenied};
 pub use rejection::AuthRejection;
 pub use token::{DeviceBinding, TokenEndReason, TokenState};
-pub use tokens::{AccessError, AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
+pub use tokens::{AccessTokens, LOCAL_DEVICE_ID, NewToken, OWNER_ID};
 
 use crate::settings::Settings;
 use forwarded::TrustedProxies;
@@ -38,30 +44,30 @@ use origin::OriginRules;
 use owner_file::OwnerTokenFile;
 use rate_limiter::AddressRateLimiter;
 
-/// All of access control.
+/// Access control of one gateway.
 #[derive(Debug)]
 pub struct AccessControl {
     /// The tokens.
     pub tokens: AccessTokens,
-    /// The pairing codes that wait to be used.
+    /// The unused pairing codes.
     pub pairing: PairingCodes,
-    /// Which hosts and pages are answered.
+    /// The hosts and web pages that may use the gateway.
     pub origins: OriginRules,
-    /// Which proxies are believed.
+    /// The proxies whose headers count.
     pub proxies: TrustedProxies,
-    /// Failed sign-ins, by address.
+    /// Requests without a valid token, by address.
     pub failed_sign_ins: AddressRateLimiter,
     /// Attempts to pair, by address.
     pub pair_attempts: AddressRateLimiter,
-    /// Whose sign-ins count at `/mcp` besides.
+    /// The authorization server whose tokens also count at `/mcp`, if one is set.
     pub issuer: Option<TokenIssuer>,
 }
 
 impl AccessControl {
-    /// Loads the tokens and makes sure that the owner has one, in the file `owner.token` of this folder.
+    /// Loads the tokens. If the owner has none, creates one in the file `owner.token` of this folder.
     ///
     /// # Errors
-    /// [`AccessError`] where the database or the file can't be read or written.
+    /// [`AccessError`] if the database or the file can't be read or written.
     pub async fn open(
         settings: &Settings,
         data_dir: &Path,
@@ -86,17 +92,17 @@ impl AccessControl {
         })
     }
 
-    /// Takes the word of this issuer for MCP clients.
+    /// Accepts the tokens of this issuer for MCP clients.
     #[must_use]
     pub fn with_issuer(mut self, issuer: Option<TokenIssuer>) -> Self {
         self.issuer = issuer;
         self
     }
 
-    /// Who sent this request.
+    /// Finds the token of a request.
     ///
     /// # Errors
-    /// [`Refusal`]: no token, or one that is unknown, revoked or expired; or too many of those from there.
+    /// [`AuthRejection`]: no token; an unknown, revoked or expired token; or too many of those from this address.
     pub fn authenticate(&self, parts: &http::request::Parts) -> Result<Arc<TokenState>, AuthRejection> {
         let found = match authentication::find_token(parts) {
             Some(token) => self.tokens.find(&token),
@@ -105,10 +111,10 @@ impl AccessControl {
         self.count_failure(parts, found)
     }
 
-    /// Who sent this request, which may carry a token of the issuer where it is for MCP.
+    /// Finds the token of a request, which may be one of the issuer if the request is for MCP.
     ///
     /// # Errors
-    /// [`Refusal`], as [`Access::authenticate`] and for what is wrong with the issuer's token.
+    /// [`AuthRejection`], as for [`AccessControl::authenticate`], and for an invalid token of the issuer.
     pub async fn authenticate_any(
         &self,
         parts: &http::request::Parts,
@@ -123,7 +129,7 @@ impl AccessControl {
         }
     }
 
-    /// Counts requests without a good token against where they come from.
+    /// Counts requests without a valid token against their address.
     fn count_failure(
         &self,
         parts: &http::request::Parts,
@@ -140,10 +146,29 @@ impl AccessControl {
         })
     }
 
-    /// A token for this computer's own device. Each call replaces the one before.
+    /// Exchanges a pairing code for a token, which it returns with its text.
     ///
     /// # Errors
-    /// [`AccessError`] where it can't be stored.
+    /// [`PairError`]; after [`PairError::Token`], the code is still valid.
+    pub async fn pair(
+        &self,
+        code: &PairingCode,
+        device: DeviceBinding,
+        from: IpAddr,
+    ) -> Result<(SecretString, Arc<TokenState>), PairError> {
+        // Reserved, so that two devices can't use it at the same time. Dropping the reservation frees it again.
+        let reserved = self.pairing.reserve(code)?;
+        let PairingGrant { role, label, agent } = reserved.grant.clone();
+        let created = self.tokens.create(NewToken { role, label, agent, device, lifetime: None }).await?;
+        reserved.redeem();
+        self.pair_attempts.refund(from);
+        Ok(created)
+    }
+
+    /// Creates the token of this computer's own device, and replaces the previous one.
+    ///
+    /// # Errors
+    /// [`AccessError`] if it can't be stored.
     pub async fn issue_local_device(&self) -> Result<SecretString, AccessError> {
         self.tokens.issue_local_device().await
     }

@@ -6,6 +6,7 @@ pub(crate) mod frames;
 pub(crate) mod input;
 mod keys;
 pub(crate) mod turn_watcher;
+pub(crate) mod visible_agent;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -25,10 +25,11 @@ use crate::http;
 use crate::listener::GatewayAddress;
 use crate::mcp::{McpParts, McpService};
 use crate::metrics::GatewayMetrics;
+use crate::router;
 use crate::rules::{PolicyRules, SettingsOrigin};
 use crate::server::{self, BindError, ListenerHandle, ServeOptions};
 use crate::settings::{Durability, SettingError, Settings};
-use crate::sources::DeviceSources;
+use crate::sources::{DeviceSources, SourceLimits};
 use crate::state::{AppState, ReloadError};
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::ToolChangeTracker;
@@ -126,7 +127,16 @@ impl Gateway {
             ),
             ..EngineParts::new(Arc::clone(&registry), Arc::clone(&clock))
         });
-        let sources = DeviceSources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
+        let sources = DeviceSources::load(
+            Arc::clone(&registry),
+            store.clone(),
+            Arc::clone(&clock),
+            SourceLimits {
+                per_owner: settings.limits.sources_per_owner,
+                per_token: settings.limits.sources_per_token,
+            },
+        )
+        .await?;
         let rules = PolicyRules::open(
             Arc::clone(&engine),
             store.clone(),
@@ -177,7 +187,7 @@ impl Gateway {
             settings: Arc::new(settings),
             clock,
             store,
-            access,
+            access: Arc::new(access),
             metrics,
             registry,
             engine,
@@ -207,7 +217,7 @@ impl Gateway {
         let serving = server::serve(
             listener,
             ServeOptions {
-                router: http::router(Arc::clone(&app)),
+                router: router::router(Arc::clone(&app)),
                 tls: app.tls.clone(),
                 max_connections: app.settings.limits.connections,
                 handshake_timeout: app.settings.timeouts.request_s.duration(),
@@ -331,7 +341,7 @@ fn build_issuer(settings: &Settings, given: &ToolEnv, clock: &Arc<dyn Clock>) ->
 }
 
 fn certificate_names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
-    let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);
+    let public = settings.public_url.as_deref().and_then(crate::net::address::WebOrigin::parse);
     names.extend(public.map(|origin| origin.host.to_string().trim_matches(['[', ']']).to_owned()));
     names.extend(own_addresses().into_iter().map(|ip| ip.to_string()));
     names

@@ -1,4 +1,6 @@
-//! Grants as the store keeps them.
+//! Grants in the database, and new grants of the owner.
+
+mod new_grant;
 
 use std::sync::Arc;
 
@@ -6,6 +8,8 @@ use async_trait::async_trait;
 use toolway_core::consent::{Grant, GrantId, GrantStore, GrantStoreError, GrantSubject, GrantVerdict};
 use toolway_store::{GrantDecision, GrantKind, GrantRecord, Store, StoreError};
 use toolway_types::{Clock, PrincipalId};
+
+pub(crate) use new_grant::{InvalidGrant, NewGrant};
 
 /// Keeps grants in the store.
 #[derive(Debug)]
@@ -20,10 +24,10 @@ impl DatabaseGrantStore {
     }
 }
 
-/// The grants that hold, as they are stored.
+/// Loads the active grants.
 ///
 /// # Errors
-/// Where they can't be read.
+/// [`StoreError`] if they can't be read.
 pub(crate) async fn load_grants(store: &Store, now_ms: i64) -> Result<Vec<Grant>, StoreError> {
     let records = store.grants().active(now_ms).await?;
     let grants = records.into_iter().filter_map(|record| {

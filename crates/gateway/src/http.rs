@@ -1,10 +1,12 @@
-//! REST: one file a resource, each with its `routes()`; what is common to all of them in [`guard`] (hosts,
-//! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
-//! Handlers translate and delegate; no rule lives here.
+//! REST, one file per resource, each with its `routes()`. All resources use [`guard`] (hosts, origins, log),
+//! [`extractors`] (bodies, queries, paths), [`token_extractors`] (tokens and roles) and [`error`] (the error format).
+//!
+//! Handlers translate requests and responses. Rules are in the modules of their subjects, because they hold for every
+//! entry point; [`rule_errors`] makes responses of the requests that they reject.
 
 mod agents;
 mod approvals;
-mod call_status;
+mod call_response;
 mod call_stream;
 mod calls;
 mod chat;
@@ -25,13 +27,13 @@ mod openai;
 pub mod openapi;
 pub mod pairing;
 mod policy;
-mod policy_schema;
 mod protected_resource;
 mod reload;
 mod resources;
-mod schema_wrapper;
+mod rule_errors;
 mod sessions;
 mod status;
+pub(crate) mod token_extractors;
 mod token_input;
 pub mod tokens;
 mod tool_changes;
@@ -42,22 +44,17 @@ mod usage;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware;
-use axum::routing::get;
 
 pub use error::ApiError;
-pub(crate) use error_conversions::agent_forbidden;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
 pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
+pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 
 use self::resources::ApiRoutes;
-use crate::page;
-use crate::socket::upgrade;
-use crate::state::AppState;
+use crate::state::{AppState, RouterState};
 
-/// Every resource with its description.
+/// All resources with their descriptions.
 fn resources() -> ApiRoutes {
     health::routes()
         .merge(metrics::routes())
@@ -81,18 +78,7 @@ fn resources() -> ApiRoutes {
         .merge(openapi::routes())
 }
 
-/// All that the gateway answers over HTTP, the sockets' upgrades included.
-pub fn router(app: Arc<AppState>) -> Router {
-    resources()
-        .router()
-        .route("/", get(page::show))
-        .merge(upgrade::routes())
-        .merge(openai::routes())
-        .merge(protected_resource::routes(&app, mcp::routes()))
-        .fallback(error::no_such_path)
-        .method_not_allowed_fallback(error::no_such_method)
-        // Bodies are bounded where they are read, each resource by its own limit.
-        .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
-        .with_state(app)
+/// The routes of REST, `/v1`, MCP and the sign-in document, without middleware.
+pub(crate) fn routes(app: &Arc<AppState>) -> Router<RouterState> {
+    resources().router().merge(openai::routes()).merge(protected_resource::routes(app, mcp::routes()))
 }

@@ -1,12 +1,16 @@
 //! The HTTP and WebSocket server.
 //!
-//! [`Gateway::start`] opens what is kept, binds and serves. A request passes [`listen`] (encryption, bounds),
-//! [`http::guard`] (hosts and origins) and [`access`] (tokens) before a handler in [`http`] or a connection
-//! in `socket` translates it; calls go to the engine and nowhere else.
+//! [`Gateway::start`] opens the database, binds and serves. A request passes [`listener`] (TLS, limits),
+//! [`http::guard`] (hosts and origins) and [`access`] (tokens). Then a handler in [`http`] or a connection in `socket`
+//! translates it. All calls go to the engine.
 //!
-//! This crate reads no environment and no settings file: [`Settings`] and the data folder are handed in.
+//! The modules form layers, and each uses only those below it: `gateway`; `router`; `http` and `socket`; `state`; the
+//! services (`chat`, `mcp`, `sources`, `rules`, `tool_changes`, `access` and others); `settings`; `net`.
+//!
+//! This crate reads no environment and no settings file. It gets [`Settings`] and the data folder as parameters.
 
 pub mod access;
+pub mod api_views;
 mod call_recorder;
 pub mod chat;
 mod files;
@@ -14,13 +18,19 @@ mod gateway;
 pub mod gateway_tools;
 mod grants;
 pub mod http;
+pub mod lifetime;
 pub mod listener;
 pub mod mcp;
 pub mod metrics;
+pub mod net;
+mod outbox;
 mod page;
+mod query_limits;
+mod router;
 mod rules;
 pub mod server;
 pub mod settings;
+mod short_text;
 mod socket;
 mod sources;
 pub mod state;

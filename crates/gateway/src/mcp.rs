@@ -1,6 +1,8 @@
-//! MCP in this gateway: the server behind its doors, and the MCP servers that are sources of its tools. What both do is
-//! `toolway-mcp`'s; here they are given what they need.
+//! MCP in this gateway: the server for MCP clients, and the connections to MCP servers, which are sources of tools. Both
+//! are in `toolway-mcp`. This module gives them what they need, and has the rules for changing servers at run time.
 
+mod server_admin;
+mod server_change;
 pub mod sign_in;
 pub mod standalone;
 
@@ -16,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::definition::{ApplyServersFn, ServerDefinitions, ServerDefinitionsDeps, SettingsServers};
-use toolway_mcp::oauth::OauthAuthorizer;
 use toolway_mcp::offering::OfferingRegistry;
 use toolway_mcp::server::{McpHttpServer, McpServerState, McpSessionLimits, McpSessions};
 use toolway_mcp::upstream::{
@@ -26,6 +27,8 @@ use toolway_mcp::upstream::{
 use toolway_tools::secrets::SecretProvider;
 use toolway_types::{Clock, Slug};
 
+use self::server_admin::McpServerAdmin;
+pub(crate) use self::server_change::{ServerChangeError, parse_name};
 use self::sign_in::SignInParts;
 use crate::gateway_tools::{NamedSecrets, ToolEnv};
 use crate::rules::SettingsOrigin;
@@ -72,14 +75,14 @@ const PRINCIPAL_SESSION_SHARE: usize = 2;
 pub struct McpService {
     /// The server over HTTP.
     pub(crate) http: McpHttpServer,
-    /// What all visitors' servers share.
+    /// The state that the servers of all clients share.
     pub(crate) shared: Arc<McpServerState>,
     /// The connections to MCP servers.
     pub upstreams: Arc<UpstreamManager>,
-    /// Which there are.
+    /// The defined servers.
     pub definitions: Arc<ServerDefinitions>,
-    /// The tokens that they want.
-    pub(crate) oauth: Arc<OauthAuthorizer>,
+    /// Changes the definitions at run time.
+    pub(crate) admin: McpServerAdmin,
 }
 
 impl fmt::Debug for McpService {
@@ -88,7 +91,7 @@ impl fmt::Debug for McpService {
     }
 }
 
-/// What it is made of.
+/// The parts of an [`McpService`].
 pub(crate) struct McpParts<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     pub(crate) registry: &'a Arc<Registry>,
@@ -165,7 +168,14 @@ impl McpService {
         });
         let body = settings.limits.frame_bytes;
         let http = McpHttpServer::new(Arc::clone(&shared), sessions, body, parts.closing);
-        Arc::new(Self { http, shared, upstreams, definitions, oauth })
+        let admin = McpServerAdmin {
+            definitions: Arc::clone(&definitions),
+            upstreams: Arc::clone(&upstreams),
+            oauth,
+            sources: Arc::clone(parts.sources),
+            allow_commands: settings.allow_remote_commands,
+        };
+        Arc::new(Self { http, shared, upstreams, definitions, admin })
     }
 
     /// The MCP sessions over HTTP.

@@ -32,8 +32,8 @@ pub struct SettingsOrigin {
 /// Where a rule stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RuleOrigin {
-    /// In the settings; with its file and line where these are known.
-    Settings { place: Option<String> },
+    /// In the settings, with file and line if both are known.
+    Settings { location: Option<(PathBuf, usize)> },
     /// In the database.
     Database,
 }
@@ -237,7 +237,9 @@ impl PolicyRules {
     fn ensure_stored(&self, name: &str) -> Result<(), RuleError> {
         let listed = self.listed.load();
         let place = listed.iter().find(|rule| rule.name == name).and_then(|rule| match &rule.origin {
-            RuleOrigin::Settings { place } => Some(place.clone()),
+            RuleOrigin::Settings { location } => {
+                Some(location.as_ref().map(|(path, line)| format!("{}, line {line}", path.display())))
+            }
             RuleOrigin::Database => None,
         });
         match place {
@@ -265,12 +267,11 @@ fn settings_rules(written: &SettingsWithOrigin) -> Vec<PlacedRule> {
     rules
         .map(|(at, definition)| {
             let line = written.origin.rule_lines.get(at);
-            let file = written.origin.file.as_ref().map(|file| file.display());
-            let place = line.zip(file).map(|(line, file)| format!("{file}, line {line}"));
+            let location = written.origin.file.clone().zip(line.copied());
             PlacedRule {
                 name: definition.name.clone().unwrap_or_else(|| format!("policy.rules[{at}]")),
                 definition: definition.clone(),
-                origin: RuleOrigin::Settings { place },
+                origin: RuleOrigin::Settings { location },
             }
         })
         .collect()

@@ -1,15 +1,25 @@
-//! WebSocket connections: [`upgrade`] and [`mcp`] let them in, [`connection`] moves frames, [`device`],
-//! [`app_providers`], [`chat`] and [`talk`] say what the messages mean.
+//! WebSocket connections. [`upgrade`] and [`mcp`] accept them, [`connection`] moves frames, and [`peer`] hands each
+//! message to its handler: [`device`] and [`app_providers`] for peers that offer tools, [`chat`] and [`conversation`]
+//! for chat clients. The handlers share a [`context`] and know nothing of each other.
 
 mod app_providers;
-pub(crate) mod chat;
-pub(crate) mod close;
-pub(crate) mod connection;
+mod chat;
+mod close;
+mod connection;
+mod context;
 mod conversation;
-pub(crate) mod device;
+mod device;
 mod mcp;
-pub(crate) mod outbox;
-pub(crate) mod peer;
+mod peer;
 mod questions;
-mod registration;
-pub(crate) mod upgrade;
+mod tool_provider;
+mod upgrade;
+
+use axum::Router;
+
+use crate::state::RouterState;
+
+/// The routes of all WebSocket entry points.
+pub(crate) fn routes() -> Router<RouterState> {
+    upgrade::routes().merge(mcp::routes())
+}

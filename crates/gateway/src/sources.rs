@@ -1,24 +1,30 @@
-//! Who offers tools: every source the gateway knows, and how a connection comes to one ("Who a connection is"
-//! in the protocol document). A source belongs to the token that made it; within the token its identity joins
-//! later connections to it. Its slug is made once and never given to another.
+//! The devices that offer tools, and the way a connection gets its source ("Who a connection is" in the protocol
+//! document). A source belongs to the token that created it. Within the token, its identity joins later connections to
+//! it. Its slug is chosen once and never given to another.
 
+pub(crate) mod app_provider_report;
 mod device_calls;
 pub(crate) mod device_session;
 pub(crate) mod device_source;
 pub(crate) mod identity;
-mod remote_tool;
+mod index;
+pub(crate) mod registration;
+pub(crate) mod remote_tool;
+pub(crate) mod removal;
+mod stored;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use toolway_core::{Registry, SourceRetention};
 use toolway_store::{SourceRecord, Store, StoreError};
-use toolway_types::{Clock, PrincipalId, Slug, ToolName};
+use toolway_types::{Clock, PrincipalId, Role, Slug, ToolName};
 
-use device_session::{DeviceSession, WeakDeviceSession};
+use device_session::DeviceSession;
 use device_source::{DeviceSource, DeviceSourceState};
 use identity::{DeviceIdentity, IdentityClaims};
+use index::SourceIndex;
+use stored::{StoredSourceStatus, StoredSources};
 
 /// Every source.
 #[derive(Debug)]
@@ -26,25 +32,35 @@ pub struct DeviceSources {
     registry: Arc<Registry>,
     store: Store,
     clock: Arc<dyn Clock>,
+    limits: SourceLimits,
     inner: Mutex<SourceIndex>,
     /// Held while a new source is made and stored, so that two connections can't make it twice.
     creation_lock: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug, Default)]
-struct SourceIndex {
-    by_slug: HashMap<Slug, Arc<DeviceSource>>,
-    by_identity: HashMap<(PrincipalId, DeviceIdentity), Slug>,
-    per_token: HashMap<PrincipalId, usize>,
-    /// Slugs of sources that were removed.
-    retired: HashSet<Slug>,
-    /// Slugs of MCP servers, which no device is given.
-    reserved: HashSet<Slug>,
-    /// Seats by the token that resumes them.
-    resumable: HashMap<String, WeakDeviceSession>,
+/// Maximum number of sources of one token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SourceLimits {
+    /// The owner's token, which may be on many computers.
+    pub(crate) per_owner: usize,
+    /// Every other token.
+    pub(crate) per_token: usize,
 }
 
-/// Why a connection got no source.
+impl SourceLimits {
+    fn of(self, role: Role) -> usize {
+        if role.is_owner() { self.per_owner } else { self.per_token }
+    }
+}
+
+/// A device's session together with its source.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceSession {
+    pub(crate) source: Arc<DeviceSource>,
+    pub(crate) session: Arc<DeviceSession>,
+}
+
+/// A connection that got no source.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JoinError {
     #[error(
@@ -56,32 +72,34 @@ pub(crate) enum JoinError {
     Store(#[from] StoreError),
 }
 
-/// What a connection says when it joins.
-#[derive(Debug, Default)]
+/// A connection's description of itself when it joins.
+#[derive(Debug)]
 pub(crate) struct JoinRequest<'a> {
     pub(crate) claims: IdentityClaims<'a>,
     /// The token's own label, for a source without any name.
     pub(crate) token_label: Option<&'a str>,
     pub(crate) platform: Option<&'a str>,
     pub(crate) app_version: Option<&'a str>,
-    /// Most sources of this token.
-    pub(crate) limit: usize,
+    /// The token's role.
+    pub(crate) role: Role,
 }
 
 impl DeviceSources {
-    /// All sources that are stored.
+    /// Loads the stored sources.
     ///
     /// # Errors
-    /// Where the store can't be read.
-    pub async fn load(
+    /// [`StoreError`] if they can't be read.
+    pub(crate) async fn load(
         registry: Arc<Registry>,
         store: Store,
         clock: Arc<dyn Clock>,
+        limits: SourceLimits,
     ) -> Result<Arc<Self>, StoreError> {
         let sources = Self {
             registry,
             store,
             clock,
+            limits,
             inner: Mutex::default(),
             creation_lock: tokio::sync::Mutex::default(),
         };
@@ -94,7 +112,7 @@ impl DeviceSources {
     /// database says something else, ends: its device comes back as what is stored, or as a new one.
     ///
     /// # Errors
-    /// Where the store can't be read or written.
+    /// [`StoreError`] if they can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _making = self.creation_lock.lock().await;
         let records = self.store.sources().all().await?;
@@ -192,9 +210,10 @@ impl DeviceSources {
     ) -> Result<Arc<DeviceSource>, JoinError> {
         let now = self.clock.now_ms();
         let label = arrival.claims.label().or(arrival.token_label).unwrap_or("device");
+        let limit = self.limits.of(arrival.role);
         let mut inner = self.inner.lock();
-        if inner.per_token.get(token).copied().unwrap_or_default() >= arrival.limit {
-            return Err(JoinError::TooMany(arrival.limit));
+        if inner.per_token.get(token).copied().unwrap_or_default() >= limit {
+            return Err(JoinError::TooMany(limit));
         }
         let state = DeviceSourceState {
             label: truncate(label),
@@ -267,33 +286,38 @@ impl DeviceSources {
         }
     }
 
-    /// What keeps the source's tools known when its last lease is gone.
+    /// The part of a source's registration that stays when its last lease is gone.
     pub(crate) fn keep_policy(source: &DeviceSource) -> SourceRetention {
         if source.identity().is_some() { SourceRetention::Names } else { SourceRetention::Nothing }
     }
 
-    /// Makes a seat findable by its resume token.
-    pub(crate) fn make_resumable(&self, seat: &Arc<DeviceSession>) {
-        if let Some(token) = seat.resume_token() {
-            self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(seat));
+    /// Makes a session findable by its resume token.
+    pub(crate) fn make_resumable(&self, session: &Arc<DeviceSession>) {
+        if let Some(token) = session.resume_token() {
+            self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(session));
         }
     }
 
-    /// The seat that a resume token leads to, if it is this token's and still there.
-    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<Arc<DeviceSession>> {
-        let seat = self.inner.lock().resumable.get(resume_token)?.upgrade()?;
-        (seat.source().token() == token && !seat.has_ended()).then_some(seat)
+    /// The session that a resume token leads to, if its source is this token's and it has not ended.
+    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<SourceSession> {
+        let (session, source) = {
+            let inner = self.inner.lock();
+            let session = inner.resumable.get(resume_token)?.upgrade()?;
+            let source = inner.by_slug.get(session.source()).cloned();
+            (session, source?)
+        };
+        (source.token() == token && !session.has_ended()).then_some(SourceSession { source, session })
     }
 
-    /// A seat is over for good.
-    pub(crate) fn end_session(&self, seat: &Arc<DeviceSession>) {
-        seat.end();
-        seat.source().remove_device_session(seat);
-        if let Some(token) = seat.resume_token() {
+    /// Ends a session of a source for good.
+    pub(crate) fn end_session(&self, source: &Arc<DeviceSource>, session: &Arc<DeviceSession>) {
+        session.end();
+        source.remove_device_session(session);
+        if let Some(token) = session.resume_token() {
             self.inner.lock().resumable.remove(token);
         }
-        self.touch(seat.source());
-        self.remove_if_ephemeral(seat.source());
+        self.touch(source);
+        self.remove_if_ephemeral(source);
     }
 
     /// Forgets a source that is one connection's alone, once nobody sits there.
@@ -315,7 +339,7 @@ impl DeviceSources {
         self.inner.lock().by_slug.get(slug).cloned()
     }
 
-    /// How many sources a token has.
+    /// The number of a token's sources.
     pub(crate) fn count_of(&self, token: &PrincipalId) -> usize {
         self.inner.lock().per_token.get(token).copied().unwrap_or_default()
     }
@@ -323,7 +347,7 @@ impl DeviceSources {
     /// Changes the name for people.
     ///
     /// # Errors
-    /// Where it can't be stored.
+    /// [`StoreError`] if it can't be stored.
     pub(crate) async fn rename(&self, source: &Arc<DeviceSource>, label: &str) -> Result<(), StoreError> {
         source.update(|state| state.label = truncate(label));
         if source.identity().is_some() {
@@ -335,7 +359,7 @@ impl DeviceSources {
     /// Removes a source for good: its sockets are displaced, its tools leave, its slug stays spent.
     ///
     /// # Errors
-    /// Where it can't be stored.
+    /// [`StoreError`] if it can't be stored.
     pub(crate) async fn remove(&self, source: &Arc<DeviceSource>) -> Result<(), StoreError> {
         if source.identity().is_some() {
             self.store.sources().remove(source.slug(), self.clock.now_ms()).await?;
@@ -347,100 +371,10 @@ impl DeviceSources {
     /// Ends a source: its sockets are displaced, its tools leave, its slug stays spent where it was kept.
     fn end_source(&self, source: &Arc<DeviceSource>) {
         self.inner.lock().remove(source.slug(), source.identity().is_some());
-        for seat in source.sessions() {
-            self.end_session(&seat);
+        for session in source.sessions() {
+            self.end_session(source, &session);
         }
         self.registry.forget(source.slug());
-    }
-}
-
-/// What the database says of sources.
-struct StoredSources<'r> {
-    by_slug: HashMap<&'r Slug, &'r SourceRecord>,
-    /// Of those that were not removed: the token, the identity.
-    identities: HashSet<(&'r str, &'r str)>,
-}
-
-/// What the database says of a source that is known here.
-enum StoredSourceStatus {
-    /// The same.
-    Unchanged,
-    /// Nothing.
-    Missing,
-    /// That its name is that of one that was removed, or another's; or that its device is another source.
-    Contradicted,
-}
-
-impl<'r> StoredSources<'r> {
-    fn of(records: &'r [SourceRecord]) -> Self {
-        let kept = records.iter().filter(|record| record.removed_ms.is_none());
-        Self {
-            by_slug: records.iter().map(|record| (&record.slug, record)).collect(),
-            identities: kept.map(|it| (it.token_id.as_str(), it.identity_key.as_str())).collect(),
-        }
-    }
-
-    fn status(&self, source: &DeviceSource) -> StoredSourceStatus {
-        let identity = source.identity().map(DeviceIdentity::as_str);
-        let token: &str = &source.token().0;
-        match (self.by_slug.get(source.slug()), identity) {
-            (Some(record), Some(identity)) => {
-                let same = record.token_id == token && record.identity_key == identity;
-                if same && record.removed_ms.is_none() {
-                    StoredSourceStatus::Unchanged
-                } else {
-                    StoredSourceStatus::Contradicted
-                }
-            }
-            (None, Some(identity)) if self.identities.contains(&(token, identity)) => {
-                StoredSourceStatus::Contradicted
-            }
-            (Some(_), None) => StoredSourceStatus::Contradicted,
-            (None, _) => StoredSourceStatus::Missing,
-        }
-    }
-}
-
-impl SourceIndex {
-    fn add(&mut self, source: Arc<DeviceSource>) {
-        let (slug, token) = (source.slug().clone(), source.token().clone());
-        if let Some(identity) = source.identity() {
-            self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
-        }
-        *self.per_token.entry(token).or_default() += 1;
-        self.by_slug.insert(slug, source);
-    }
-
-    fn remove(&mut self, slug: &Slug, spend: bool) {
-        let Some(source) = self.by_slug.remove(slug) else { return };
-        if let Some(identity) = source.identity() {
-            self.by_identity.remove(&(source.token().clone(), identity.clone()));
-        }
-        if let Some(count) = self.per_token.get_mut(source.token()) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.per_token.remove(source.token());
-            }
-        }
-        if spend {
-            self.retired.insert(slug.clone());
-        }
-    }
-
-    /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
-    fn free_slug(&self, label: &str) -> Slug {
-        let plain = Slug::from_label(label);
-        let taken = |slug: &Slug| {
-            slug.is_reserved()
-                || self.by_slug.contains_key(slug)
-                || self.retired.contains(slug)
-                || self.reserved.contains(slug)
-        };
-        if !taken(&plain) {
-            return plain;
-        }
-        let numbered = (2u32..).map(|number| plain.with_number(number)).find(|slug| !taken(slug));
-        numbered.unwrap_or(plain)
     }
 }
 

@@ -1,8 +1,9 @@
-//! What every handler and connection shares.
+//! The state that handlers and connections share, and the parts of it that a handler can ask for.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::FromRef;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,7 @@ use crate::sources::DeviceSources;
 use crate::tls::{ListenerTls, TlsError};
 use crate::tool_changes::{AcceptedVersion, ToolChangeTracker};
 
-/// Why something that changed could not be taken in.
+/// A failure to reload something that has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     /// The certificate.
@@ -36,69 +37,103 @@ pub enum ReloadError {
     /// The tokens.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// What is stored: sources, rules, grants, specs.
+    /// The database, with the sources, rules, grants and specs.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// As many event streams are open as may be.
+/// The maximum number of event streams is open.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} event streams are open already")]
 pub(crate) struct TooManyEventStreams(usize);
 
-/// A running gateway's parts.
+/// The parts of a running gateway.
 #[derive(Debug)]
 pub struct AppState {
-    /// The settings it was started with.
+    /// The settings that the gateway was started with.
     pub settings: Arc<Settings>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// What is kept.
+    /// The database.
     pub store: Store,
-    /// Who may come in.
-    pub access: AccessControl,
-    /// What is counted.
+    /// Tokens, pairing codes and the other checks of a request's sender.
+    pub access: Arc<AccessControl>,
+    /// The metrics.
     pub metrics: Arc<GatewayMetrics>,
-    /// Which tools there are.
+    /// The registered tools.
     pub registry: Arc<Registry>,
-    /// What runs calls.
+    /// The engine that runs calls.
     pub engine: Arc<Engine>,
-    /// Who offers tools.
+    /// The devices and their sessions.
     pub sources: Arc<DeviceSources>,
     /// The gateway's own tools.
     pub(crate) gateway_tools: Arc<GatewayTools>,
-    /// The rules that hold.
+    /// The policy rules.
     pub(crate) rules: Arc<PolicyRules>,
-    /// Whether tools are what they were.
+    /// The changes of tools since the owner accepted them.
     pub(crate) tool_changes: Arc<ToolChangeTracker>,
-    /// Models, agents and what is said with them.
+    /// Models, agents and conversations.
     pub chat: Arc<ChatService>,
-    /// MCP, out and in.
+    /// The MCP server, and the connections to MCP servers.
     pub mcp: Arc<McpService>,
-    /// Where ended calls can be followed.
+    /// The stream of ended calls.
     pub(crate) call_tail: CallTail,
-    /// Compiled specs; equal ones share one.
+    /// Compiled specs. Equal specs share one.
     pub specs: Arc<SpecCache>,
-    /// What encrypts, where something does.
+    /// TLS, if it is on.
     pub tls: Option<Arc<ListenerTls>>,
-    /// Where it is reached.
+    /// The gateway's address.
     pub address: GatewayAddress,
-    /// Room for event streams.
+    /// Permits for open event streams.
     pub(crate) event_streams: Arc<Semaphore>,
-    /// Open connections, WebSockets among them.
+    /// Open connections, including WebSockets.
     pub connections: TaskTracker,
-    /// Cancelled when connections are to close.
+    /// Cancelled when the gateway closes its connections.
     pub closing: CancellationToken,
-    /// When it was started.
+    /// The time of the gateway's start.
     pub started: Instant,
 }
 
+/// The state of the router: handlers take all of the gateway from it, or the parts that they name in `State<…>`.
+///
+/// It is a type of its own because [`FromRef`] can't be implemented for `Arc<AppState>`: neither is of this crate.
+#[derive(Debug, Clone)]
+pub(crate) struct RouterState(pub(crate) Arc<AppState>);
+
+impl FromRef<RouterState> for Arc<AppState> {
+    fn from_ref(RouterState(app): &RouterState) -> Self {
+        Self::clone(app)
+    }
+}
+
+/// Lets handlers take these fields of [`AppState`].
+macro_rules! substates {
+    ($($field:ident: $type:ty),+ $(,)?) => {
+        $(impl FromRef<RouterState> for $type {
+            fn from_ref(RouterState(app): &RouterState) -> Self {
+                app.$field.clone()
+            }
+        })+
+    };
+}
+
+substates!(
+    access: Arc<AccessControl>,
+    chat: Arc<ChatService>,
+    clock: Arc<dyn Clock>,
+    engine: Arc<Engine>,
+    mcp: Arc<McpService>,
+    registry: Arc<Registry>,
+    rules: Arc<PolicyRules>,
+    store: Store,
+);
+
 impl AppState {
-    /// Takes in what changed outside: the owner's certificate, definitions of tools, models and agents, and a
-    /// database that was restored.
+    /// Reloads what others have changed: the owner's certificate, definitions of tools, models and agents, and a
+    /// restored database.
     ///
     /// # Errors
-    /// [`ReloadError`]; what could not be taken in stands as before.
+    /// [`ReloadError`]. The part that failed and the parts after it stay as they were.
     pub async fn reload(&self) -> Result<(), ReloadError> {
         if let Some(tls) = &self.tls {
             tls.reload().await?;
@@ -122,7 +157,7 @@ impl AppState {
         Ok(())
     }
 
-    /// Compares all that is registered with what is stored, which may be older than what was compared with.
+    /// Compares all registered tools with the accepted ones again: a restored database may have older ones.
     async fn compare_registered(&self) -> Result<(), StoreError> {
         for source in self.sources.all().iter().filter(|source| source.identity().is_some()) {
             let snapshot = self.registry.snapshot();
@@ -137,7 +172,7 @@ impl AppState {
     /// Answers an open question.
     ///
     /// # Errors
-    /// [`CannotAnswer`]; the question stays open.
+    /// [`AnswerError`]. The question stays open.
     pub(crate) async fn answer(
         &self,
         question: &str,
@@ -162,40 +197,40 @@ impl AppState {
         Ok(question)
     }
 
-    /// Room for one more event stream.
+    /// Reserves one of the event streams that may be open at a time.
     ///
     /// # Errors
-    /// Where as many are open as may be.
+    /// [`TooManyEventStreams`].
     pub(crate) fn reserve_event_stream(&self) -> Result<OwnedSemaphorePermit, TooManyEventStreams> {
         let limit = self.settings.limits.sse_streams;
         Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| TooManyEventStreams(limit))
     }
 
-    /// How often connections are pinged.
+    /// The interval between pings of a connection.
     #[must_use]
     pub fn heartbeat(&self) -> Duration {
         self.settings.timeouts.heartbeat_s.duration()
     }
 
-    /// The same in milliseconds, as devices are told.
+    /// The interval between pings in milliseconds, as devices get it.
     #[must_use]
     pub fn heartbeat_ms(&self) -> u64 {
         u64::try_from(self.heartbeat().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// How long a connection may take nothing of what it is sent until it counts as not reading.
+    /// The time after which a connection that takes no data counts as not reading.
     #[must_use]
     pub fn write_timeout(&self) -> Duration {
         self.settings.timeouts.write_s.duration()
     }
 
-    /// How long a device that lost its connection may take to come back.
+    /// The time that a device has to come back after it lost its connection.
     #[must_use]
     pub fn resume_grace(&self) -> Duration {
         self.settings.timeouts.resume_grace_s.duration()
     }
 
-    /// The limits that a connection is told.
+    /// The limits that a connection gets in `connected`.
     #[must_use]
     pub fn wire_limits(&self) -> ConnectionLimits {
         let limits = &self.settings.limits;
@@ -208,7 +243,7 @@ impl AppState {
         }
     }
 
-    /// What metrics read from elsewhere.
+    /// The values that metrics read from other parts of the gateway.
     #[must_use]
     pub fn metrics_snapshot(&self) -> MetricsSnapshot {
         let snapshot = self.registry.snapshot();

@@ -1,81 +1,70 @@
-//! What the owner should know of a running gateway: put together from its parts, each in the same form.
+//! Warnings about a running gateway, for its owner.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use toolway_api::gateway::GatewayWarning;
 
 use crate::state::AppState;
 
-/// Something that the owner should know.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct GatewayWarning {
-    /// What it is about: the name of a setting, `agents`, `calls`, `files`, `tools`, `tls` or
-    /// `store`.
-    pub(crate) about: String,
-    /// What is the matter.
-    pub(crate) message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) hint: Option<String>,
-}
-
-impl GatewayWarning {
-    fn new(about: &str, message: String, hint: &str) -> Self {
-        Self { about: about.to_owned(), message, hint: Some(hint.to_owned()) }
-    }
+fn warning(subject: &str, message: String, hint: &str) -> GatewayWarning {
+    GatewayWarning { subject: subject.to_owned(), message, hint: Some(hint.to_owned()) }
 }
 
 impl AppState {
-    /// What the owner should know now.
+    /// The current warnings.
     pub(crate) fn warnings(&self) -> Vec<GatewayWarning> {
         let settings = self.settings.warnings().into_iter();
         let mut warnings: Vec<_> = settings
-            .map(|it| GatewayWarning { about: it.key, message: it.problem, hint: Some(it.hint) })
+            .map(|it| GatewayWarning { subject: it.key, message: it.problem, hint: Some(it.hint) })
             .collect();
         let abandoned = self.engine.abandoned_runs();
         if abandoned > 0 {
-            warnings.push(GatewayWarning::new(
+            warnings.push(warning(
                 "calls",
-                format!("{abandoned} runs of tools were told to stop and still run"),
-                "a tool blocks past its deadline; each holds a thread until it ends",
+                format!("{abandoned} cancelled runs of tools still execute"),
+                "the tools block past their deadlines, and each uses a thread until it ends",
             ));
         }
         warnings.extend(self.gateway_tools.defined_tools().refused.iter().map(|refused| {
-            let hint = "put the definition right; the other tools are offered";
-            GatewayWarning::new("tools", refused.to_string(), hint)
+            let hint = "correct the definition; the other tools are active";
+            warning("tools", refused.to_string(), hint)
         }));
         warnings.extend(self.rules.invalid_stored().iter().map(|rule| {
-            let hint = "give one of them another name, or remove it: `toolway policy list` shows them";
-            GatewayWarning::new("policy.rules", rule.to_string(), hint)
+            let hint = "rename or remove one of them; `toolway policy list` shows them";
+            warning("policy.rules", rule.to_string(), hint)
         }));
-        warnings.extend(self.chat.problems().into_iter().map(|problem| GatewayWarning {
-            about: "files".to_owned(),
-            message: problem.to_string(),
-            hint: Some(problem.hint.unwrap_or_else(|| "put it right; what stood before stands".to_owned())),
+        warnings.extend(self.chat.problems().into_iter().map(|problem| {
+            GatewayWarning {
+                subject: "files".to_owned(),
+                message: problem.to_string(),
+                hint: Some(
+                    problem
+                        .hint
+                        .unwrap_or_else(|| "correct the file; its previous version stays active".to_owned()),
+                ),
+            }
         }));
         for agent in self.chat.agents.list() {
             let name = &agent.definition.name;
             warnings.extend(agent.problems.into_iter().map(|problem| {
-                let hint = "`toolway agents show` says more";
-                GatewayWarning::new("agents", format!("the agent {name:?}: {problem}"), hint)
+                let hint = "see `toolway agents show`";
+                warning("agents", format!("the agent {name:?}: {problem}"), hint)
             }));
         }
         if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
-            warnings.push(GatewayWarning::new(
+            warnings.push(warning(
                 "tls",
-                format!("the certificate file was changed and can't be used: {fault}"),
-                "put it right; until then the certificate from before is served",
+                format!("the changed certificate file is invalid: {fault}"),
+                "correct the file; the previous certificate stays active",
             ));
         }
         let health = self.store.health();
         if health.failing || health.records_lost > 0 {
             let lost = health.records_lost;
-            let state = if health.failing { "can't be written to now" } else { "works again" };
+            let state = if health.failing { "cannot be written" } else { "works again" };
             let why = health.last_error.map(|fault| fault.text).unwrap_or_default();
-            warnings.push(GatewayWarning::new(
+            warnings.push(warning(
                 "store",
                 format!("the database {state}; {lost} records of calls were lost ({why})"),
-                "check the room on the disk and who else uses the database; see `toolway doctor`",
+                "check the free space, and other programs that use the database; see `toolway doctor`",
             ));
         }
         warnings

@@ -66,17 +66,17 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
         "the oldest first"
     );
     assert_eq!(
-        (&first["tool"], &first["caller"], &first["approved_by"], &first["status"]),
+        (&first["tool_id"], &first["principal"], &first["approved_by"], &first["status"]),
         (&json!("box/wait"), &json!(somebody.id), &json!("owner"), &json!("success"))
     );
     assert_eq!((&first["arguments"], &first["outcome"]["result"]), (&json!({"n": 1}), &json!({"n": 1})));
-    assert_at_least(first, "waiting_ms", waited);
+    assert_at_least(first, "user_wait_ms", waited);
     assert_at_least(first, "running_ms", ran);
     assert_at_least(first, "duration_ms", waited + ran);
-    let parts = ["waiting_ms", "queued_ms", "running_ms"].map(|it| millis(first, it)).iter().sum::<f64>();
+    let parts = ["user_wait_ms", "queued_ms", "running_ms"].map(|it| millis(first, it)).iter().sum::<f64>();
     assert!(parts <= millis(first, "duration_ms") + 0.01, "{first}");
     assert_eq!(second.get("approved_by"), None, "nobody was asked");
-    assert_eq!(millis(second, "waiting_ms").to_bits(), 0.0_f64.to_bits());
+    assert_eq!(millis(second, "user_wait_ms").to_bits(), 0.0_f64.to_bits());
 
     // The same as a table, in which nothing is a formula.
     let table =
@@ -90,7 +90,7 @@ async fn the_export_tells_who_let_a_call_run_and_how_long_what_took() {
     let cells: Vec<&str> = rows[2].split(',').collect();
     assert_eq!(cells[place("call_id")], asked["call_id"].as_str().unwrap());
     assert_eq!(cells[place("approved_by")], "owner");
-    assert_eq!(cells[place("waiting_ms")].parse::<f64>().unwrap(), millis(first, "waiting_ms"));
+    assert_eq!(cells[place("user_wait_ms")].parse::<f64>().unwrap(), millis(first, "user_wait_ms"));
     assert!(!table.contains(",=1+1"), "{table}");
 
     // And only those that are asked for.

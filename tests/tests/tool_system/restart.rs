@@ -45,7 +45,7 @@ async fn after_kill_9_all_that_was_decided_is_still_there() {
     poll_until("its record", async || {
         let path = format!("/api/calls/{call_id}");
         let (status, call) = rest::send_request(gateway.address(), &gateway.token, "GET", &path, None).await;
-        (status == 200).then(|| assert_eq!(call["status"], "open", "{call}"))
+        (status == 200).then(|| assert_eq!(call["status"], "running", "{call}"))
     })
     .await;
     gateway.kill().await;

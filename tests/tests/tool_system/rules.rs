@@ -194,10 +194,10 @@ async fn a_hook_in_the_shell_stops_changes_and_replaces() {
     assert_eq!(std::fs::read_to_string(files.join("quiet.txt")).unwrap(), "whispered");
     let kept = call_record(&gateway, &gateway.token, &changed).await;
     assert_eq!(kept["arguments"], json!({"path": "loud.txt", "content": "shouted"}));
-    assert_eq!(kept["ran_with"], json!({"path": "quiet.txt", "content": "whispered"}));
+    assert_eq!(kept["effective_arguments"], json!({"path": "quiet.txt", "content": "whispered"}));
     assert_eq!(kept["hooks"], json!(["minder"]));
     let as_seen = call_record(&gateway, &somebody.token, &changed).await;
-    assert!(as_seen.get("ran_with").is_none() && as_seen.get("hooks").is_none(), "{as_seen}");
+    assert!(as_seen.get("effective_arguments").is_none() && as_seen.get("hooks").is_none(), "{as_seen}");
 
     let replaced = call_tool(&gateway, &somebody.token, "get_current_time", json!({})).await;
     assert_eq!((&replaced["status"], &replaced["result"]), (&json!("success"), &json!("tea time")));

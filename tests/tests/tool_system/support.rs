@@ -83,7 +83,7 @@ pub(crate) async fn call_record(gateway: &GatewayProcess, token: &str, outcome: 
     let path = format!("/api/calls/{}", outcome["call_id"].as_str().unwrap());
     poll_until("the record of a call", async || {
         let (status, call) = rest::send_request(gateway.address(), token, "GET", &path, None).await;
-        (status == 200 && call["status"] != "open").then_some(call)
+        (status == 200 && call["status"] != "running").then_some(call)
     })
     .await
 }

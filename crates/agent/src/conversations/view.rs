@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use toolway_models::ModelUsage;
 use toolway_store::{StoredRole, TitleBy, TurnState};
 use toolway_types::RawJson;
@@ -24,22 +23,20 @@ pub struct SessionListOptions {
 }
 
 /// A page of sessions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionList {
     /// The sessions, those in which something was said last first.
     pub sessions: Vec<SessionSummary>,
     /// Where the next page starts; none where this was the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 /// A session without what was said in it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
     /// Its id.
     pub id: String,
     /// Its title, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Who gave it.
     pub title_by: TitleBy,
@@ -58,10 +55,9 @@ pub struct SessionSummary {
 }
 
 /// A session with what was said in it last.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionDetail {
     /// What else there is of it.
-    #[serde(flatten)]
     pub summary: SessionSummary,
     /// The newest messages, the oldest of them first.
     pub history: Vec<MessageView>,
@@ -72,7 +68,7 @@ pub struct SessionDetail {
 }
 
 /// Some of a session's messages, the oldest first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessageList {
     /// The messages.
     pub messages: Vec<MessageView>,
@@ -81,7 +77,7 @@ pub struct MessageList {
 }
 
 /// A message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MessageView {
     /// Its number in the session, from 1.
     pub seq: u64,
@@ -92,14 +88,13 @@ pub struct MessageView {
     /// When it was kept.
     pub created_ms: i64,
     /// Whether it ended before it was whole.
-    #[serde(rename = "cut", skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
     /// Its parts: a JSON array.
     pub parts: RawJson,
 }
 
 /// A turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TurnSummary {
     /// Its id, under which its calls are recorded.
     pub id: String,
@@ -108,21 +103,16 @@ pub struct TurnSummary {
     /// How far it got.
     pub state: TurnState,
     /// Whether its answer was taken out for another.
-    #[serde(rename = "replaced", skip_serializing_if = "std::ops::Not::not")]
     pub is_replaced: bool,
     /// When it began.
     pub started_ms: i64,
     /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
     /// Why it failed, for programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// Why it failed, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Why the model's last answer ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// How often a model was asked.
     pub rounds: u32,
@@ -133,7 +123,6 @@ pub struct TurnSummary {
     /// What they cost; null where that is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
 }
 
@@ -148,8 +137,7 @@ pub struct UnknownValue {
 }
 
 /// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     /// For people.
     Markdown,
@@ -169,8 +157,7 @@ impl FromStr for ExportFormat {
 }
 
 /// By what usage is added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageGrouping {
     /// The day.
     Day,
@@ -236,32 +223,25 @@ pub struct UsageQuery {
 }
 
 /// A line of a report on usage. By tool: calls, errors and the time they took; otherwise requests, tokens and cost.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageReportRow {
     /// What it is of; null for what belongs to none.
     pub key: Option<String>,
     /// How many requests to models.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// How many of them did not come to their end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
     /// Their tokens.
-    #[serde(flatten)]
     pub usage: ModelUsage,
     /// What they cost, as far as that is known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// Of how many requests the cost is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unpriced: Option<u64>,
     /// How many calls of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
     /// How many of them failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<u64>,
     /// How long it took together, in milliseconds.
     pub duration_ms: u64,

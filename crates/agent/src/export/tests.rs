@@ -250,11 +250,11 @@ async fn a_session_can_be_taken_elsewhere() {
     let text = json(&store, &session).await.unwrap();
     assert!(!text.contains("secret") && text.contains("\"result\":\"87"), "{text}");
     let value: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(value["toolway_session"], 1);
+    assert_eq!(value["toolway_session"], 2);
     assert_eq!(value["session"]["title"], "The *battery*");
     assert_eq!(value.get("left_out"), None);
     let expected = json!({
-        "seq": 3, "turn": "one", "role": "tool", "created_ms": NOW + 1000, "is_cut": false,
+        "seq": 3, "turn_id": "one", "role": "tool", "created_ms": NOW + 1000, "truncated": false,
         "parts": [
             {"type": "tool_result", "call_id": id(1), "name": "phone__tool_1", "status": "success",
              "result": "87\n```\n# Out", "duration_ms": 313},
@@ -264,13 +264,13 @@ async fn a_session_can_be_taken_elsewhere() {
         ]
     });
     assert_eq!(value["messages"][2], expected);
-    assert_eq!(value["messages"][6]["is_cut"], true);
+    assert_eq!(value["messages"][6]["truncated"], true);
     assert_eq!(
         value["messages"][5]["parts"][0],
         json!({"type": "summary", "text": "They spoke of a phone.", "through": 3})
     );
     assert_eq!(value["turns"][0]["cost"], 0.0123);
-    assert_eq!(value["turns"][1]["state"], "failed");
+    assert_eq!(value["turns"][1]["status"], "failed");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ const EXPECTED_WORD: &str = "toolway";
 const PARAMETERS: &str = r#"{"type":"object","properties":{"word":{"type":"string","description":"The word to send."}},"required":["word"]}"#;
 
 /// What is looked at, in order.
-const CHECKS: [&str; 6] = ["reached", "key", "model", "tool_call", "streaming", "usage"];
+const CHECKS: [&str; 6] = ["connection", "key", "model", "tool_call", "streaming", "usage"];
 
 /// What came back.
 #[derive(Default)]
@@ -133,10 +133,11 @@ fn evaluate_checks(seen: ProbeObservation, model: &ModelRef, has_key: bool) -> V
             }
             (_, check) if !passed(check) => skipped(check),
             // Without its key nobody was asked.
-            (Some(("key", error)), "reached") if error.status.is_none() => {
-                ModelTestCheck { message: "not looked at without the key".to_owned(), ..skipped("reached") }
-            }
-            (_, "reached") => ok("reached", format!("{} answers", model.provider.name())),
+            (Some(("key", error)), "connection") if error.status.is_none() => ModelTestCheck {
+                message: "not looked at without the key".to_owned(),
+                ..skipped("connection")
+            },
+            (_, "connection") => ok("connection", format!("{} answers", model.provider.name())),
             (_, "key") if !has_key => {
                 ModelTestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }
             }
@@ -168,7 +169,7 @@ fn failed_check(error: &ModelError, has_call: bool) -> &'static str {
     match error.kind {
         Kind::Auth => "key",
         Kind::ModelNotFound => "model",
-        Kind::Network | Kind::Timeout if error.status.is_none() && !has_call => "reached",
+        Kind::Network | Kind::Timeout if error.status.is_none() && !has_call => "connection",
         // With the key, and then refused.
         Kind::RateLimited | Kind::Overloaded => "model",
         Kind::InvalidRequest | Kind::ContextTooLong | Kind::Protocol | Kind::Network | Kind::Timeout => {

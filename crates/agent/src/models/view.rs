@@ -2,35 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use toolway_models::ProviderKind;
 
 use super::ModelFacts;
 
 /// A model provider.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelView {
     /// The owner's name for it.
     pub name: String,
     /// The API that it speaks.
     pub kind: ProviderKind,
     /// The preset that it was made from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Where it is.
     pub base_url: String,
     /// Where its key is kept; none where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyView>,
     /// The model that is asked where only its name is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What is known of single models.
     pub models: BTreeMap<String, ModelFacts>,
 }
 
 /// Where a key is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyView {
     /// In words.
     pub place: String,
@@ -39,12 +35,11 @@ pub struct KeyView {
 }
 
 /// What a test found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTestReport {
     /// The provider's name.
     pub name: String,
     /// The model that was asked; none where none is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether everything works that must.
     pub ok: bool,
@@ -55,22 +50,20 @@ pub struct ModelTestReport {
 }
 
 /// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTestCheck {
-    /// What: `reached`, `key`, `model`, `streaming`, `tool_call`, `usage`.
+    /// What: `connection`, `key`, `model`, `streaming`, `tool_call`, `usage`.
     pub check: &'static str,
     /// How it came out.
     pub status: ModelCheckStatus,
     /// In words.
     pub message: String,
     /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 /// How a check came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelCheckStatus {
     /// It works.
     Ok,

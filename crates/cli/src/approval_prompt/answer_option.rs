@@ -1,6 +1,6 @@
 //! Which answers a person is offered: those that the gateway would take from this person for this question.
 
-use super::approval::{ApprovalAnswer, ApprovalDecision, ApprovalScope, PendingApproval};
+use toolway_api::approvals::{AnswerApprovalRequest, ApprovalDecision, ApprovalScope, PendingApproval};
 
 /// One answer that may be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct AnswerOption {
     word: &'static str,
     /// How it is shown, the letter in brackets.
     pub(super) label: &'static str,
-    pub(super) answer: ApprovalAnswer,
+    pub(super) answer: AnswerApprovalRequest,
 }
 
 const fn answer_option(
@@ -21,7 +21,7 @@ const fn answer_option(
     decision: ApprovalDecision,
     scope: ApprovalScope,
 ) -> AnswerOption {
-    AnswerOption { key, word, label: shown, answer: ApprovalAnswer { decision, scope } }
+    AnswerOption { key, word, label: shown, answer: AnswerApprovalRequest { decision, scope } }
 }
 
 const ONCE: AnswerOption =
@@ -53,7 +53,7 @@ const NEVER_HERE: AnswerOption = answer_option(
 
 /// The answers to a question, those that grant first.
 pub(super) fn answer_options(question: &PendingApproval, is_owner: bool) -> Vec<AnswerOption> {
-    let has_session = question.session.is_some();
+    let has_session = question.session_id.is_some();
     if question.changed_tool {
         // What was said of the old tool is not kept for the new one: it is this once, or accepted.
         return vec![ONCE, ACCEPT, DENY];
@@ -73,7 +73,7 @@ pub(super) fn answer_options(question: &PendingApproval, is_owner: bool) -> Vec<
 }
 
 /// The answer that was typed.
-pub(super) fn match_answer(offers: &[AnswerOption], typed: &str) -> Option<ApprovalAnswer> {
+pub(super) fn match_answer(offers: &[AnswerOption], typed: &str) -> Option<AnswerApprovalRequest> {
     let typed = typed.trim().to_lowercase();
     let fits = |offer: &&AnswerOption| typed == offer.word || typed.chars().eq([offer.key]);
     offers.iter().find(fits).map(|offer| offer.answer)

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use toolway_api::approvals::{AnswerApprovalRequest, ApprovalResolved, PendingApproval};
+
 use super::answer_option::{answer_options, match_answer};
-use super::approval::{ApprovalAnswer, ApprovalClosed, PendingApproval};
+use super::approval::{describe_answer, describe_resolution, requested_permission};
 use crate::error::CliError;
 use crate::print::style::Style;
 use crate::print::{escape, time};
@@ -20,7 +22,7 @@ pub(super) struct QueueOutput {
     /// Lines to say, escaped.
     pub(super) lines: Vec<String>,
     /// An answer to give.
-    pub(super) answer: Option<(PendingApproval, ApprovalAnswer)>,
+    pub(super) answer: Option<(PendingApproval, AnswerApprovalRequest)>,
 }
 
 /// The questions before a person.
@@ -63,11 +65,11 @@ impl ApprovalQueue {
     }
 
     /// A question is over; of one that was answered here there is nothing to say.
-    pub(super) fn close_approval(&mut self, over: &ApprovalClosed, now_ms: i64) -> QueueOutput {
+    pub(super) fn close_approval(&mut self, over: &ApprovalResolved, now_ms: i64) -> QueueOutput {
         let mut turn = QueueOutput::default();
         let Some(at) = self.open.iter().position(|open| open.id == over.id) else { return turn };
         let Some(question) = self.open.remove(at) else { return turn };
-        let words = escape::line(&format!("{}: {}", question.tool_id, over.describe()));
+        let words = escape::line(&format!("{}: {}", question.tool_id, describe_resolution(over)));
         turn.lines.push(self.paint_faint(&format!("({words})")));
         if at == 0 {
             self.show_next(&mut turn, now_ms);
@@ -96,11 +98,11 @@ impl ApprovalQueue {
     pub(super) fn handle_accepted(
         &mut self,
         question: &PendingApproval,
-        answer: &ApprovalAnswer,
+        answer: &AnswerApprovalRequest,
         now_ms: i64,
     ) -> QueueOutput {
         let mut turn = QueueOutput::default();
-        let words = format!("{}: {}", question.tool_id, answer.describe());
+        let words = format!("{}: {}", question.tool_id, describe_answer(*answer));
         turn.lines.push(self.paint_faint(&escape::line(&words)));
         self.show_next(&mut turn, now_ms);
         turn
@@ -115,7 +117,7 @@ impl ApprovalQueue {
     ) -> QueueOutput {
         let mut turn = QueueOutput::default();
         turn.lines.push(self.note_line(&escape::line(failure.message())));
-        if failure.code() != "question_not_open" {
+        if failure.code() != "approval_not_pending" {
             self.open.push_front(question);
         }
         self.show_next(&mut turn, now_ms);
@@ -145,10 +147,10 @@ impl ApprovalQueue {
         ));
         let mut told = vec![
             ("tool", Style::Name.paint(&escape::line(&question.tool_id), self.colour)),
-            ("wants", escape::line(&question.requested_permission())),
+            ("wants", escape::line(&requested_permission(question))),
             ("caller", self.caller_label(question)),
         ];
-        told.extend(question.session.as_ref().map(|session| ("session", escape::line(session))));
+        told.extend(question.session_id.as_ref().map(|session| ("session", escape::line(session))));
         told.push(("arguments", shortened_arguments(question)));
         turn.lines.extend(told.into_iter().map(|(label, value)| {
             let padding = " ".repeat(10_usize.saturating_sub(label.len()));

@@ -5,7 +5,7 @@ use std::io;
 
 use reqwest::StatusCode;
 use rustls::{CertificateError, OtherError};
-use serde::Deserialize;
+use toolway_api::ErrorResponse;
 use toolway_device::trust::KeyMismatch;
 
 use super::TokenLocation;
@@ -13,18 +13,6 @@ use crate::error::CliError;
 
 /// How much of an answer that is not the gateway's is shown.
 const MAX_BODY_CHARS: usize = 200;
-
-#[derive(Deserialize)]
-struct Body {
-    error: Words,
-}
-
-#[derive(Deserialize)]
-struct Words {
-    code: String,
-    message: String,
-    hint: Option<String>,
-}
 
 /// The request did not get through.
 pub(super) fn transport_error(url: &str, error: &reqwest::Error) -> CliError {
@@ -71,7 +59,7 @@ fn tls_error(url: &str, error: &rustls::Error) -> CliError {
 
 /// The gateway, or something in front of it, said no.
 pub(super) fn response_error(url: &str, status: StatusCode, body: &str, token: &TokenLocation) -> CliError {
-    let Ok(Body { error }) = serde_json::from_str(body) else {
+    let Ok(ErrorResponse { error }) = serde_json::from_str(body) else {
         let shown = body.trim();
         let shown = shown.get(..shown.floor_char_boundary(MAX_BODY_CHARS)).unwrap_or_default();
         let said = if shown.is_empty() { String::new() } else { format!(": {shown}") };
@@ -136,10 +124,9 @@ mod tests {
 
     #[test]
     fn the_gateways_words_are_passed_on() {
-        let body =
-            r#"{"error":{"code":"device_unknown","message":"there is no device \"x\"","hint":"list them"}}"#;
+        let body = r#"{"error":{"code":"device_not_found","message":"there is no device \"x\"","hint":"list them"}}"#;
         let failure = response_error("http://h", StatusCode::NOT_FOUND, body, &TokenLocation::EnvVar);
-        assert_eq!(failure.code(), "device_unknown");
+        assert_eq!(failure.code(), "device_not_found");
         assert_eq!(failure.render_text(false), "error: there is no device \"x\"\nhint: list them\n");
     }
 

@@ -136,12 +136,13 @@ mod tests {
 
     #[test]
     fn the_type_stands_beside_what_an_event_says() {
-        let event = |data: &str| GatewayEvent { kind: "asked".to_owned(), data: data.to_owned() };
+        let event =
+            |data: &str| GatewayEvent { kind: "approval_requested".to_owned(), data: data.to_owned() };
         assert_eq!(
             event(r#"{"id":"q","n":1.0}"#).to_json_with_kind(),
-            r#"{"event":"asked","id":"q","n":1.0}"#
+            r#"{"event":"approval_requested","id":"q","n":1.0}"#
         );
-        assert_eq!(event("{}").to_json_with_kind(), r#"{"event":"asked"}"#);
+        assert_eq!(event("{}").to_json_with_kind(), r#"{"event":"approval_requested"}"#);
         assert_eq!(event("odd").to_json_with_kind(), "odd");
     }
 

@@ -7,9 +7,11 @@ mod show;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use toolway_agent::definition::AgentDefinition;
+use toolway_api::DefinitionOrigin;
+use toolway_api::agents::{AgentDetail, AgentList};
+use toolway_api::tools::{CallableToolList, ToolView};
 use toolway_core::AgentScope;
 
 use crate::client::{ConnectArgs, GatewayClient, parse_response};
@@ -54,39 +56,27 @@ pub(crate) struct RemoveAgentArgs {
 #[derive(Debug)]
 pub(crate) struct AgentWithOrigin {
     pub(crate) definition: AgentDefinition,
-    origin: Origin,
+    origin: DefinitionOrigin,
     problems: Vec<String>,
 }
 
-/// Where an agent stands.
-#[derive(Debug, Default, Deserialize)]
-struct Origin {
-    kind: String,
-    path: Option<String>,
-    line: Option<u64>,
-}
-
-impl Origin {
-    /// In words.
-    fn describe(&self) -> String {
-        match (self.kind.as_str(), &self.path, self.line) {
-            ("built_in", ..) => "as it comes".to_owned(),
-            ("database", ..) => "made over REST or on the command line".to_owned(),
-            (_, Some(path), Some(line)) => format!("{path}:{line}"),
-            (_, Some(path), None) => path.clone(),
-            (kind, ..) => kind.to_owned(),
-        }
+/// The location of an agent, for people.
+fn describe_origin(origin: &DefinitionOrigin) -> String {
+    match (origin.kind.as_str(), &origin.path, origin.line) {
+        ("built_in", ..) => "as it comes".to_owned(),
+        ("database", ..) => "made over REST or on the command line".to_owned(),
+        (_, Some(path), Some(line)) => format!("{path}:{line}"),
+        (_, Some(path), None) => path.clone(),
+        (kind, ..) => kind.to_owned(),
     }
 }
 
 impl AgentWithOrigin {
-    fn from_fields(mut fields: Map<String, Value>) -> CliResult<Self> {
-        let origin = fields.remove("origin").unwrap_or_default();
-        let problems = fields.remove("problems").unwrap_or_else(|| json!([]));
+    fn read(agent: AgentDetail) -> CliResult<Self> {
         Ok(Self {
-            definition: parse_response(&Value::Object(fields).to_string())?,
-            origin: serde_json::from_value(origin).unwrap_or_default(),
-            problems: serde_json::from_value(problems).unwrap_or_default(),
+            definition: parse_response(&Value::Object(agent.definition).to_string())?,
+            origin: agent.origin,
+            problems: agent.problems,
         })
     }
 
@@ -94,26 +84,6 @@ impl AgentWithOrigin {
     fn model(&self) -> &str {
         self.definition.model.as_deref().unwrap_or("(the first)")
     }
-}
-
-#[derive(Debug, Deserialize)]
-struct AgentList {
-    agents: Vec<Map<String, Value>>,
-}
-
-/// A tool as far as it matters which agent may use it.
-#[derive(Debug, Deserialize)]
-struct Tool {
-    name: String,
-    id: String,
-    description: String,
-    #[serde(default)]
-    permissions: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToolList {
-    tools: Vec<Tool>,
 }
 
 /// Runs the command.
@@ -129,12 +99,12 @@ pub(crate) async fn run(command: AgentsCommand, context: &CliContext) -> CliResu
 
 /// An agent.
 pub(crate) async fn fetch_agent(name: &str, client: &GatewayClient) -> CliResult<AgentWithOrigin> {
-    AgentWithOrigin::from_fields(parse_response(&client.get(&["api", "agents", name], &[]).await?)?)
+    AgentWithOrigin::read(parse_response(&client.get(&["api", "agents", name], &[]).await?)?)
 }
 
 async fn fetch_agents(client: &GatewayClient) -> CliResult<Vec<AgentWithOrigin>> {
     let text = client.get(&["api", "agents"], &[]).await?;
-    parse_response::<AgentList>(&text)?.agents.into_iter().map(AgentWithOrigin::from_fields).collect()
+    parse_response::<AgentList>(&text)?.agents.into_iter().map(AgentWithOrigin::read).collect()
 }
 
 /// The names of all agents.
@@ -143,28 +113,26 @@ pub(crate) async fn agent_names(client: &GatewayClient) -> CliResult<Vec<String>
 }
 
 /// The tools that there are, to whoever asks.
-async fn fetch_tools(client: &GatewayClient) -> CliResult<Vec<Tool>> {
-    Ok(parse_response::<ToolList>(&client.get(&["api", "tools"], &[]).await?)?.tools)
+async fn fetch_tools(client: &GatewayClient) -> CliResult<Vec<ToolView>> {
+    Ok(parse_response::<CallableToolList>(&client.get(&["api", "tools"], &[]).await?)?.tools)
 }
 
 /// What an agent may use.
 fn agent_scope(agent: &AgentDefinition) -> CliResult<AgentScope> {
     AgentScope::new(&agent.tools, agent.approval.unwrap_or_default()).map_err(|bad| {
         CliError::new(bad.to_string())
-            .with_code("bad_pattern")
+            .with_code("invalid_pattern")
             .with_hint("`toolway agents set --tools` sets them anew")
     })
 }
 
-impl Tool {
-    fn is_in_scope(&self, scope: &AgentScope) -> bool {
-        self.id.parse().is_ok_and(|id| scope.includes(&id))
-    }
+fn is_in_scope(tool: &ToolView, scope: &AgentScope) -> bool {
+    tool.id.parse().is_ok_and(|id| scope.includes(&id))
+}
 
-    /// The first line of what it does.
-    fn summary(&self) -> &str {
-        self.description.lines().next().unwrap_or_default()
-    }
+/// The first line of a tool's description.
+fn tool_summary(tool: &ToolView) -> &str {
+    tool.description.lines().next().unwrap_or_default()
 }
 
 async fn list(args: &ListAgentsArgs, context: &CliContext) -> CliResult {
@@ -212,8 +180,8 @@ pub(crate) async fn print_tools(agent: &str, client: &GatewayClient, context: &C
     let scope = agent_scope(&fetch_agent(agent, client).await?.definition)?;
     let mut table =
         TextTable::new(vec![TableColumn::fixed("name"), TableColumn::truncatable("description", 12)]);
-    for tool in fetch_tools(client).await?.iter().filter(|tool| tool.is_in_scope(&scope)) {
-        table.add_row(vec![TableCell::styled(&tool.name, Style::Name), tool.summary().into()]);
+    for tool in fetch_tools(client).await?.iter().filter(|tool| is_in_scope(tool, &scope)) {
+        table.add_row(vec![TableCell::styled(&tool.name, Style::Name), tool_summary(tool).into()]);
     }
     context.printer.table(&table, &format!("{agent} may use no tool that there is now"))
 }

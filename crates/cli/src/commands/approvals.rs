@@ -3,10 +3,10 @@
 mod watch;
 
 use clap::{Args, Subcommand};
-use serde::Deserialize;
 use serde_json::json;
+use toolway_api::approvals::{AnswerApprovalRequest, ApprovalDecision, ApprovalScope, PendingApprovalList};
 
-use crate::approval_prompt::approval::{ApprovalAnswer, ApprovalDecision, ApprovalScope, PendingApproval};
+use crate::approval_prompt::approval::{ApprovalScopeFlag, describe_answer, requested_permission};
 use crate::approval_prompt::post_answer;
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
@@ -42,7 +42,7 @@ pub(crate) struct AnswerApprovalArgs {
     decision: DecisionArgs,
     /// For how long it holds; once, where nothing is said, and always with --deny-always
     #[arg(long, value_enum, value_name = "SCOPE")]
-    scope: Option<ApprovalScope>,
+    scope: Option<ApprovalScopeFlag>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -59,11 +59,6 @@ struct DecisionArgs {
     /// No, and don't ask again
     #[arg(long)]
     deny_always: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct QuestionList {
-    approvals: Vec<PendingApproval>,
 }
 
 /// Runs the command.
@@ -90,8 +85,8 @@ async fn list(args: &ListApprovalsArgs, context: &CliContext) -> CliResult {
         TableColumn::truncatable("arguments", 12),
         TableColumn::truncatable("reason", 12).optional(),
     ]);
-    for question in parse_response::<QuestionList>(&text)?.approvals {
-        let wants = question.requested_permission();
+    for question in parse_response::<PendingApprovalList>(&text)?.approvals {
+        let wants = requested_permission(&question);
         table.add_row(vec![
             question.id.into(),
             TableCell::styled(question.tool_id, Style::Name),
@@ -111,12 +106,12 @@ async fn answer(args: &AnswerApprovalArgs, context: &CliContext) -> CliResult {
         DecisionArgs { deny: true, .. } => (ApprovalDecision::Denied, ApprovalScope::Once),
         DecisionArgs { .. } => (ApprovalDecision::DeniedAlways, ApprovalScope::Always),
     };
-    let answer = ApprovalAnswer { decision, scope: args.scope.unwrap_or(usual) };
+    let answer = AnswerApprovalRequest { decision, scope: args.scope.map_or(usual, Into::into) };
     post_answer(&context.client(&args.connect)?, &args.id, &answer).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({
             "id": args.id, "decision": answer.decision, "scope": answer.scope,
         }));
     }
-    context.printer.line(&format!("{}: {}", escape::line(&args.id), answer.describe()))
+    context.printer.line(&format!("{}: {}", escape::line(&args.id), describe_answer(answer)))
 }

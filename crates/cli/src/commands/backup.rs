@@ -26,7 +26,7 @@ pub(crate) async fn run(args: BackupArgs, context: &CliContext) -> CliResult {
     let folder = &context.folder;
     if !folder.database().is_file() {
         return Err(CliError::new(format!("there is nothing to back up in {}", folder.path().display()))
-            .with_code("nothing_there")
+            .with_code("nothing_to_back_up")
             .with_hint("name the data folder with --data-dir"));
     }
     let snapshot = DatabaseSnapshot::create(context).await?;

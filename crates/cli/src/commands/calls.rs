@@ -8,8 +8,8 @@ mod show;
 mod tail;
 
 use clap::Subcommand;
-use serde::Deserialize;
-use toolway_types::{RawJson, ToolId};
+use toolway_api::calls::CallSummary;
+use toolway_types::ToolId;
 
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -33,57 +33,24 @@ pub(crate) enum CallsCommand {
     Purge(remove::PurgeCallsArgs),
 }
 
-/// A recorded call as the gateway shows it.
-#[derive(Debug, Deserialize)]
-struct Call {
-    call_id: String,
-    name: String,
-    tool: Option<String>,
-    caller: String,
-    role: Option<String>,
-    door: Option<String>,
-    agent: Option<String>,
-    session: Option<String>,
-    turn: Option<String>,
-    status: String,
-    error_type: Option<String>,
-    code: Option<String>,
-    message: Option<String>,
-    approved_by: Option<String>,
-    #[serde(default)]
-    hooks: Vec<String>,
-    rule: Option<String>,
-    started_ms: i64,
-    duration_ms: Option<f64>,
-    waiting_ms: Option<f64>,
-    queued_ms: Option<f64>,
-    running_ms: Option<f64>,
-    attempts: Option<u32>,
-    arguments: Option<RawJson>,
-    ran_with: Option<RawJson>,
-    outcome: Option<RawJson>,
+/// The tool's name in calls.
+fn tool_name(call: &CallSummary) -> String {
+    let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.full_name().to_string());
+    call.tool_id.as_ref().and_then(exposed).unwrap_or_else(|| call.name.clone())
 }
 
-impl Call {
-    /// The tool's name as it is called.
-    fn tool_name(&self) -> String {
-        let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.full_name().to_string());
-        self.tool.as_ref().and_then(exposed).unwrap_or_else(|| self.name.clone())
+/// The end of a call, with its style.
+fn status_text(call: &CallSummary) -> (&str, Style) {
+    match (call.status.as_str(), &call.code) {
+        ("success", _) => ("success", Style::Good),
+        ("error", Some(code)) => (code, Style::Error),
+        ("error", None) => ("error", Style::Error),
+        (other, _) => (other, Style::Warning),
     }
+}
 
-    /// How it ended, with the style of that.
-    fn status_text(&self) -> (&str, Style) {
-        match (self.status.as_str(), &self.code) {
-            ("success", _) => ("success", Style::Good),
-            ("error", Some(code)) => (code, Style::Error),
-            ("error", None) => ("error", Style::Error),
-            (other, _) => (other, Style::Warning),
-        }
-    }
-
-    fn duration_text(&self) -> String {
-        self.duration_ms.map(time::format_duration).unwrap_or_default()
-    }
+fn duration_text(call: &CallSummary) -> String {
+    call.duration_ms.map(time::format_duration).unwrap_or_default()
 }
 
 /// Runs the command.
@@ -100,16 +67,16 @@ pub(crate) async fn run(command: CallsCommand, context: &CliContext) -> CliResul
 
 #[cfg(test)]
 mod tests {
-    use super::Call;
+    use super::{CallSummary, tool_name};
 
     #[test]
     fn a_tool_is_named_as_it_is_called() {
         let named = |tool: &str| {
             let call = format!(
-                r#"{{"call_id":"1","name":"given","tool":{tool},"caller":"owner","role":"owner","door":"rest",
+                r#"{{"call_id":"1","name":"given","tool_id":{tool},"principal":"owner","role":"owner","via":"rest",
                     "status":"success","started_ms":0}}"#
             );
-            serde_json::from_str::<Call>(&call).unwrap().tool_name()
+            tool_name(&serde_json::from_str::<CallSummary>(&call).unwrap())
         };
         assert_eq!(named(r#""builtin/read_file""#), "read_file");
         assert_eq!(named(r#""pixel-8/camera""#), "pixel-8__camera");

@@ -14,13 +14,14 @@ mod view;
 use std::path::PathBuf;
 
 use clap::Args;
+use toolway_api::chat::ChatRequest;
+use toolway_types::ContentPart;
 
 use super::sessions;
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
-use attachment::{ImageAttachment, MessageAttachment};
-use turn::ChatTurnRequest;
+use attachment::MessageAttachment;
 use view::DetailOptions;
 
 pub(crate) use single_turn::read_piped_stdin;
@@ -90,18 +91,18 @@ pub(crate) async fn run(args: ChatArgs, context: &CliContext) -> CliResult {
         return Err(CliError::usage("the prompt is empty")
             .with_hint("say something: toolway chat 'What time is it?'"));
     }
-    let message = ChatTurnRequest {
-        session_id: session.as_deref(),
-        agent: args.agent.as_deref(),
-        content,
-        attachments,
-        ..ChatTurnRequest::default()
+    let message = ChatRequest {
+        session_id: session,
+        agent: args.agent.clone(),
+        content: Some(content).filter(|content| !content.is_empty()),
+        attachments: Some(attachments).filter(|attachments| !attachments.is_empty()),
+        ..ChatRequest::default()
     };
     single_turn::run(message, &args, &client, context).await
 }
 
 /// What is said and what goes with it: pictures apart, texts before what is said.
-fn split_attachments(text: &str, attached: Vec<MessageAttachment>) -> (String, Vec<ImageAttachment>) {
+fn split_attachments(text: &str, attached: Vec<MessageAttachment>) -> (String, Vec<ContentPart>) {
     let (mut content, mut attachments) = (String::new(), Vec::new());
     for one in attached {
         match one {

@@ -4,8 +4,8 @@ mod show;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::json;
+use toolway_api::devices::{DeviceList, DeviceSummary, RenameDeviceRequest};
 
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
@@ -54,29 +54,6 @@ pub(crate) struct RevokeDeviceArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Deserialize)]
-struct DeviceList {
-    devices: Vec<Device>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Device {
-    id: String,
-    name: String,
-    status: String,
-    platform: Option<String>,
-    tools: u64,
-    #[serde(default)]
-    app_providers: u64,
-    #[serde(default)]
-    calls_in_flight: u64,
-    connected_since_ms: Option<i64>,
-    last_seen_ms: i64,
-    last_heartbeat_ms: Option<i64>,
-    #[serde(default)]
-    warnings: Vec<String>,
-}
-
 /// Runs the command.
 pub(crate) async fn run(command: DevicesCommand, context: &CliContext) -> CliResult {
     match command {
@@ -103,7 +80,7 @@ async fn list(args: &ListDevicesArgs, context: &CliContext) -> CliResult {
     Ok(())
 }
 
-fn table(devices: &[Device], context: &CliContext) -> TextTable {
+fn table(devices: &[DeviceSummary], context: &CliContext) -> TextTable {
     let moments = context.time_formatter();
     let has_apps = devices.iter().any(|device| device.app_providers > 0);
     let mut columns = vec![
@@ -146,7 +123,8 @@ fn table(devices: &[Device], context: &CliContext) -> TextTable {
 
 async fn rename(args: &RenameDeviceArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
-    let text = client.send(Method::PATCH, &["api", "devices", &args.id], &json!({"name": args.name})).await?;
+    let body = RenameDeviceRequest { name: args.name.clone() };
+    let text = client.send(Method::PATCH, &["api", "devices", &args.id], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }

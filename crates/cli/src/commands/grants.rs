@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolway_api::grants::{CreateGrantRequest, GrantDecision, GrantList, GrantView};
 
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
@@ -66,57 +66,22 @@ pub(crate) struct RevokeGrantArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Serialize)]
-struct NewGrant<'a> {
-    tool: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    permission: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    principal: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-    decision: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in_s: Option<i64>,
+fn is_granted(grant: &GrantView) -> bool {
+    grant.decision == GrantDecision::Granted.as_str()
 }
 
-#[derive(Debug, Deserialize)]
-struct GrantList {
-    grants: Vec<Grant>,
+/// The granted permission.
+fn permission_text(grant: &GrantView) -> String {
+    grant.permission.clone().unwrap_or_else(|| "to run".to_owned())
 }
 
-#[derive(Debug, Deserialize)]
-struct Grant {
-    id: String,
-    decision: String,
-    tool: String,
-    permission: Option<String>,
-    principal: Option<String>,
-    agent: Option<String>,
-    session: Option<String>,
-    created_ms: i64,
-    created_by: String,
-    expires_ms: Option<i64>,
-}
-
-impl Grant {
-    fn is_granted(&self) -> bool {
-        self.decision == "granted"
-    }
-
-    /// What it lets tools do.
-    fn permission_text(&self) -> String {
-        self.permission.clone().unwrap_or_else(|| "to run".to_owned())
-    }
-
-    /// Whose calls it is for.
-    fn subject_text(&self, name: impl Fn(&str) -> String) -> String {
-        match (&self.principal, &self.agent, &self.session) {
-            (Some(principal), _, Some(session)) => format!("{}, session {session}", name(principal)),
-            (Some(principal), ..) => name(principal),
-            (None, Some(agent), _) => format!("agent {agent}"),
-            (None, None, _) => "anyone".to_owned(),
-        }
+/// The covered calls.
+fn subject_text(grant: &GrantView, name: impl Fn(&str) -> String) -> String {
+    match (&grant.principal, &grant.agent, &grant.session_id) {
+        (Some(principal), _, Some(session)) => format!("{}, session {session}", name(principal)),
+        (Some(principal), ..) => name(principal),
+        (None, Some(agent), _) => format!("agent {agent}"),
+        (None, None, _) => "anyone".to_owned(),
     }
 }
 
@@ -153,13 +118,13 @@ async fn list(args: &ListGrantsArgs, context: &CliContext) -> CliResult {
     ]);
     for grant in grants {
         let (answer, style) =
-            if grant.is_granted() { ("granted", Style::Good) } else { ("denied", Style::Error) };
+            if is_granted(&grant) { ("granted", Style::Good) } else { ("denied", Style::Error) };
         table.add_row(vec![
             grant.id.as_str().into(),
             TableCell::styled(answer, style),
             TableCell::styled(&grant.tool, Style::Name),
-            grant.permission_text().into(),
-            grant.subject_text(name).into(),
+            permission_text(&grant).into(),
+            subject_text(&grant, name).into(),
             grant.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.format_ago(ms)).into(),
             name(&grant.created_by).into(),
             moments.format_local(grant.created_ms).into(),
@@ -180,26 +145,26 @@ async fn add(args: &AddGrantArgs, context: &CliContext) -> CliResult {
         Some(meant) => Some(find_principal_id(meant, &client).await?),
         None => None,
     };
-    let body = NewGrant {
-        tool: &args.tool,
-        permission: args.permission.as_deref(),
+    let body = CreateGrantRequest {
+        tool: args.tool.clone(),
+        permission: args.permission.clone(),
         principal,
-        agent: args.agent.as_deref(),
-        decision: if args.deny { "denied_always" } else { "granted" },
+        agent: args.agent.clone(),
+        decision: if args.deny { GrantDecision::DeniedAlways } else { GrantDecision::Granted },
         expires_in_s: expires_ms.map(|at| DurationArg(at.saturating_sub(now)).seconds()),
     };
     let text = client.send(Method::POST, &["api", "grants"], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let grant: Grant = parse_response(&text)?;
-    let verb = if grant.is_granted() { "granted" } else { "denied" };
+    let grant: GrantView = parse_response(&text)?;
+    let verb = if is_granted(&grant) { "granted" } else { "denied" };
     let meant = args.principal.clone();
-    let whose = grant.subject_text(|id| meant.clone().unwrap_or_else(|| id.to_owned()));
+    let whose = subject_text(&grant, |id| meant.clone().unwrap_or_else(|| id.to_owned()));
     context.printer.line(&escape::line(&format!(
         "{verb}: {} {}, for {whose}",
         grant.tool,
-        grant.permission_text()
+        permission_text(&grant)
     )))?;
     context.printer.note(&format!(
         "to take it back: toolway grants revoke {}{}",

@@ -90,7 +90,7 @@ pub(crate) fn models_file_error(problems: &[FileProblem]) -> CliError {
     };
     let problem = |one: &FileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
     CliError::new(what)
-        .with_code("bad_file")
+        .with_code("invalid_file")
         .with_problems(problems.iter().map(problem).collect())
         .with_hint(FORMAT_HINT)
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
+use toolway_api::pairing::{CreatePairingCodeRequest, CreatePairingCodeResponse};
 
 use super::tokens::TokenRoleFlag;
 use crate::client::{ConnectArgs, parse_response};
@@ -32,34 +32,19 @@ pub(crate) struct PairArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Serialize)]
-struct NewCode<'a> {
-    role: TokenRoleFlag,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-}
-
-/// A code as the gateway shows it.
-#[derive(Debug, Deserialize)]
-struct MadeCode {
-    code: String,
-    link: String,
-    url: String,
-    expires_ms: i64,
-    key: Option<String>,
-}
-
 /// Runs the command.
 pub(crate) async fn run(args: PairArgs, context: &CliContext) -> CliResult {
-    let body = NewCode { role: args.role, label: args.label.as_deref(), agent: args.agent.as_deref() };
+    let body = CreatePairingCodeRequest {
+        role: args.role.into(),
+        label: args.label.clone(),
+        agent: args.agent.clone(),
+    };
     let text = context.client(&args.connect)?.send(Method::POST, &["api", "pair"], &body).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
     }
-    let made: MadeCode = parse_response(&text)?;
+    let made: CreatePairingCodeResponse = parse_response(&text)?;
     if !args.no_qr {
         let stdout = printer.stdout();
         match qr::lines(&made.link, stdout.width, stdout.colour) {
@@ -95,7 +80,11 @@ pub(crate) async fn run(args: PairArgs, context: &CliContext) -> CliResult {
 }
 
 /// What to type, or to do, at the other end.
-fn instructions(role: TokenRoleFlag, made: &MadeCode, painted: impl Fn(&str) -> String) -> String {
+fn instructions(
+    role: TokenRoleFlag,
+    made: &CreatePairingCodeResponse,
+    painted: impl Fn(&str) -> String,
+) -> String {
     let insecure =
         if made.url.starts_with("http://") && !is_loopback(&made.url) { " --insecure" } else { "" };
     match role {
@@ -121,12 +110,13 @@ fn is_loopback(url: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn made(url: &str) -> MadeCode {
-        MadeCode {
+    fn made(url: &str) -> CreatePairingCodeResponse {
+        CreatePairingCodeResponse {
             code: "ABCD-EFGH".to_owned(),
             link: String::new(),
             url: url.to_owned(),
             expires_ms: 0,
+            role: "device".to_owned(),
             key: None,
         }
     }

@@ -5,10 +5,11 @@ mod rule_text;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolway_api::policy::{
+    PermissionDecision, PolicyRuleView, PolicyView, TestPolicyRequest, TestPolicyResponse,
+};
 use toolway_core::policy::definition::{Effect, RuleDefinition};
-use toolway_types::RawJson;
 
 use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
@@ -62,65 +63,20 @@ pub(crate) struct RemoveRuleArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Deserialize)]
-struct Policy {
-    default: Effect,
-    trusted_sources: Vec<String>,
-    changed_tools: String,
-    rules: Vec<Rule>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Rule {
-    name: String,
-    origin: String,
-    place: Option<String>,
-    rule: RuleDefinition,
-}
-
-impl Rule {
-    /// Where it stands.
-    fn location_text(&self) -> String {
-        match (&self.place, self.origin.as_str()) {
-            (Some(place), _) => place.clone(),
-            (None, "database") => "made here".to_owned(),
-            (None, origin) => origin.to_owned(),
-        }
+/// The location of a rule.
+fn location_text(rule: &PolicyRuleView) -> String {
+    let origin = &rule.origin;
+    match (&origin.path, origin.line, origin.kind.as_str()) {
+        (Some(path), Some(line), _) => format!("{path}, line {line}"),
+        (Some(path), None, _) => path.clone(),
+        (None, _, "database") => "made here".to_owned(),
+        (None, _, kind) => kind.to_owned(),
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Question<'a> {
-    tool: &'a str,
-    principal: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Answer {
-    tool: String,
-    principal: String,
-    role: String,
-    decision: Decision,
-}
-
-#[derive(Debug, Deserialize)]
-struct Decision {
-    effect: Effect,
-    rule: Option<String>,
-    reason: String,
-    definition: Option<RuleDefinition>,
-    asks: bool,
-    caller_may_answer: bool,
-    read_only: bool,
-    permissions: Vec<Permission>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Permission {
-    permission: String,
-    state: String,
+/// Reads an effect by its name.
+fn parse_effect(name: &str) -> CliResult<Effect> {
+    parse_response(&json!(name).to_string())
 }
 
 /// Runs the command.
@@ -139,7 +95,7 @@ async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
     if printer.json {
         return printer.raw_json(&text);
     }
-    let policy: Policy = parse_response(&text)?;
+    let policy: PolicyView = parse_response(&text)?;
     let mut table = TextTable::new(vec![
         TableColumn::number("#"),
         TableColumn::fixed("name"),
@@ -149,13 +105,14 @@ async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
         TableColumn::truncatable("stands in", 12),
     ]);
     for (at, rule) in policy.rules.iter().enumerate() {
+        let definition: RuleDefinition = parse_response(rule.rule.get())?;
         table.add_row(vec![
             (at + 1).to_string().into(),
             TableCell::styled(&rule.name, Style::Name),
-            TableCell::styled(rule_text::effect_text(&rule.rule), effect_style(rule.rule.effect)),
-            rule_text::condition_text(&rule.rule.when).into(),
-            rule_text::limits_text(&rule.rule).into(),
-            rule.location_text().into(),
+            TableCell::styled(rule_text::effect_text(&definition), effect_style(definition.effect)),
+            rule_text::condition_text(&definition.when).into(),
+            rule_text::limits_text(&definition).into(),
+            location_text(rule).into(),
         ]);
     }
     printer.table(&table, "there is no rule; `toolway policy add` makes one")?;
@@ -166,7 +123,7 @@ async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
     };
     printer.note(&format!(
         "else: {} (policy.default); believed about what their tools do: {trusted}; tools that change: {}",
-        rule_text::effect_verb(policy.default),
+        rule_text::effect_verb(parse_effect(&policy.default)?),
         policy.changed_tools
     ));
     Ok(())
@@ -183,21 +140,22 @@ fn effect_style(effect: Effect) -> Style {
 async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let principal = find_principal_id(&args.principal, &client).await?;
-    let question = Question { tool: &args.name, principal: &principal, agent: args.agent.as_deref() };
+    let question =
+        TestPolicyRequest { tool: args.name.clone(), principal: Some(principal), agent: args.agent.clone() };
     let text = client.send(Method::POST, &["api", "policy", "test"], &question).await?;
-    let answer: Answer = parse_response(&text)?;
-    let place = find_rule_location(&client, answer.decision.rule.as_deref()).await?;
+    let answer: TestPolicyResponse = parse_response(&text)?;
+    let rule = find_rule(&client, answer.decision.rule.as_deref()).await?;
     let printer = &context.printer;
     if printer.json {
         // With where the rule stands beside what the gateway said.
         let mut whole: serde_json::Map<String, serde_json::Value> = parse_response(&text)?;
-        whole.insert("place".to_owned(), json!(place));
+        whole.insert("origin".to_owned(), json!(rule.map(|rule| rule.origin)));
         return printer.json_value(&whole);
     }
     let decision = &answer.decision;
-    let verdict = if decision.effect == Effect::Deny {
+    let verdict = if parse_effect(&decision.effect)? == Effect::Deny {
         "denied, and not listed"
-    } else if decision.asks {
+    } else if decision.requires_approval {
         "allowed once a person has said yes"
     } else {
         "allowed"
@@ -207,22 +165,27 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
         None => format!("{} ({})", answer.principal, answer.role),
     };
     let mut pairs = LabeledValues::default();
-    pairs.add("tool", &answer.tool);
+    pairs.add("tool", &answer.tool_id);
     pairs.add("caller", who);
     pairs.add("verdict", verdict);
     pairs.add("because", &decision.reason);
-    pairs.add_optional("stands in", place);
+    pairs.add_optional("stands in", rule.as_ref().map(location_text));
     if let Some(definition) = &decision.definition {
+        let definition: RuleDefinition = parse_response(definition.get())?;
         pairs.add(
             "rule",
-            format!("{} {}", rule_text::effect_text(definition), rule_text::condition_text(&definition.when)),
+            format!(
+                "{} {}",
+                rule_text::effect_text(&definition),
+                rule_text::condition_text(&definition.when)
+            ),
         );
         pairs.add_optional(
             "limits",
-            Some(rule_text::limits_text(definition)).filter(|limits| !limits.is_empty()),
+            Some(rule_text::limits_text(&definition)).filter(|limits| !limits.is_empty()),
         );
     }
-    if decision.asks {
+    if decision.requires_approval {
         let answers = if decision.caller_may_answer { "the owner, or the caller" } else { "the owner" };
         pairs.add("who answers", answers);
     }
@@ -230,18 +193,18 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
         "read-only",
         if decision.read_only { "yes, by a source that is believed" } else { "not known to be" },
     );
-    for Permission { permission, state } in &decision.permissions {
+    for PermissionDecision { permission, state } in &decision.permissions {
         pairs.add("permission", format!("{permission}: {}", state.replace('_', " ")));
     }
     printer.pairs(&pairs)
 }
 
 /// Where a rule stands.
-async fn find_rule_location(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<String>> {
+async fn find_rule(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<PolicyRuleView>> {
     let Some(name) = name else { return Ok(None) };
-    let policy: Policy = parse_response(&client.get(&["api", "policy"], &[]).await?)?;
+    let policy: PolicyView = parse_response(&client.get(&["api", "policy"], &[]).await?)?;
     // One that has no name of its own is called by where it stands in the list.
-    Ok(policy.rules.iter().find(|rule| rule.name == name).map(Rule::location_text))
+    Ok(policy.rules.into_iter().find(|rule| rule.name == name))
 }
 
 async fn remove(args: &RemoveRuleArgs, context: &CliContext) -> CliResult {
@@ -251,12 +214,4 @@ async fn remove(args: &RemoveRuleArgs, context: &CliContext) -> CliResult {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }
     context.printer.line(&format!("the rule {} holds no more", escape::line(&args.name)))
-}
-
-/// A rule as the gateway takes it.
-#[derive(Debug, Serialize)]
-struct NewRule<'a> {
-    rule: &'a RawJson,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<u16>,
 }

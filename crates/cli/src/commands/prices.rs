@@ -152,7 +152,7 @@ async fn import(args: &ImportPricesArgs, context: &CliContext) -> CliResult {
 fn import_error(error: PriceImportError) -> CliError {
     match error {
         PriceImportError::Problems(problems) => models_file_error(&problems),
-        other => CliError::new(other.to_string()).with_code("bad_prices").with_hint(FORMAT_HINT),
+        other => CliError::new(other.to_string()).with_code("invalid_prices").with_hint(FORMAT_HINT),
     }
 }
 

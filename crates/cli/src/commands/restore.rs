@@ -76,7 +76,7 @@ fn check_files(staging: &Path, manifest: &BackupManifest, context: &CliContext) 
     let has = |name: &str| manifest.files.iter().any(|file| file.name == name);
     let wrong = |name: &str, failure: CliError| {
         CliError::new(format!("the backup's {name} can't be used: {}", failure.message()))
-            .with_code("bad_backup")
+            .with_code("invalid_backup")
             .with_hint("take another backup; nothing was changed")
     };
     if has(archive::OWNER_TOKEN) {
@@ -166,7 +166,7 @@ fn print_report(files: &[String], told: Option<CliResult>, context: &CliContext)
     let failure = told.and_then(Result::err).map(|failure| {
         let why = failure.message();
         CliError::new(format!("everything is restored, but the running gateway did not take it in: {why}"))
-            .with_code("not_reloaded")
+            .with_code("reload_failed")
             .with_hint("restart the gateway")
     });
     // These are read at the start only.

@@ -5,11 +5,10 @@ mod show;
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolway_types::RawJson;
+use toolway_api::sessions::{MessagePart, RenameSessionRequest, SessionDetail, SessionList, SessionMessage};
 
-use crate::client::{ConnectArgs, GatewayClient, parse_response};
+use crate::client::{ConnectArgs, GatewayClient, parse_response, unreadable_response};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::print::escape;
@@ -88,100 +87,26 @@ pub(crate) struct RemoveSessionsArgs {
     connect: ConnectArgs,
 }
 
-/// A page as the gateway gives it.
-#[derive(Debug, Deserialize)]
-struct Page {
-    sessions: Vec<Session>,
-    next: Option<String>,
+/// The last message of the person, and the answer.
+pub(crate) fn last_exchange(session: &SessionDetail) -> &[SessionMessage] {
+    let start = session.messages.iter().rposition(is_from_user).unwrap_or_default();
+    session.messages.get(start..).unwrap_or_default()
 }
 
-/// A session in a list.
-#[derive(Debug, Deserialize)]
-struct Session {
-    id: String,
-    title: Option<String>,
-    agent: String,
-    updated_ms: i64,
-    messages: u64,
-    #[serde(default)]
-    running: bool,
+/// Whether a person wrote the message.
+pub(crate) fn is_from_user(message: &SessionMessage) -> bool {
+    message.role == "user"
 }
 
-/// A session with what was said in it.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Conversation {
-    pub(crate) id: String,
-    pub(crate) title: Option<String>,
-    pub(crate) agent: String,
-    principal: String,
-    created_ms: i64,
-    updated_ms: i64,
-    pub(crate) messages: u64,
-    #[serde(default)]
-    pub(crate) running: bool,
-    #[serde(default)]
-    history: Vec<Message>,
-    #[serde(default)]
-    turns: Vec<Turn>,
+/// The parts of a message.
+pub(crate) fn message_parts(message: &SessionMessage) -> CliResult<Vec<MessagePart>> {
+    message.read_parts().map_err(unreadable_response)
 }
 
-/// One message of a session.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Message {
-    role: String,
-    turn: Option<String>,
-    created_ms: i64,
-    #[serde(default)]
-    parts: Vec<Part>,
-}
-
-/// One part of a message; which fields are there depends on its type.
-#[derive(Debug, Deserialize)]
-struct Part {
-    r#type: String,
-    text: Option<String>,
-    #[serde(rename = "mimeType")]
-    mime_type: Option<String>,
-    call_id: Option<String>,
-    name: Option<String>,
-    arguments: Option<String>,
-    status: Option<String>,
-    result: Option<RawJson>,
-    code: Option<String>,
-    message: Option<String>,
-}
-
-/// One turn of a session.
-#[derive(Debug, Deserialize)]
-struct Turn {
-    id: String,
-    state: String,
-    code: Option<String>,
-    message: Option<String>,
-    usage: Option<crate::print::amount::Tokens>,
-    cost: Option<f64>,
-    currency: Option<String>,
-}
-
-impl Conversation {
-    /// The last message of the person, and what was answered.
-    pub(crate) fn last_exchange(&self) -> &[Message] {
-        let start = self.history.iter().rposition(Message::is_from_user).unwrap_or_default();
-        self.history.get(start..).unwrap_or_default()
-    }
-}
-
-impl Message {
-    /// Whether a person said it.
-    pub(crate) fn is_from_user(&self) -> bool {
-        self.role == "user"
-    }
-
-    /// What was said in words.
-    pub(crate) fn text(&self) -> String {
-        let texts = self.parts.iter().filter(|part| part.r#type == "text");
-        texts.filter_map(|part| part.text.as_deref()).collect()
-    }
+/// The text of a message.
+pub(crate) fn message_text(message: &SessionMessage) -> CliResult<String> {
+    let parts = message_parts(message)?;
+    Ok(parts.into_iter().filter(|part| part.kind == "text").filter_map(|part| part.text).collect())
 }
 
 /// Runs the command.
@@ -202,31 +127,31 @@ pub(crate) async fn resolve_session_id(id: &str, client: &GatewayClient) -> CliR
     }
     let only = [("limit", "1".to_owned()), ("mine", "true".to_owned())];
     let text = client.get(&["api", "sessions"], &only).await?;
-    let last = parse_response::<Page>(&text)?.sessions.into_iter().next();
+    let last = parse_response::<SessionList>(&text)?.sessions.into_iter().next();
     last.map(|session| session.id).ok_or_else(|| {
         CliError::new("there is no conversation yet")
-            .with_code("session_unknown")
+            .with_code("session_not_found")
             .with_hint("`toolway chat` begins one")
     })
 }
 
 /// A session with what was said in it.
-pub(crate) async fn fetch_session(id: &str, client: &GatewayClient) -> CliResult<Conversation> {
+pub(crate) async fn fetch_session(id: &str, client: &GatewayClient) -> CliResult<SessionDetail> {
     parse_response(&client.get(&["api", "sessions", id], &[]).await?)
 }
 
 async fn list(args: &ListSessionsArgs, context: &CliContext) -> CliResult {
     let mut query = vec![("limit", args.limit.to_string())];
-    for (field, value) in [("search", &args.search), ("agent", &args.agent), ("before", &args.cursor)] {
+    for (field, value) in [("search", &args.search), ("agent", &args.agent), ("cursor", &args.cursor)] {
         query.extend(value.clone().map(|value| (field, value)));
     }
     let text = context.client(&args.connect)?.get(&["api", "sessions"], &query).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let page: Page = parse_response(&text)?;
+    let page: SessionList = parse_response(&text)?;
     print_page(&page, context)?;
-    if let Some(next) = &page.next {
+    if let Some(next) = &page.next_cursor {
         context.printer.note(&format!("there are more: add --before {next}"));
     }
     Ok(())
@@ -238,7 +163,7 @@ pub(crate) async fn print_list(limit: u32, client: &GatewayClient, context: &Cli
     print_page(&parse_response(&text)?, context)
 }
 
-fn print_page(page: &Page, context: &CliContext) -> CliResult {
+fn print_page(page: &SessionList, context: &CliContext) -> CliResult {
     let moments = context.time_formatter();
     let mut table = TextTable::new(vec![
         TableColumn::fixed("id"),
@@ -255,19 +180,15 @@ fn print_page(page: &Page, context: &CliContext) -> CliResult {
             last.into(),
             TableCell::styled(session.title.as_deref().unwrap_or("(no title)"), Style::Name),
             session.agent.as_str().into(),
-            session.messages.to_string().into(),
+            session.message_count.to_string().into(),
         ]);
     }
     context.printer.table(&table, "there is no conversation that fits; `toolway chat` begins one")
 }
 
 async fn rename(args: &RenameSessionArgs, context: &CliContext) -> CliResult {
-    #[derive(Serialize)]
-    struct Title<'a> {
-        title: &'a str,
-    }
     let client = context.client(&args.connect)?;
-    let body = Title { title: &args.title };
+    let body = RenameSessionRequest { title: args.title.clone() };
     let text = client.send(Method::PATCH, &["api", "sessions", &args.id], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);

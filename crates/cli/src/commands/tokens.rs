@@ -2,8 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolway_api::tokens::{
+    AssignableRole, CreateTokenRequest, CreateTokenResponse, RotateOwnerTokenResponse, TokenList,
+};
 
 use crate::client::{ConnectArgs, TokenLocation, parse_response};
 use crate::context::CliContext;
@@ -29,8 +31,7 @@ pub(crate) enum TokensCommand {
 }
 
 /// What a token lets its bearer do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TokenRoleFlag {
     /// Offers tools, nothing else
     Device,
@@ -38,6 +39,16 @@ pub(crate) enum TokenRoleFlag {
     Companion,
     /// Lists and calls tools, and talks to agents
     Client,
+}
+
+impl From<TokenRoleFlag> for AssignableRole {
+    fn from(flag: TokenRoleFlag) -> Self {
+        match flag {
+            TokenRoleFlag::Device => Self::Device,
+            TokenRoleFlag::Companion => Self::Companion,
+            TokenRoleFlag::Client => Self::Client,
+        }
+    }
 }
 
 /// Flags of `tokens create`.
@@ -85,40 +96,6 @@ pub(crate) struct RotateOwnerTokenArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Serialize)]
-struct NewToken<'a> {
-    role: TokenRoleFlag,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in_s: Option<i64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct MadeToken {
-    id: String,
-    token: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct TokenList {
-    tokens: Vec<Token>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Token {
-    id: String,
-    role: String,
-    label: String,
-    status: String,
-    agent: Option<String>,
-    created_ms: i64,
-    expires_ms: Option<i64>,
-    last_used_ms: Option<i64>,
-}
-
 /// Runs the command.
 pub(crate) async fn run(command: TokensCommand, context: &CliContext) -> CliResult {
     match command {
@@ -136,22 +113,22 @@ async fn create(args: &CreateTokenArgs, context: &CliContext) -> CliResult {
         return Err(CliError::usage("--expires does not lie in the future")
             .with_hint("say how long, as 30d, or a later date"));
     }
-    let body = NewToken {
-        role: args.role,
-        label: args.label.as_deref(),
-        agent: args.agent.as_deref(),
+    let body = CreateTokenRequest {
+        role: args.role.into(),
+        label: args.label.clone(),
+        agent: args.agent.clone(),
         expires_in_s: expires_ms.map(|at| crate::time_args::DurationArg(at.saturating_sub(now)).seconds()),
     };
     let text = context.client(&args.connect)?.send(Method::POST, &["api", "tokens"], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let made: MadeToken = parse_response(&text)?;
+    let made: CreateTokenResponse = parse_response(&text)?;
     // The token alone on standard output, so that a script can keep it.
     context.printer.line(&escape::line(&made.token))?;
     context.printer.note(&format!(
         "keep it: it is not shown again. To take it back: toolway tokens revoke {}{}",
-        made.id,
+        made.summary.id,
         context.folder.data_dir_flag()
     ));
     Ok(())
@@ -175,7 +152,7 @@ async fn list(args: &ListTokensArgs, context: &CliContext) -> CliResult {
         TableColumn::fixed("made").optional(),
     ]);
     for token in parse_response::<TokenList>(&text)?.tokens {
-        let style = if token.status == "active" { Style::Good } else { Style::Faint };
+        let style = if token.is_active() { Style::Good } else { Style::Faint };
         table.add_row(vec![
             token.id.into(),
             token.role.into(),
@@ -209,11 +186,7 @@ async fn rotate_owner(args: &RotateOwnerTokenArgs, context: &CliContext) -> CliR
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    #[derive(Deserialize)]
-    struct Rotated {
-        token: String,
-    }
-    let Rotated { token } = parse_response(&text)?;
+    let RotateOwnerTokenResponse { token, .. } = parse_response(&text)?;
     // The gateway writes its own data folder; a file that somebody named is theirs to be kept up to date, and
     // where the token came from a variable nothing but this shows the new one.
     match client.token_place() {

@@ -8,7 +8,7 @@ mod tool_changes;
 mod trial;
 
 use clap::{Args, Subcommand};
-use serde::Deserialize;
+use toolway_api::tools::{CallableToolList, ToolView};
 use toolway_types::RawJson;
 
 use crate::client::{ConnectArgs, parse_response};
@@ -62,31 +62,6 @@ pub(crate) struct ShowToolArgs {
     connect: ConnectArgs,
 }
 
-/// A tool as the gateway shows it.
-#[derive(Debug, Deserialize)]
-struct Tool {
-    name: String,
-    id: String,
-    source: String,
-    status: String,
-    title: Option<String>,
-    description: String,
-    parameters: Option<RawJson>,
-    output_schema: Option<RawJson>,
-    annotations: Option<RawJson>,
-    #[serde(default)]
-    permissions: Vec<String>,
-    timeout_ms: u64,
-    sequential: bool,
-    #[serde(default)]
-    flags: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToolList {
-    tools: Vec<RawJson>,
-}
-
 /// Runs the command.
 pub(crate) async fn run(command: ToolsCommand, context: &CliContext) -> CliResult {
     match command {
@@ -109,8 +84,8 @@ async fn list(args: &ListToolsArgs, context: &CliContext) -> CliResult {
     }
     let mut kept = Vec::new();
     let mut tools = Vec::new();
-    for raw in parse_response::<ToolList>(&text)?.tools {
-        let tool: Tool = parse_response(raw.get())?;
+    for raw in parse_response::<CallableToolList<RawJson>>(&text)?.tools {
+        let tool: ToolView = parse_response(raw.get())?;
         if args.source.as_ref().is_none_or(|source| *source == tool.source) {
             tools.push(tool);
             kept.push(raw);
@@ -132,8 +107,8 @@ async fn list(args: &ListToolsArgs, context: &CliContext) -> CliResult {
     printer.table(&table(&tools), &empty)
 }
 
-fn table(tools: &[Tool]) -> TextTable {
-    let has_notes = tools.iter().any(|tool| !tool.notes_text().is_empty());
+fn table(tools: &[ToolView]) -> TextTable {
+    let has_notes = tools.iter().any(|tool| !notes_text(tool).is_empty());
     let note = has_notes.then(|| TableColumn::truncatable("note", 8).optional());
     let mut columns = vec![TableColumn::fixed("name"), TableColumn::fixed("status")];
     columns.extend(note);
@@ -144,25 +119,23 @@ fn table(tools: &[Tool]) -> TextTable {
         let note_style = if tool.flags.is_empty() { Style::Plain } else { Style::Warning };
         let mut row =
             vec![TableCell::styled(&tool.name, Style::Name), TableCell::styled(&tool.status, style)];
-        row.extend(has_notes.then(|| TableCell::styled(tool.notes_text(), note_style)));
+        row.extend(has_notes.then(|| TableCell::styled(notes_text(tool), note_style)));
         row.push(tool.description.lines().next().unwrap_or_default().into());
         table.add_row(row);
     }
     table
 }
 
-impl Tool {
-    /// What is odd about it.
-    fn flags_text(&self) -> String {
-        self.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", ")
-    }
+/// Unusual properties of a tool.
+fn flags_text(tool: &ToolView) -> String {
+    tool.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", ")
+}
 
-    /// What should be known of it in a list: what is odd, and what it needs permission for.
-    fn notes_text(&self) -> String {
-        let needs = (!self.permissions.is_empty()).then(|| format!("needs {}", self.permissions.join(", ")));
-        let odd = Some(self.flags_text()).filter(|odd| !odd.is_empty());
-        odd.into_iter().chain(needs).collect::<Vec<_>>().join("; ")
-    }
+/// Notes for the list: unusual properties and needed permissions.
+fn notes_text(tool: &ToolView) -> String {
+    let needs = (!tool.permissions.is_empty()).then(|| format!("needs {}", tool.permissions.join(", ")));
+    let odd = Some(flags_text(tool)).filter(|odd| !odd.is_empty());
+    odd.into_iter().chain(needs).collect::<Vec<_>>().join("; ")
 }
 
 async fn show(args: &ShowToolArgs, context: &CliContext) -> CliResult {
@@ -174,7 +147,7 @@ async fn show(args: &ShowToolArgs, context: &CliContext) -> CliResult {
     if printer.json {
         return printer.raw_json(&text);
     }
-    let tool: Tool = parse_response(&text)?;
+    let tool: ToolView = parse_response(&text)?;
     let mut pairs = LabeledValues::default();
     pairs.add("name", &tool.name);
     pairs.add("id", &tool.id);
@@ -190,7 +163,7 @@ async fn show(args: &ShowToolArgs, context: &CliContext) -> CliResult {
         pairs.add("permissions", tool.permissions.join(", "));
     }
     if !tool.flags.is_empty() {
-        pairs.add("odd", tool.flags_text());
+        pairs.add("odd", flags_text(&tool));
     }
     for (label, value) in
         [("annotations", tool.annotations), ("arguments", tool.parameters), ("result", tool.output_schema)]

@@ -1,7 +1,7 @@
 //! `toolway usage`: what conversations took.
 
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use toolway_api::usage::{UsageReport, UsageReportRow};
 
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
@@ -52,29 +52,8 @@ impl UsageGrouping {
     }
 }
 
-#[derive(Debug, Deserialize)]
-struct Usage {
-    rows: Vec<Row>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Row {
-    key: Option<String>,
-    requests: Option<u64>,
-    input: Option<u64>,
-    output: Option<u64>,
-    cached: Option<u64>,
-    cost: Option<f64>,
-    currency: Option<String>,
-    calls: Option<u64>,
-    errors: Option<u64>,
-    duration_ms: Option<f64>,
-}
-
-impl Row {
-    fn name(&self) -> &str {
-        self.key.as_deref().unwrap_or("(none)")
-    }
+fn row_name(row: &UsageReportRow) -> &str {
+    row.key.as_deref().unwrap_or("(none)")
 }
 
 /// Runs the command.
@@ -85,12 +64,12 @@ pub(crate) async fn run(args: &UsageArgs, context: &CliContext) -> CliResult {
         query.extend(when.as_ref().map(|when| (field, when.past_ms(now, &zone).to_string())));
     }
     // A day is one where this person is.
-    query.push(("zone_offset_s", context.utc_offset_s().to_string()));
+    query.push(("utc_offset_s", context.utc_offset_s().to_string()));
     let text = context.client(&args.connect)?.get(&["api", "usage"], &query).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let rows = parse_response::<Usage>(&text)?.rows;
+    let rows = parse_response::<UsageReport>(&text)?.rows;
     let table = if args.by == UsageGrouping::Tool {
         tool_usage_table(&rows)
     } else {
@@ -103,7 +82,7 @@ fn format_count(number: Option<u64>) -> String {
     number.map(amount::format_count).unwrap_or_default()
 }
 
-fn model_usage_table(rows: &[Row], by: UsageGrouping) -> TextTable {
+fn model_usage_table(rows: &[UsageReportRow], by: UsageGrouping) -> TextTable {
     let mut table = TextTable::new(vec![
         TableColumn::truncatable(by.name(), 10),
         TableColumn::number("requests").optional(),
@@ -114,7 +93,7 @@ fn model_usage_table(rows: &[Row], by: UsageGrouping) -> TextTable {
     ]);
     for row in rows {
         table.add_row(vec![
-            TableCell::styled(row.name(), Style::Name),
+            TableCell::styled(row_name(row), Style::Name),
             format_count(row.requests).into(),
             format_count(row.input).into(),
             format_count(row.cached).into(),
@@ -129,7 +108,7 @@ fn model_usage_table(rows: &[Row], by: UsageGrouping) -> TextTable {
     table
 }
 
-fn tool_usage_table(rows: &[Row]) -> TextTable {
+fn tool_usage_table(rows: &[UsageReportRow]) -> TextTable {
     let mut table = TextTable::new(vec![
         TableColumn::truncatable("tool", 10),
         TableColumn::number("calls"),
@@ -138,11 +117,16 @@ fn tool_usage_table(rows: &[Row]) -> TextTable {
     ]);
     for row in rows {
         table.add_row(vec![
-            TableCell::styled(row.name(), Style::Name),
+            TableCell::styled(row_name(row), Style::Name),
             format_count(row.calls).into(),
             format_count(row.errors).into(),
-            row.duration_ms.map(time::format_duration).unwrap_or_default().into(),
+            row.duration_ms.map(format_millis).unwrap_or_default().into(),
         ]);
     }
     table
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shown to a person")]
+fn format_millis(millis: u64) -> String {
+    time::format_duration(millis as f64)
 }

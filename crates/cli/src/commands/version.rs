@@ -11,7 +11,7 @@ pub(crate) fn run(context: &CliContext) -> CliResult {
     if context.printer.json {
         let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
         return context.printer.json_value(
-            &json!({"version": version, "protocol": toolway_wire::VERSION, "platform": platform}),
+            &json!({"version": version, "protocol_version": toolway_wire::VERSION, "platform": platform}),
         );
     }
     context.printer.line(&format!("toolway {version} (protocol {})", toolway_wire::VERSION))

@@ -1,10 +1,11 @@
 use super::*;
 
 fn known() -> PrincipalList {
-    let token = |id: &str, label: &str, status: &str| Token {
+    let token = |id: &str, label: &str, status: &str| TokenSummary {
         id: id.to_owned(),
         label: label.to_owned(),
         status: status.to_owned(),
+        ..TokenSummary::default()
     };
     PrincipalList(vec![
         token("01", "phone", "active"),

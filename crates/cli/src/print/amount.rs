@@ -1,24 +1,10 @@
 //! Tokens and money, as a person reads them. What is not known is not there, and never shown as 0.
 
-use serde::Deserialize;
-
-/// Tokens of a turn, or of many; none where the model provider does not report it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(crate) struct Tokens {
-    /// Read.
-    pub(crate) input: Option<u64>,
-    /// Written.
-    pub(crate) output: Option<u64>,
-    /// Of those read, from the provider's cache.
-    pub(crate) cached: Option<u64>,
-    /// Of those written, spent on thinking.
-    pub(crate) reasoning: Option<u64>,
-}
+use toolway_api::token_usage::TokenUsage;
 
 /// What a turn took, in a line; none where nothing is known.
 pub(crate) fn format_turn_usage(
-    tokens: &Tokens,
+    tokens: &TokenUsage,
     cost: Option<f64>,
     currency: Option<&str>,
 ) -> Option<String> {
@@ -88,13 +74,19 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_said() {
-        let all = Tokens { input: Some(1200), output: Some(50), cached: Some(1000), reasoning: Some(0) };
+        let all = TokenUsage {
+            input: Some(1200),
+            output: Some(50),
+            cached: Some(1000),
+            reasoning: Some(0),
+            ..TokenUsage::default()
+        };
         assert_eq!(
             format_turn_usage(&all, Some(0.0123), Some("USD")).unwrap(),
             "1,200 tokens in (1,000 cached), 50 out, 0.012 USD"
         );
-        let some = Tokens { output: Some(7), ..Tokens::default() };
+        let some = TokenUsage { output: Some(7), ..TokenUsage::default() };
         assert_eq!(format_turn_usage(&some, None, None).unwrap(), "7 out");
-        assert_eq!(format_turn_usage(&Tokens::default(), None, None), None);
+        assert_eq!(format_turn_usage(&TokenUsage::default(), None, None), None);
     }
 }

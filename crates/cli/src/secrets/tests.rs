@@ -77,7 +77,7 @@ fn a_secret_is_replaced_and_removed() {
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
     remove(&folder, "k").unwrap();
-    assert_eq!(remove(&folder, "k").unwrap_err().code(), "secret_unknown");
+    assert_eq!(remove(&folder, "k").unwrap_err().code(), "secret_not_found");
 }
 
 #[cfg(unix)]

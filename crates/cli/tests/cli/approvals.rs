@@ -120,7 +120,12 @@ fn programs_watch_and_answer() {
     let asked = asked.unwrap();
     assert_eq!(
         (&asked["event"], &asked["kind"], &asked["tool_id"], &asked["principal"]),
-        (&json!("asked"), &json!("approval"), &json!("builtin/get_current_time"), &json!("owner"))
+        (
+            &json!("approval_requested"),
+            &json!("approval"),
+            &json!("builtin/get_current_time"),
+            &json!("owner")
+        )
     );
     let listed = folder.run(["approvals", "list"]).assert_success().stdout;
     assert!(listed.contains("builtin/get_current_time") && listed.contains("to run"), "{listed}");
@@ -129,9 +134,9 @@ fn programs_watch_and_answer() {
         .run(["approvals", "answer", id, "--grant", "--scope", "session"])
         .assert_failure(1, "belongs to no session");
     folder.run(["approvals", "answer", id, "--deny-always"]).assert_success();
-    let over = watching.wait_for_event("over");
+    let over = watching.wait_for_event("approval_resolved");
     assert_eq!(
-        (&over["how"], &over["decision"], &over["scope"], &over["by"]),
+        (&over["resolution"], &over["decision"], &over["scope"], &over["answered_by"]),
         (&json!("answered"), &json!("denied_always"), &json!("always"), &json!("owner"))
     );
     assert_eq!(call_outcome(&first)["code"], "denied_always");

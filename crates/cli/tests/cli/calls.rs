@@ -39,7 +39,7 @@ fn calls_are_found_by_what_stands_in_them() {
     assert_eq!(ids(&found(&["--since", "1h", "--until", "0s", "--principal", "owner"])).len(), 3);
 
     let page = found(&["--search", "current_time", "--limit", "1"]);
-    let next = page["next"].as_str().unwrap();
+    let next = page["next_cursor"].as_str().unwrap();
     assert_eq!(ids(&found(&["--search", "current_time", "--cursor", next])), [&all[0]]);
     let shown = folder.run(["calls", "list", "--search", "tokyo"]).assert_success().stdout;
     assert!(shown.contains(&all[1]) && !shown.contains(&all[0]), "{shown}");
@@ -51,7 +51,7 @@ fn the_parts_of_a_calls_time_are_shown_apart() {
     let shown = folder.run(["calls", "show", &all[0]]).assert_success().stdout;
     let labels: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
     for label in
-        ["id", "tool", "caller", "door", "started", "status", "took", "running", "arguments", "outcome"]
+        ["id", "tool", "caller", "via", "started", "status", "took", "running", "arguments", "outcome"]
     {
         assert!(labels.contains(&label), "{label}: {shown}");
     }

@@ -51,7 +51,7 @@ fn reply_to(request: &GatewayRequest, path: &str) -> CannedReply {
             200,
             json!({
                 "id": "s-1", "title": "A talk", "agent": "default", "principal": "owner", "created_ms": 0, "updated_ms": 0,
-                "messages": 2, "running": false, "history": [
+                "message_count": 2, "running": false, "messages": [
                     {"seq": 1, "role": "user", "created_ms": 0, "parts": [{"type": "text", "text": "What was it?"}]},
                     {"seq": 2, "role": "assistant", "created_ms": 0, "parts": [{"type": "text", "text": "It was **this**."}]},
                 ],
@@ -60,7 +60,7 @@ fn reply_to(request: &GatewayRequest, path: &str) -> CannedReply {
         "/api/sessions" => CannedReply::Json(
             200,
             json!({"sessions": [
-                {"id": "s-1", "title": "A talk", "agent": "default", "updated_ms": 0, "messages": 2, "running": false},
+                {"id": "s-1", "title": "A talk", "agent": "default", "updated_ms": 0, "message_count": 2, "running": false},
             ]}),
         ),
         "/api/approvals/q-1" => CannedReply::Json(200, json!({})),
@@ -174,7 +174,7 @@ fn an_answer_that_breaks_off_is_not_taken_for_whole() {
 fn what_the_gateway_refuses_is_said_in_its_words() {
     let folder = CliHarness::new();
     let server = FakeGateway::start(|_| {
-        let error = json!({"code": "agent_unknown", "message": "there is no agent \"cok\"", "hint": "did you mean cook?"});
+        let error = json!({"code": "agent_not_found", "message": "there is no agent \"cok\"", "hint": "did you mean cook?"});
         CannedReply::Json(404, json!({ "error": error }))
     });
     let ended =
@@ -230,21 +230,21 @@ fn a_conversation_is_held_at_a_terminal() {
     talk.wait_for_text("1,200 tokens in, 7 out, 0.0020 USD");
     assert_eq!(
         server.wait_for_request("POST", "/api/chat").json(),
-        json!({"content": "What time is it?", "ask": true})
+        json!({"content": "What time is it?", "interactive": true})
     );
     talk.wait_for_text("default> ");
     talk.press_keys("first \\\rsecond\r");
     talk.wait_for_text("tokens in");
     assert_eq!(
         server.wait_for_request("POST", "/api/chat").json(),
-        json!({"session_id": "s-1", "content": "first \nsecond", "ask": true})
+        json!({"session_id": "s-1", "content": "first \nsecond", "interactive": true})
     );
     talk.wait_for_text("default> ");
     talk.press_keys("/retry\r");
     talk.wait_for_text("tokens in");
     assert_eq!(
         server.wait_for_request("POST", "/api/chat").json(),
-        json!({"session_id": "s-1", "regenerate": true, "ask": true})
+        json!({"session_id": "s-1", "regenerate": true, "interactive": true})
     );
     talk.wait_for_text("default> ");
     talk.press_keys(CTRL_D);
@@ -373,18 +373,17 @@ fn questions_are_answered_where_one_talks() {
     let folder = CliHarness::new();
     let question = json!({
         "id": "q-1", "kind": "approval", "changed_tool": false, "call_id": "1", "tool": "t", "tool_id": "own/t",
-        "principal": "owner", "agent": "default", "session": "s-1", "reason": "calls of own/t wait for approval",
-        "arguments": {"a": 1}, "caller_may_answer": true, "asked_ms": 0, "expires_ms": 4_000_000_000_000_i64,
+        "principal": "owner", "agent": "default", "session_id": "s-1", "reason": "calls of own/t wait for approval",
+        "arguments": {"a": 1}, "caller_may_answer": true, "created_ms": 0, "expires_ms": 4_000_000_000_000_i64,
     });
-    let over =
-        json!({"id": "q-1", "how": "answered", "decision": "granted", "scope": "session", "by": "owner"});
+    let over = json!({"id": "q-1", "resolution": "answered", "decision": "granted", "scope": "session", "answered_by": "owner"});
     let server = turn_server(vec![
         started(),
         chunk("Let me."),
         StreamStep::Event("tool_call", json!({"id": "1", "name": "t", "args": {"a": 1}})),
-        StreamStep::Event("asked", question),
+        StreamStep::Event("approval_requested", question),
         StreamStep::Gate("answered"),
-        StreamStep::Event("over", over),
+        StreamStep::Event("approval_resolved", over),
         StreamStep::Event(
             "tool_result",
             json!({"id": "1", "name": "t", "status": "success", "result": "x", "duration_ms": 1}),

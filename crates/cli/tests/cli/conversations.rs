@@ -68,7 +68,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     }
     // What is said next belongs to it.
     let calls = folder.json(&["calls", "list", "--session", &id]);
-    assert_eq!(calls["calls"][0]["tool"], "builtin/get_current_time");
+    assert_eq!(calls["calls"][0]["tool_id"], "builtin/get_current_time");
     assert_eq!(calls["calls"][0]["agent"], "default");
     folder.run(["chat", "And what time is it now?", "--session", "last"]).assert_success();
     assert_eq!(folder.json(&["sessions"])["sessions"].as_array().unwrap().len(), 1);
@@ -176,7 +176,7 @@ fn a_model_provider_is_tried() {
     // From here, since no gateway runs.
     let ended = folder.run(["models", "test", "fake"]);
     assert!(ended.stderr.contains("no gateway runs"), "{ended:?}");
-    for check in ["reached", "key", "model", "streaming", "tool call", "usage"] {
+    for check in ["connection", "key", "model", "streaming", "tool call", "usage"] {
         assert!(ended.stdout.contains(check), "{check:?} is not in {ended:?}");
     }
     let _gateway = folder.serve_without_event(&[]);

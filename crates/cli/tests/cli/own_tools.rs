@@ -72,7 +72,7 @@ fn what_can_not_stand_is_refused_whole_with_every_reason() {
     assert!(said.stderr.contains("bad.toml:7: tool \"worse\": "), "{said:#?}");
     let as_json = folder.run(["--json", "tools", "add", text(&bad)]);
     let error: Value = serde_json::from_str(&as_json.stderr).unwrap();
-    assert_eq!(error["error"]["code"], "bad_definition");
+    assert_eq!(error["error"]["code"], "invalid_definition");
     assert_eq!(error["error"]["problems"].as_array().unwrap().len(), 2);
     let two = write(&folder, "two.toml", &format!("{HELLO}\n{}", HELLO.replace("\"hello\"\nd", "\"hi\"\nd")));
     let said = folder.run(["tools", "add", text(&two)]).assert_failure(1, "defines 2 tools");

@@ -38,7 +38,9 @@ fn which_rule_decides_is_told_with_its_place() {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
     let decided = test(&folder, "read_file", &id);
-    assert_eq!((&decided["decision"]["rule"], &decided["place"]), (&json!("no files"), &json!(place)));
+    assert_eq!(decided["decision"]["rule"], "no files");
+    let path = folder.file("toolway.toml");
+    assert_eq!(decided["origin"], json!({"kind": "settings", "path": path, "line": 4}));
     // It is so.
     folder
         .run(["tools", "call", "read_file", "--token-file", &file])

@@ -42,7 +42,7 @@ fn help_and_version_end_with_0() {
     assert!(folder.run(["-V"]).assert_success().stdout.starts_with("toolway "));
     let version = folder.json(&["version"]);
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(version["protocol"], json!(2));
+    assert_eq!(version["protocol_version"], json!(2));
 }
 
 #[test]

@@ -19,8 +19,8 @@ use key_slots::SlotAcquisition;
 
 pub(crate) use key_slots::{IdempotencyKeys, KeyHolder};
 
-/// Longest idempotency key, in bytes.
-const MAX_KEY_BYTES: usize = 256;
+/// Maximum length of an idempotency key, in bytes.
+pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 256;
 
 /// What became of a key.
 pub(super) enum KeyClaim {
@@ -41,10 +41,10 @@ pub(super) async fn claim_key(
     arguments: &Arguments,
 ) -> KeyClaim {
     let Some(text) = call.idempotency_key.clone() else { return KeyClaim::Free(None) };
-    if text.is_empty() || text.len() > MAX_KEY_BYTES {
+    if text.is_empty() || text.len() > MAX_IDEMPOTENCY_KEY_BYTES {
         return KeyClaim::Refused(ToolError::new(
             Code::InvalidArguments,
-            format!("An idempotency key has 1 to {MAX_KEY_BYTES} bytes, not {}", text.len()),
+            format!("An idempotency key has 1 to {MAX_IDEMPOTENCY_KEY_BYTES} bytes, not {}", text.len()),
         ));
     }
     let key = (call.caller.principal.id.clone(), text);

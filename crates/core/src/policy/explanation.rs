@@ -1,6 +1,5 @@
 //! Which rule decides, and why: for whoever writes rules.
 
-use serde::Serialize;
 use toolway_types::ToolId;
 
 use super::definition::{Effect, PermissionState, RuleDefinition};
@@ -9,7 +8,7 @@ use crate::caller::Caller;
 use crate::spec::ToolSpec;
 
 /// What the rules say of one tool for one caller.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PolicyExplanation {
     /// What becomes of a call.
     pub effect: Effect,
@@ -30,7 +29,7 @@ pub struct PolicyExplanation {
 }
 
 /// The state of one permission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionExplanation {
     /// Its name.
     pub permission: String,

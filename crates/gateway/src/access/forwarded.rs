@@ -1,5 +1,5 @@
-//! Who sent a request, by which scheme and to which host: what the connection says, or what a trusted
-//! reverse proxy says with X-Forwarded-For, -Proto and -Host. From anyone else these headers are ignored.
+//! The client of a request, its scheme and its host: those of the connection, or those in the headers X-Forwarded-For,
+//! -Proto and -Host of a trusted reverse proxy. From anyone else these headers are ignored.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,25 +7,27 @@ use http::HeaderMap;
 use http::header::HeaderName;
 use ipnet::IpNet;
 
-/// What the listener knows of a connection. Put into the extensions of each request.
+use crate::net::parse_network;
+
+/// The addresses of a connection. The listener puts them into the extensions of each request.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionInfo {
     /// The other end.
     pub peer: SocketAddr,
     /// This end.
     pub local: SocketAddr,
-    /// Whether it is encrypted.
+    /// True if it is encrypted.
     pub tls: bool,
 }
 
-/// Who sent a request, proxies taken into account. Put into the extensions of each request.
+/// The client of a request, with trusted proxies taken into account. Put into the extensions of each request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveClient {
-    /// The address of whoever sent it.
+    /// The client's address.
     pub ip: IpAddr,
-    /// Whether that one used https.
+    /// True if the client used https.
     pub https: bool,
-    /// The `Host` that a trusted proxy was sent.
+    /// The `Host` header that the client sent to a trusted proxy.
     pub forwarded_host: Option<String>,
 }
 
@@ -33,18 +35,18 @@ const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// The proxies that are believed.
+/// The proxies whose headers count.
 #[derive(Debug, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// From the setting, whose form has been checked.
+    /// Takes the setting, which has been validated.
     #[must_use]
     pub fn new(networks: &[String]) -> Self {
         Self(networks.iter().filter_map(|text| parse_network(text)).collect())
     }
 
-    /// Who sent a request with these headers over this connection.
+    /// The client that sent a request with these headers over this connection.
     #[must_use]
     pub fn client(&self, connection: &ConnectionInfo, headers: &HeaderMap) -> EffectiveClient {
         let peer = connection.peer.ip().to_canonical();
@@ -102,13 +104,6 @@ fn parse_hop(text: &str) -> Option<IpAddr> {
     let bare = text.parse::<IpAddr>().ok();
     let ip = bare.or_else(|| text.parse::<SocketAddr>().ok().map(|it| it.ip()))?;
     Some(ip.to_canonical())
-}
-
-/// Reads `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`.
-#[must_use]
-pub fn parse_network(text: &str) -> Option<IpNet> {
-    let text = text.trim();
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(|ip| IpNet::from(ip.to_canonical())))
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Which `Host` and `Origin` headers are answered: what keeps a web page in someone's browser from using the
-//! gateway of whoever looks at it (DNS rebinding, cross-site requests and sockets).
+//! The check of `Host` and `Origin` headers. It keeps a web page from using the gateway of the person who visits it
+//! (DNS rebinding, cross-site requests and sockets).
 
 use std::net::IpAddr;
 
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 
-use super::address::{UriAuthority, UriHost, WebOrigin};
 use super::forwarded::EffectiveClient;
 use super::interfaces::InterfaceAddresses;
+use crate::net::address::{UriAuthority, UriHost, WebOrigin};
 use crate::settings::Settings;
 
-/// Why a request was not even looked at.
+/// A request whose `Host` or `Origin` is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadOrigin {
     /// None, several, or one that is not a host name.
@@ -36,7 +36,7 @@ impl BadOrigin {
         }
     }
 
-    /// What to do about it.
+    /// The next step for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -53,7 +53,7 @@ impl BadOrigin {
     }
 }
 
-/// What was found to be right about a request.
+/// The checked `Host` and `Origin` of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedOrigin {
     /// The host it was sent to.

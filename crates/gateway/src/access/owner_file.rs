@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::error::AccessError;
 use super::secret::looks_like_token;
-use super::tokens::AccessError;
 use crate::files;
 
 /// The file's name in the data folder.

@@ -14,16 +14,18 @@ use tokio::time::Instant;
 use toolway_types::{Clock, Role};
 use toolway_wire::pairing::PairingCode;
 
+use super::agent_binding::{AgentWithoutCalls, check_binding};
+use super::error::AccessError;
 use super::secret::{self, NoRandomness};
 
 /// Wrong tries after which all codes that wait are void.
 pub const MAX_WRONG_ATTEMPTS: u32 = 10;
-/// How long a code is remembered after it stopped being good for anything.
+/// The time for which a code is remembered after it became invalid.
 const CLOSED_CODE_TTL: Duration = Duration::from_secs(3600);
 /// Codes that are remembered in all.
 const MAX_REMEMBERED_CODES: usize = 1024;
 
-/// What the token will be that a code is exchanged for.
+/// The token that a code is exchanged for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingGrant {
     /// Its role; never the owner's.
@@ -43,18 +45,32 @@ pub struct IssuedPairingCode {
     pub expires_ms: i64,
 }
 
-/// Why no code was made.
+/// A pairing code that was not created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PairingCodeError {
-    /// As many codes as allowed wait to be used.
+    /// The maximum number of codes is unused.
     #[error("{0} pairing codes wait to be used already")]
     TooMany(usize),
+    /// The token to come may not have an agent.
+    #[error(transparent)]
+    Agent(#[from] AgentWithoutCalls),
     /// No secret could be made.
     #[error(transparent)]
     Random(#[from] NoRandomness),
 }
 
-/// Why a code lets nobody in.
+/// A code that was not exchanged for a token.
+#[derive(Debug, thiserror::Error)]
+pub enum PairError {
+    /// The code is not valid.
+    #[error(transparent)]
+    Refused(#[from] PairRefusal),
+    /// The token could not be created; the code stays valid.
+    #[error(transparent)]
+    Token(#[from] AccessError),
+}
+
+/// The rejection of a pairing code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PairRefusal {
     /// Not a code of this gateway, or one it has forgotten.
@@ -72,18 +88,18 @@ pub enum PairRefusal {
 }
 
 impl PairRefusal {
-    /// The code in the answer, and the reason in metrics.
+    /// The code in the response, and the reason in metrics.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
             Self::Unknown => "pairing_code_unknown",
             Self::Expired => "pairing_code_expired",
-            Self::AlreadyUsed => "pairing_code_spent",
+            Self::AlreadyUsed => "pairing_code_used",
             Self::TooManyAttempts => "pairing_code_void",
         }
     }
 
-    /// What to do about it.
+    /// The next step for the user.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
@@ -128,12 +144,12 @@ pub struct PairingCodes {
     codes: Mutex<PairingCodeTable>,
 }
 
-/// A code on its way to be exchanged. Dropped without [`Taken::spend`], the code waits again.
+/// A code that is being exchanged. If dropped without [`ReservedPairingCode::redeem`], the code is valid again.
 #[derive(Debug)]
 pub struct ReservedPairingCode<'a> {
     pairing: &'a PairingCodes,
     hash: [u8; 32],
-    /// What it is exchanged for.
+    /// The token that it is exchanged for.
     pub grant: PairingGrant,
 }
 
@@ -144,11 +160,12 @@ impl PairingCodes {
         Self { clock, lifetime, max_codes: most, codes: Mutex::default() }
     }
 
-    /// Makes a code.
+    /// Creates a code.
     ///
     /// # Errors
-    /// [`NoCode`].
+    /// [`PairingCodeError`].
     pub fn issue(&self, grant: PairingGrant) -> Result<IssuedPairingCode, PairingCodeError> {
+        check_binding(grant.role, grant.agent.as_deref())?;
         let code = PairingCode::from_random(secret::random()?);
         let now = Instant::now();
         let mut codes = self.codes.lock();
@@ -162,7 +179,7 @@ impl PairingCodes {
         Ok(IssuedPairingCode { code, expires_ms: self.clock.now_ms().saturating_add(lifetime) })
     }
 
-    /// Takes a code that was presented, so that nobody else can use it meanwhile.
+    /// Reserves a code, so that nobody else can use it meanwhile.
     ///
     /// # Errors
     /// [`PairRefusal`].
@@ -184,7 +201,7 @@ impl PairingCodes {
         }
     }
 
-    /// How many codes wait to be used.
+    /// The number of unused codes.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         let mut codes = self.codes.lock();
@@ -194,7 +211,7 @@ impl PairingCodes {
 }
 
 impl ReservedPairingCode<'_> {
-    /// The token was made: the code is used up.
+    /// Ends the code, because its token was created.
     pub fn redeem(self) {
         if let Some(entry) = self.pairing.codes.lock().by_hash.get_mut(&self.hash) {
             entry.close(PairRefusal::AlreadyUsed, Instant::now());

@@ -1,61 +1,61 @@
-//! Why somebody is not let in. Each reason has a code of its own, so that a client knows whether to wait, to
-//! pair again or to ask the owner.
+//! Rejections of a request's token. Each reason has a code of its own, so that a client knows whether to wait, to pair
+//! again or to ask the owner.
 
 use std::time::Duration;
 
 use toolway_types::Role;
 
-/// Why a request is refused for what it carries, or does not carry, to say who sent it.
+/// A rejection of a request because of its token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthRejection {
     /// No token.
     #[error("a token is needed")]
     Missing {
-        /// Whether one stood in the address, where it isn't read from.
+        /// True if there was one in the address, where it isn't read from.
         in_query: bool,
     },
-    /// A token that was never one of this gateway.
+    /// This gateway never had such a token.
     #[error("the token is not known to this gateway")]
     Unknown,
-    /// A token that was taken back.
+    /// The token was revoked.
     #[error("the token was revoked")]
     Revoked,
-    /// A token whose time is over.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// Too many wrong tokens from one address.
+    /// Too many requests without a valid token came from this address.
     #[error("too many requests without a good token came from this address")]
     TooManyFailures {
-        /// How long to wait.
+        /// The time to wait.
         wait: Duration,
     },
-    /// A token that looks like one of the issuer, and does not let anybody in.
+    /// The token looks like one of the issuer, and is not valid here.
     #[error("the issuer's word is not enough for this token: {why}")]
     NotFromIssuer {
-        /// What is wrong with it, in words.
+        /// The reason, for people.
         why: &'static str,
     },
-    /// A good token of the issuer without a scope that is needed.
+    /// The token of the issuer is valid, but lacks a scope.
     #[error("the token lacks a scope; it needs {}", .scopes.join(" "))]
     ScopeMissing {
-        /// All that are needed.
+        /// All required scopes.
         scopes: Vec<String>,
     },
-    /// The keys of the issuer can't be had, so its tokens can't be checked.
+    /// The issuer's keys can't be fetched, so its tokens can't be checked.
     #[error("the keys of the issuer can't be fetched at the moment")]
     IssuerUnreachable,
-    /// A good token whose role does not allow it.
+    /// The token is valid, but its role does not allow the request.
     #[error("a token of the role {role} may not {what}")]
     Forbidden {
         /// The token's role.
         role: Role,
-        /// What it may not do, in words.
+        /// The forbidden action, for people.
         what: &'static str,
     },
 }
 
 impl AuthRejection {
-    /// The code in the answer, and the reason in metrics.
+    /// The code in the response, and the reason in metrics.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl AuthRejection {
         }
     }
 
-    /// What to do about it.
+    /// The next step for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

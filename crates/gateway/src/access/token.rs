@@ -1,4 +1,4 @@
-//! One token, as long as somebody uses it: who it stands for, and whether it still counts.
+//! The state of a token in use: its principal, and its end.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -12,19 +12,32 @@ use toolway_types::{Clock, Principal, Role};
 /// Longest sleep of [`TokenState::ended`], so that it notices when the wall clock is set.
 const MAX_EXPIRY_SLEEP: Duration = Duration::from_secs(60);
 
-/// How exactly the last use is known.
+/// The precision of the stored time of the last use.
 const STORE_EVERY_MS: i64 = 1000;
 
-/// Why a token no longer counts.
+/// The reason why a token is no longer valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenEndReason {
-    /// It was taken back, or replaced by a new one.
+    /// It was revoked, or replaced by a new one.
     Revoked,
-    /// Its time is over.
+    /// Its lifetime is over.
     Expired,
 }
 
 impl TokenEndReason {
+    /// The reason why a stored token is no longer valid; none while it is.
+    #[must_use]
+    pub fn of(record: &TokenRecord, now_ms: i64) -> Option<Self> {
+        // A token that was revoked stays so after its time is over.
+        if record.revoked_ms.is_some() {
+            Some(Self::Revoked)
+        } else if record.expires_ms.is_some_and(|at| at <= now_ms) {
+            Some(Self::Expired)
+        } else {
+            None
+        }
+    }
+
     /// The code that a later request with the token is refused with.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -44,7 +57,7 @@ impl TokenEndReason {
     }
 }
 
-/// What the device said of itself when it was paired.
+/// The device's description of itself when it was paired.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeviceBinding {
     /// An id that stays the same over restarts.
@@ -58,11 +71,11 @@ pub struct DeviceBinding {
 /// A token in use. A live socket holds the state of its token and closes when that [has
 /// ended](Self::ended).
 pub struct TokenState {
-    /// Who is behind it. The principal's id is the token's.
+    /// The principal. Its id is the token's.
     pub principal: Arc<Principal>,
     /// A name for people.
     pub label: String,
-    /// What it was paired for.
+    /// The device that it was paired for.
     pub device: DeviceBinding,
     /// When it was made, in milliseconds since the Unix epoch.
     pub created_ms: i64,
@@ -72,7 +85,7 @@ pub struct TokenState {
     last_used_ms: AtomicI64,
     ended: OnceLock<TokenEndReason>,
     end_signal: CancellationToken,
-    /// Whether somebody looks at the clock for it.
+    /// True if a task waits for its expiry.
     is_expiry_watched: AtomicBool,
     clock: Arc<dyn Clock>,
 }
@@ -125,7 +138,7 @@ impl TokenState {
         self.principal.role
     }
 
-    /// Whether it has ended, and why. What has once expired stays so, even if the clock is set back.
+    /// The reason for its end, if it has ended. An expired token stays expired, even if the clock is set back.
     #[must_use]
     pub fn end_reason(&self) -> Option<TokenEndReason> {
         if self.ended.get().is_none() && self.expires_ms.is_some_and(|at| at <= self.clock.now_ms()) {
@@ -147,6 +160,19 @@ impl TokenState {
             let left = u64::try_from(at.saturating_sub(self.clock.now_ms())).unwrap_or_default();
             let nap = Duration::from_millis(left.max(1)).min(MAX_EXPIRY_SLEEP);
             let _ = tokio::time::timeout(nap, self.end_signal.cancelled()).await;
+        }
+    }
+
+    /// Runs `work` to its end, and cancels it when the token ends: a person or a device that it still waits for by
+    /// then answers to nobody. The work ends itself once `cancel` is cancelled, so its result is never lost.
+    pub async fn cancel_when_ended<T>(&self, cancel: &CancellationToken, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            _ = self.wait_until_ended() => {
+                cancel.cancel();
+                work.await
+            }
         }
     }
 

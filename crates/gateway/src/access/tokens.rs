@@ -1,68 +1,41 @@
-//! All tokens: those that count lie in memory by their hashes, so that signing in costs no query; the store
-//! keeps them all, without their texts.
+//! The tokens of a gateway. Valid tokens are in memory by their hashes, so that checking one needs no query. The
+//! database has all tokens, without their texts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
-use toolway_store::{Store, StoreError, TokenRecord};
-use toolway_types::{Clock, Role};
+use toolway_store::{Store, TokenRecord};
+use toolway_types::{Clock, Principal, Role};
 use uuid::Uuid;
 
+use super::agent_binding::check_binding;
+use super::error::AccessError;
 use super::owner_file::OwnerTokenFile;
 use super::rejection::AuthRejection;
-use super::secret::{self, NoRandomness};
+use super::secret;
 use super::token::{DeviceBinding, TokenEndReason, TokenState};
+use crate::lifetime::Lifetime;
 
 /// The id of the owner's token.
 pub const OWNER_ID: &str = "owner";
 /// The id of the token of this computer's own device.
 pub const LOCAL_DEVICE_ID: &str = "local-device";
 
-/// Why something about tokens could not be done.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    /// The database.
-    #[error("the tokens could not be read or written")]
-    Store(#[from] StoreError),
-    /// The file with the owner's token.
-    #[error("the owner's token file {path}: {source}")]
-    OwnerFile {
-        /// Its path.
-        path: String,
-        /// What happened.
-        source: std::io::Error,
-    },
-    /// No secret could be made.
-    #[error(transparent)]
-    Random(#[from] NoRandomness),
-    /// No such token.
-    #[error("there is no token with the id {0:?}")]
-    NotFound(String),
-    /// A token that can't be revoked, and what to do instead.
-    #[error("the token {id:?} can't be revoked")]
-    Protected {
-        /// Its id.
-        id: &'static str,
-        /// What to do instead.
-        instead: &'static str,
-    },
-}
-
-/// What a new token is for.
+/// The fields of a new token.
 #[derive(Debug, Clone)]
 pub struct NewToken {
     /// Its role; never the owner's.
     pub role: Role,
-    /// A name for people.
-    pub label: String,
-    /// The only agent it may use.
+    /// A name for people. Without one, the device's name, or else the role.
+    pub label: Option<String>,
+    /// The only agent that it may use.
     pub agent: Option<String>,
-    /// The device it is for.
+    /// The device that it is for.
     pub device: DeviceBinding,
-    /// When it ends by itself, in milliseconds since the Unix epoch.
-    pub expires_ms: Option<i64>,
+    /// Without one, the token is valid until it is revoked.
+    pub lifetime: Option<Lifetime>,
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +140,14 @@ impl AccessTokens {
         }
     }
 
+    /// The principal with this id. The owner is one even if the owner's token is missing.
+    #[must_use]
+    pub fn principal(&self, id: &str) -> Option<Arc<Principal>> {
+        let owner = || Principal { id: OWNER_ID.into(), role: Role::Owner, agent: None };
+        let token = self.by_id(id).map(|token| token.principal.clone());
+        token.or_else(|| (id == OWNER_ID).then(|| Arc::new(owner())))
+    }
+
     /// The token with this id, where it is neither revoked nor unknown.
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<Arc<TokenState>> {
@@ -189,23 +170,26 @@ impl AccessTokens {
         Ok(records)
     }
 
-    /// Makes a token. Its text is given this once.
+    /// Creates a token, and returns its text, which is stored nowhere.
     ///
     /// # Errors
-    /// [`AccessError`] where it can't be stored; then there is none.
+    /// [`AccessError`] if a device is to have an agent, or if the token can't be stored.
     pub async fn create(&self, new: NewToken) -> Result<(SecretString, Arc<TokenState>), AccessError> {
+        check_binding(new.role, new.agent.as_deref())?;
         let text = secret::new_token(new.role)?;
+        let now_ms = self.clock.now_ms();
+        let label = new.label.or_else(|| new.device.name.clone());
         let record = TokenRecord {
             id: Uuid::now_v7().to_string(),
             hash: secret::hash(text.expose_secret()),
             role: new.role,
-            label: new.label,
+            label: label.unwrap_or_else(|| new.role.to_string()),
             agent: new.agent,
             device_id: new.device.id,
             device_name: new.device.name,
             platform: new.device.platform,
-            created_ms: self.clock.now_ms(),
-            expires_ms: new.expires_ms,
+            created_ms: now_ms,
+            expires_ms: new.lifetime.map(|lifetime| lifetime.end_ms(now_ms)),
             revoked_ms: None,
             last_used_ms: None,
         };

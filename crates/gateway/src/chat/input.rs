@@ -5,13 +5,10 @@ use std::fmt;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use toolway_api::chat::{MAX_ATTACHMENTS, MAX_CONTENT as MAX_TEXT};
 use toolway_models::MessagePart;
 use toolway_types::ContentPart;
 
-/// Longest text of a message, in bytes.
-pub(crate) const MAX_TEXT: usize = 1 << 20;
-/// Most attachments of a message.
-pub(crate) const MAX_ATTACHMENTS: usize = 32;
 /// The pictures that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 

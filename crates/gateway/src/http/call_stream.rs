@@ -1,4 +1,4 @@
-//! A call over server-sent events: its progress while it runs, its outcome last.
+//! A call as server-sent events: its progress while it runs, then its outcome.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -6,31 +6,19 @@ use std::sync::Arc;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolway_api::event_stream::{OUTCOME, PROGRESS};
+use toolway_api::tools::CallProgress;
 use toolway_core::consent::QuestionEvent;
 use toolway_core::{CallRequest, Engine, ProgressReport};
-use toolway_types::ContentPart;
 
 use super::approvals;
-use super::tools::{CallToolResponse, run_call};
+use super::call_response::{call_response, call_with_token};
 use crate::access::TokenState;
 
-/// Reports that wait for a slow reader; further ones are dropped.
+/// Maximum number of reports that wait for a slow reader. Further ones are dropped.
 const MAX_QUEUED_REPORTS: usize = 64;
-
-/// One report.
-#[derive(Serialize)]
-struct CallProgressEvent<'a> {
-    progress: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    content: &'a [ContentPart],
-}
 
 /// Dropped with the response, when the client closes it: that cancels the call.
 struct CallEventStream {
@@ -44,7 +32,7 @@ pub(super) fn respond(
     engine: Arc<Engine>,
     mut call: CallRequest,
     token: Arc<TokenState>,
-    asks: bool,
+    is_interactive: bool,
     room: OwnedSemaphorePermit,
 ) -> Response {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_REPORTS);
@@ -52,29 +40,29 @@ pub(super) fn respond(
     call.cancel = Some(cancel.clone());
     let reports = sender.clone();
     call.progress = Some(Arc::new(move |progress: ProgressReport| {
-        let report = CallProgressEvent {
+        let report = CallProgress {
             progress: progress.progress,
             total: progress.total,
-            message: progress.message.as_deref(),
-            content: &progress.content,
+            message: progress.message,
+            content: progress.content,
         };
-        if let Ok(event) = Event::default().event("progress").json_data(report) {
+        if let Ok(event) = Event::default().event(PROGRESS).json_data(report) {
             // A slow reader misses some.
             let _ = reports.try_send(event);
         }
     }));
-    if asks {
+    if is_interactive {
         let questions = sender.clone();
         call.questions = Some(Arc::new(move |event: &QuestionEvent| {
             if let Some(event) = approvals::sse_event(event) {
-                // One who does not read is not asked either.
+                // A client that does not read cannot answer either.
                 let _ = questions.try_send(event);
             }
         }));
     }
     tokio::spawn(async move {
-        let finished = run_call(&engine, call, &token).await;
-        if let Ok(event) = Event::default().event("outcome").json_data(CallToolResponse::of(&finished)) {
+        let finished = call_with_token(&engine, call, &token).await;
+        if let Ok(event) = Event::default().event(OUTCOME).json_data(call_response(&finished)) {
             // The client may have gone; the outcome is recorded.
             let _ = sender.send(event).await;
         }

@@ -1,4 +1,4 @@
-//! `POST /api/chat`: a turn over HTTP, as events or as one answer at its end.
+//! `POST /api/chat`: a turn over HTTP, as events or as one response at the end.
 
 mod request;
 
@@ -11,110 +11,57 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, StatusCode};
-use serde::Serialize;
 use tokio::sync::mpsc;
 use toolway_agent::conversations::{OpenSession, OpenedSession};
 use toolway_agent::event::{TurnEnd, TurnEvent, TurnStatus};
 use toolway_agent::turn::{ConnectionRegistration, TurnRequest, TurnViewer};
+use toolway_api::ErrorResponse;
+use toolway_api::chat::{ChatRequest, ChatResponse, SessionStart, TurnFailure};
+use toolway_api::event_stream::{SESSION_START, StreamEvent};
+use toolway_api::openapi::ChatRequestSchema;
 use toolway_core::consent::{QuestionEvent, QuestionSink};
-use toolway_models::ModelUsage;
-use toolway_wire::gateway_message::ErrorMessage;
-use utoipa::ToSchema;
 
-use self::request::{ChatRequestBody, ChatRequestSchema};
-use super::error::ErrorResponse;
-use super::event_stream::StreamEvent;
+use self::request::read_request;
 use super::extractors::{expect_json, parse_json, read_body};
 use super::resources::{ApiRoutes, resources};
+use super::sessions::token_usage;
 use super::{ApiError, approvals};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
 use crate::chat::frames;
 use crate::chat::turn_watcher::{FollowedTurn, TurnWatcher, WatcherGone, follow_turn};
+use crate::http::AuthenticatedCaller;
 use crate::state::AppState;
 
-/// Events that wait for a slow reader, who then holds the turn up.
+/// Maximum number of events that wait for a slow reader. After that, the turn waits too.
 const MAX_QUEUED_EVENTS: usize = 64;
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(chat)
 }
 
-/// How a turn ended.
-#[derive(Debug, Serialize, ToSchema)]
-struct ChatResponse {
-    /// The session's id.
-    session_id: String,
-    /// The turn's id, under which its calls are recorded.
-    turn: String,
-    /// The agent that answered.
-    agent: String,
-    /// The model that answered, as `NAME/ID`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    model: Option<String>,
-    /// `done`, `aborted` or `error`.
-    status: &'static str,
-    /// All text of the model in this turn.
-    full_response: String,
-    /// Tokens of all its requests; numbers that were not reported are null.
-    #[schema(value_type = Object)]
-    usage: ModelUsage,
-    /// What they cost, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    cost: Option<f64>,
-    /// The currency of `cost`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    currency: Option<String>,
-    /// How often the model was asked.
-    rounds: u32,
-    /// How many tools it called.
-    tool_calls: u32,
-    /// Why its last answer ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    finish: Option<String>,
-    /// What went wrong, with the status `error`: as the event `error` has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>, nullable = false)]
-    error: Option<ErrorMessage>,
-}
-
-/// The first event.
-#[derive(Serialize)]
-struct TurnStartEvent<'a> {
-    session_id: &'a str,
-    turn: &'a str,
-    agent: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'a str>,
-    resumed: bool,
-    message_count: u64,
-}
-
 /// Talk to an agent
 ///
-/// The answer is a stream of events named like the messages of the WebSocket protocol, each with such a message as
-/// its data: first `session_start`, last `done`, `aborted` or `error`. With `"stream": false` it is one object at the
-/// end of the turn, a 200 also where the turn failed. The turn goes on when the request is closed;
+/// The response is an event stream. Each event has the name of a message of the WebSocket protocol, and this message as
+/// its data: first `session_start`, last `done`, `aborted` or `error`. With `"stream": false`, the response is one object
+/// at the end of the turn, and a failed turn is a 200 too. Closing the request does not end the turn;
 /// `POST /api/sessions/{id}/abort` ends it.
 #[utoipa::path(
     post,
     path = "/api/chat",
     tag = "chat",
+    operation_id = "chat",
     request_body = ChatRequestSchema,
     responses(
         (status = 200, description = "The turn.", content(
             (StreamEvent = "text/event-stream"),
             (ChatResponse = "application/json"),
         )),
-        (status = 403, description = "The session is another's, or the token is bound to another agent.",
+        (status = 403, description = "The session belongs to another principal, or the token is bound to another agent.",
          body = ErrorResponse),
-        (status = 404, description = "There is no such agent.", body = ErrorResponse),
-        (status = 409, description = "A turn runs in this session, or it is full.", body = ErrorResponse),
-        (status = 429, description = "Too many turns run.", body = ErrorResponse),
-        (status = 503, description = "Nothing could be kept, or the gateway is shutting down.", body = ErrorResponse),
+        (status = 404, description = "The agent does not exist.", body = ErrorResponse),
+        (status = 409, description = "A turn is running in this session, or the session is full.", body = ErrorResponse),
+        (status = 429, description = "Too many running turns.", body = ErrorResponse),
+        (status = 503, description = "The database failed, or the gateway is shutting down.", body = ErrorResponse),
     )
 )]
 async fn chat(
@@ -125,10 +72,10 @@ async fn chat(
 ) -> Result<Response, ApiError> {
     expect_json(&headers)?;
     let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
-    // Pictures make it long.
+    // Images make it long.
     let read = tokio::task::spawn_blocking(move || {
-        let body: ChatRequestBody = parse_json(&bytes)?;
-        body.read()
+        let body: ChatRequest = parse_json(&bytes)?;
+        read_request(body)
     });
     let asked = read.await.map_err(|error| super::error::internal(&error))??;
     let open = OpenSession { id: asked.session_id.as_deref(), agent: asked.agent.as_deref() };
@@ -140,7 +87,7 @@ async fn chat(
         agent: Some(Arc::clone(&opened.agent)),
         input: asked.input,
         registration: ConnectionRegistration::default(),
-        questions: asked.ask.then(|| build_question_sink(sender.clone())),
+        questions: asked.is_interactive.then(|| build_question_sink(sender.clone())),
         debug: asked.debug,
     };
     let viewer = app.chat.conversations.start(turn).await?;
@@ -149,9 +96,9 @@ async fn chat(
     }
     let turn = Arc::clone(&viewer.turn);
     let Some(end) = wait_for_end(&app, token, &opened, viewer).await else {
-        let words = "the turn was ended before its end was known";
-        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "turn_lost", words)
-            .with_hint("GET /api/sessions/{id} says what was said"));
+        let words = "the gateway cannot determine the end of the turn";
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "turn_outcome_unknown", words)
+            .with_hint("GET /api/sessions/{id} returns the text so far"));
     };
     Ok(Json(build_response(&opened, &turn, end)).into_response())
 }
@@ -163,11 +110,11 @@ struct QueuedSseEvent {
     is_last: bool,
 }
 
-/// Shows questions as events of the types `asked` and `over`.
+/// Sends questions as events `approval_requested` and `approval_resolved`.
 fn build_question_sink(sender: mpsc::Sender<QueuedSseEvent>) -> QuestionSink {
     Arc::new(move |event: &QuestionEvent| {
         if let Some(event) = approvals::sse_event(event) {
-            // One who does not read is not asked either.
+            // A client that does not read cannot answer either.
             let _ = sender.try_send(QueuedSseEvent { event, is_last: false });
         }
     })
@@ -194,15 +141,15 @@ fn respond(
     sender: mpsc::Sender<QueuedSseEvent>,
     receiver: mpsc::Receiver<QueuedSseEvent>,
 ) -> Response {
-    let start = TurnStartEvent {
-        session_id: &opened.id,
-        turn: &viewer.turn,
-        agent: &opened.agent,
-        model: opened.model.as_deref(),
+    let start = SessionStart {
+        session_id: opened.id.to_string(),
+        turn_id: viewer.turn.to_string(),
+        agent: Some(opened.agent.to_string()),
+        model: opened.model.clone(),
         resumed: opened.resumed,
         message_count: opened.message_count,
     };
-    let start = Event::default().event("session_start").json_data(start).unwrap_or_default();
+    let start = Event::default().event(SESSION_START).json_data(start).unwrap_or_default();
     let (chat, session) = (Arc::clone(&app.chat), Arc::clone(&opened.id));
     let turn = FollowedTurn { chat, token, session, events: viewer.events };
     tokio::spawn(follow_turn(turn, SseTurnWatcher(sender)));
@@ -250,21 +197,26 @@ fn build_response(opened: &OpenedSession, turn: &str, end: TurnEnd) -> ChatRespo
     let (status, error) = match end.status {
         TurnStatus::Done => ("done", None),
         TurnStatus::Aborted => ("aborted", None),
-        TurnStatus::Failed(why) => ("error", Some(frames::error_message(why))),
+        TurnStatus::Failed(why) => ("error", Some(turn_failure(why))),
     };
     ChatResponse {
         session_id: opened.id.to_string(),
-        turn: turn.to_owned(),
+        turn_id: turn.to_owned(),
         agent: opened.agent.to_string(),
         model: opened.model.clone(),
-        status,
+        status: status.to_owned(),
         full_response: end.full_response,
-        usage: end.usage,
+        usage: token_usage(end.usage),
         cost: end.cost,
         currency: end.currency,
         rounds: end.rounds,
         tool_calls: end.tool_calls,
-        finish: end.finish.as_ref().map(frames::finish_reason_name),
+        finish_reason: end.finish.as_ref().map(frames::finish_reason_name),
         error,
     }
+}
+
+fn turn_failure(why: toolway_agent::event::TurnFailure) -> TurnFailure {
+    let message = frames::error_message(why);
+    TurnFailure { message: message.message, code: message.code, hint: message.hint, reason: message.reason }
 }

@@ -1,8 +1,9 @@
-//! How a tool is described to models of one kind, and what of its description is lost on the way there.
+//! A tool as the models of an API get it, and the parts of its schema that the API cannot express.
 
 use std::sync::Arc;
 
 use serde::Serialize;
+use toolway_api::tools::ToolConversion;
 use toolway_core::ToolSpec;
 use toolway_models::config::{BaseUrl, ProviderConfig, build_provider};
 use toolway_models::provider::{ConvertedTool, NotExpressible};
@@ -10,45 +11,24 @@ use toolway_models::schema::{self, SchemaTarget};
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind, ToolDefinition};
 use toolway_types::{RawJson, ToolId};
-use utoipa::ToSchema;
 
 use super::ApiError;
 use crate::state::AppState;
 
-/// OpenAI's strict form, which no kind of provider stands for.
+/// OpenAI's strict format, which is no kind of provider.
 const STRICT: &str = "openai-strict";
 
-/// How a tool is described to models.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ToolConversion {
-    /// The tool's name.
-    name: String,
-    /// To which models.
-    #[serde(rename = "for")]
-    target: String,
-    /// The definition as it is sent; absent where the tool can't be described to them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>, nullable = false)]
-    definition: Option<RawJson>,
-    /// What of the tool's description could not be said there. Arguments are checked against all of it all the same.
-    lost: Vec<String>,
-    /// Why it can't be described to them; then it is left out of what they are told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    not_expressible: Option<String>,
-}
-
-/// A provider of this kind that converts and is never asked anything.
+/// A provider of this kind that only converts tools.
 fn converter(kind: ProviderKind) -> Option<Arc<dyn ModelProvider>> {
     let nowhere = "http://127.0.0.1".parse::<BaseUrl>().ok()?;
-    let http = ProviderHttpClient::new(|| Err("nothing is asked here".to_owned()));
+    let http = ProviderHttpClient::new(|| Err("this provider makes no requests".to_owned()));
     Some(build_provider(ProviderConfig::new(kind.as_str(), kind, nowhere), http))
 }
 
-/// How a tool is described to models of a kind, or to those of a provider that is set up.
+/// A tool as the models of an API or of a configured provider get it.
 ///
 /// # Errors
-/// Where there is neither.
+/// If `target` is neither.
 pub(super) fn convert(
     app: &AppState,
     id: &ToolId,
@@ -64,19 +44,19 @@ pub(super) fn convert(
         converter.convert_tool(&tool)
     } else {
         let unknown = |_| {
-            let words = format!("there is no kind of model provider, and none set up, named {target:?}");
-            ApiError::not_found("model_unknown", words).with_hint(
-                "openai, openai-strict, openai-responses, anthropic, gemini, compatible, or a name of \
+            let words = format!("there is no API and no model provider named {target:?}");
+            ApiError::not_found("model_provider_not_found", words).with_hint(
+                "use openai, openai-strict, openai-responses, anthropic, gemini, compatible, or a name from \
                  `toolway models list`",
             )
         };
         app.chat.models.get(Some(&format!("{target}/any"))).map_err(unknown)?.provider.convert_tool(&tool)
     };
-    let (definition, lost, not_expressible) = match converted {
+    let (definition, lost, excluded_reason) = match converted {
         Ok(converted) => (Some(converted.json.clone()), converted.losses.clone(), None),
         Err(NotExpressible(why)) => (None, Vec::new(), Some(why)),
     };
-    Ok(ToolConversion { name, target: target.to_owned(), definition, lost, not_expressible })
+    Ok(ToolConversion { name, target: target.to_owned(), definition, lost, excluded_reason })
 }
 
 fn convert_strictly(tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {

@@ -1,4 +1,4 @@
-//! The one form of every refusal over HTTP: `{"error":{"code","message","hint"?}}`.
+//! The format of every HTTP error: `{"error":{"code","message","hint"?}}`.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,54 +7,36 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, StatusCode, Uri};
-use serde::{Deserialize, Serialize};
+use toolway_api::{ErrorDetail, ErrorResponse};
 use toolway_store::StoreError;
-use utoipa::ToSchema;
 
-use super::protected_resource;
 use crate::access::origin::BadOrigin;
 use crate::access::pairing::PairingCodeError;
 use crate::access::{AccessError, AuthRejection, PairRefusal};
 use crate::state::TooManyEventStreams;
 
-/// A refusal: what was wrong, and what to do about it.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     /// The status.
     pub status: StatusCode,
     /// For programs; codes are added, never renamed.
     pub code: Cow<'static, str>,
-    /// What is wrong, in words.
+    /// The error, for people.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: Option<String>,
-    /// When to try again.
+    /// The time after which the client may retry.
     pub retry_after: Option<Duration>,
 }
 
-/// The body of every answer that is not a success.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorResponse {
-    /// What went wrong.
-    pub error: ErrorDetail,
-}
-
-/// What went wrong.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ErrorDetail {
-    /// For programs; codes are added, never renamed.
-    #[schema(example = "token_unknown")]
-    pub code: String,
-    /// What is wrong, in words.
-    pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub hint: Option<String>,
-}
+/// Marks the response to a valid token that lacks a scope, so that the MCP endpoints can add the header that names
+/// the missing scopes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InsufficientScopeMarker;
 
 impl ApiError {
-    /// A refusal without a hint.
+    /// An error without a hint.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code: code.into(), message: message.into(), hint: None, retry_after: None }
     }
@@ -64,19 +46,19 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "malformed_request", message)
     }
 
-    /// A request for something that is not there.
+    /// A request for something that does not exist.
     pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, message)
     }
 
-    /// Adds what to do about it.
+    /// Adds the next step for the user.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds when to try again.
+    /// Adds the time after which the client may retry.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
@@ -92,7 +74,9 @@ impl IntoResponse for ApiError {
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        protected_resource::mark_insufficient_scope(is_scope_missing, &mut response);
+        if is_scope_missing {
+            response.extensions_mut().insert(InsufficientScopeMarker);
+        }
         if let Some(wait) = self.retry_after {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
         }
@@ -147,6 +131,7 @@ impl From<PairingCodeError> for ApiError {
             .with_hint(
                 "use one of them, or wait until they expire; the limit is the setting limits.pairing_codes",
             ),
+            PairingCodeError::Agent(error) => error.into(),
             PairingCodeError::Random(_) => internal(&error),
         }
     }
@@ -174,12 +159,13 @@ impl From<AccessError> for ApiError {
                 Self::new(StatusCode::CONFLICT, "token_protected", error.to_string()).with_hint(*instead)
             }
             AccessError::Store(_) | AccessError::OwnerFile { .. } => unavailable(&error),
+            AccessError::Agent(error) => (*error).into(),
             AccessError::Random(_) => internal(&error),
         }
     }
 }
 
-/// Something that has to be kept could not be. The details are the owner's, so they go to the log.
+/// A failure of the database. The details are for the owner only, so they go to the log.
 pub(crate) fn unavailable(error: &dyn std::error::Error) -> ApiError {
     tracing::error!(error = %chain(error), "a request could not be served: nothing could be kept");
     ApiError::new(
@@ -211,14 +197,14 @@ fn chain(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// What answers where nothing lives.
-pub(super) async fn no_such_path(uri: Uri) -> ApiError {
+/// The response for a path without a resource.
+pub(crate) async fn no_such_path(uri: Uri) -> ApiError {
     ApiError::not_found("path_not_found", format!("nothing answers at {}", uri.path()))
         .with_hint("/api/openapi.json lists what does")
 }
 
-/// What answers where something lives that doesn't do this.
-pub(super) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
+/// The response for a method that the resource does not have.
+pub(crate) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",

@@ -1,4 +1,4 @@
-//! Why something about agents, models and conversations was refused, in the form of REST.
+//! Error responses for agents, models and conversations.
 
 use http::StatusCode;
 use toolway_agent::agents::{AgentError, NoSuchAgent};
@@ -8,14 +8,8 @@ use toolway_store::StoreError;
 
 use super::ApiError;
 use super::error::unavailable;
+use crate::access::AgentForbidden;
 use crate::chat::input::BadMessage;
-
-/// A token that is bound to one agent asks for another.
-pub(crate) fn agent_forbidden(bound: &str, asked: &str) -> ApiError {
-    let words = format!("this token may talk to the agent {bound:?} only, not to {asked:?}");
-    ApiError::new(StatusCode::FORBIDDEN, "agent_forbidden", words)
-        .with_hint("leave the agent out, or use a token that is bound to none")
-}
 
 fn owner_mismatch(words: String) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "session_owner_mismatch", words)
@@ -26,12 +20,12 @@ fn shutting_down(words: String) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "shutting_down", words).with_hint("try again in a moment")
 }
 
-/// What stands in for what was written wrongly.
+/// A hint with the existing names that are close to a wrong one.
 fn suggest_names(close: &[String]) -> Option<String> {
     (!close.is_empty()).then(|| format!("did you mean {}?", close.join(" or ")))
 }
 
-/// What the store can't keep is the request's fault, or the store's.
+/// An error of the database, or of a request that the database can't store.
 fn store_error(error: StoreError) -> ApiError {
     let words = error.to_string();
     match error {
@@ -54,7 +48,7 @@ impl From<NoSuchAgent> for ApiError {
     fn from(unknown: NoSuchAgent) -> Self {
         let hint =
             suggest_names(&unknown.close).unwrap_or_else(|| "`toolway agents list` shows them".to_owned());
-        Self::not_found("agent_unknown", unknown.to_string()).with_hint(hint)
+        Self::not_found("agent_not_found", unknown.to_string()).with_hint(hint)
     }
 }
 
@@ -65,9 +59,9 @@ impl From<AgentError> for ApiError {
             AgentError::Invalid(_) => {
                 Self::malformed(words).with_hint("docs/agents.md says what an agent may be")
             }
-            AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_a_file", words)
+            AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_file", words)
                 .with_hint("change the file; the gateway reads it again by itself"),
-            AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_stays", words),
+            AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_not_removable", words),
             AgentError::TooMany(_) => Self::new(StatusCode::CONFLICT, "too_many_agents", words)
                 .with_hint("`toolway agents remove` takes one away"),
             AgentError::Unknown(unknown) => unknown.into(),
@@ -80,13 +74,12 @@ impl From<ModelLookupError> for ApiError {
     fn from(missing: ModelLookupError) -> Self {
         let words = missing.to_string();
         match missing {
-            ModelLookupError::NoneConfigured => {
-                Self::not_found("model_unknown", words).with_hint("`toolway models add` sets one up")
-            }
+            ModelLookupError::NoneConfigured => Self::not_found("model_provider_not_found", words)
+                .with_hint("`toolway models add` sets one up"),
             ModelLookupError::Unknown { close, .. } => {
                 let hint =
                     suggest_names(&close).unwrap_or_else(|| "`toolway models list` shows them".to_owned());
-                Self::not_found("model_unknown", words).with_hint(hint)
+                Self::not_found("model_provider_not_found", words).with_hint(hint)
             }
             ModelLookupError::NoDefaultModel { .. } => {
                 Self::malformed(words).with_hint("write it as NAME/ID")
@@ -112,7 +105,7 @@ impl From<OpenSessionError> for ApiError {
         match error {
             OpenSessionError::OwnerMismatch => owner_mismatch(words),
             OpenSessionError::UnknownAgent(unknown) => unknown.into(),
-            OpenSessionError::AgentForbidden { bound, asked } => agent_forbidden(&bound, &asked),
+            OpenSessionError::AgentForbidden { bound, asked } => AgentForbidden { bound, asked }.into(),
             OpenSessionError::InvalidId(bad) => bad.into(),
             OpenSessionError::ShuttingDown => shutting_down(words),
             OpenSessionError::Store(error) => store_error(error),
@@ -130,7 +123,7 @@ impl From<StartTurnError> for ApiError {
             StartTurnError::EmptyContent => Self::new(StatusCode::BAD_REQUEST, "empty_content", words),
             StartTurnError::OwnerMismatch => owner_mismatch(words),
             StartTurnError::UnknownAgent(unknown) => unknown.into(),
-            StartTurnError::AgentForbidden { bound, asked } => agent_forbidden(&bound, &asked),
+            StartTurnError::AgentForbidden { bound, asked } => AgentForbidden { bound, asked }.into(),
             StartTurnError::InvalidId(bad) => bad.into(),
             StartTurnError::TooMany(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_turns", words)
                 .with_hint("try again in a moment; the limit is the setting chat.max_concurrent_turns"),
@@ -145,7 +138,7 @@ impl From<SessionError> for ApiError {
         let words = error.to_string();
         match error {
             SessionError::Unknown(_) => {
-                Self::not_found("session_unknown", words).with_hint("`toolway sessions list` shows them")
+                Self::not_found("session_not_found", words).with_hint("`toolway sessions list` shows them")
             }
             SessionError::OwnerMismatch => owner_mismatch(words),
             SessionError::OwnerRequired => {

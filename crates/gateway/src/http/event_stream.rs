@@ -1,29 +1,19 @@
-//! What happens in the gateway, as an event stream: until its reader goes, its token ends, or the gateway closes.
+//! Events of the gateway as an event stream, until the reader leaves, its token ends or the gateway closes.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::response::sse::Event;
 use futures_util::{Stream, stream};
-use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use utoipa::ToSchema;
+use toolway_api::event_stream::LAGGED;
 
 use crate::access::TokenState;
 use crate::state::{AppState, TooManyEventStreams};
 
-/// One event of a stream, as its description has it.
-#[derive(Serialize, ToSchema)]
-pub(super) struct StreamEvent {
-    /// The event's type.
-    event: String,
-    /// A JSON object as text.
-    data: String,
-}
-
-/// Whose stream it is, with its place among the streams that may be open.
+/// The reader of a stream, with its place within the limit of open streams.
 pub(super) struct EventStreamReader {
     token: Arc<TokenState>,
     app: Arc<AppState>,
@@ -32,17 +22,17 @@ pub(super) struct EventStreamReader {
 
 impl EventStreamReader {
     /// # Errors
-    /// Where as many streams are open as may be.
+    /// If too many streams are open.
     pub(super) fn new(token: Arc<TokenState>, app: Arc<AppState>) -> Result<Self, TooManyEventStreams> {
         let room = app.reserve_event_stream()?;
         Ok(Self { token, app, _permit: room })
     }
 }
 
-/// The events that `shown` makes of what comes; it gives none for what is not this reader's. One of the type
-/// `missed` with a number stands for what came faster than it was read.
+/// The events of `source`, as `shown` writes them; it returns none for events of others. The event `lagged` contains
+/// the number of events that a slow reader missed.
 ///
-/// `source` is kept for as long as the stream lives; `events` finds what comes in it.
+/// The stream keeps `source` alive; `events` returns its receiver.
 pub(super) fn follow<S: Send + 'static, T: Clone + Send + 'static>(
     source: S,
     events: fn(&mut S) -> &mut Receiver<T>,
@@ -59,7 +49,7 @@ pub(super) fn follow<S: Send + 'static, T: Clone + Send + 'static>(
             let event = match event {
                 Ok(event) => shown(&event, &reader.token),
                 Err(RecvError::Lagged(missed)) => {
-                    Some(Event::default().event("missed").data(missed.to_string()))
+                    Some(Event::default().event(LAGGED).data(missed.to_string()))
                 }
                 Err(RecvError::Closed) => return None,
             };

@@ -1,6 +1,5 @@
-//! Bodies, queries and paths, read with words for what is wrong in them.
+//! Extractors for bodies, queries and paths, with error messages that name the mistake.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,16 +14,16 @@ use toolway_types::json::nests_deeper_than;
 use toolway_wire::MAX_DEPTH;
 
 use super::ApiError;
-use crate::state::AppState;
+use crate::state::RouterState;
 
-/// How long a body may take to arrive.
+/// The time that a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A JSON body of at most `limits.body_bytes`.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonBody<T>(pub T);
 
-/// A JSON body that may be left out.
+/// A JSON body that may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionalJsonBody<T>(pub Option<T>);
 
@@ -36,28 +35,28 @@ pub struct QueryParams<T>(pub T);
 #[derive(Debug, Clone, Copy)]
 pub struct PathParams<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for JsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<RouterState> for JsonBody<T> {
     type Rejection = ApiError;
-    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_json(&bytes).map(Self)
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<Arc<AppState>> for OptionalJsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<RouterState> for OptionalJsonBody<T> {
     type Rejection = ApiError;
-    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &RouterState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
+        let bytes = read_body(&parts.headers, body, state.0.settings.limits.body_bytes).await?;
         parse_optional_json(&bytes).map(Self)
     }
 }
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for QueryParams<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for QueryParams<T> {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(ApiError::malformed(format!("the query: {}", error.body_text()))
@@ -66,10 +65,10 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for QueryParams
     }
 }
 
-impl<T: DeserializeOwned + Send> FromRequestParts<Arc<AppState>> for PathParams<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParams<T> {
     type Rejection = ApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        match Path::<T>::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<T>::from_request_parts(parts, state).await {
             Ok(Path(path)) => Ok(Self(path)),
             Err(error) => Err(ApiError::malformed(format!("the path: {}", error.body_text()))),
         }
@@ -92,7 +91,7 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
         None => "the request does not say what its body is".to_owned(),
         Some(given) => format!("the body is {given}, not JSON"),
     };
-    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", message)
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
         .with_hint("send a JSON body with the header Content-Type: application/json"))
 }
 
@@ -119,7 +118,7 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
         Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
-            "body_too_slow",
+            "request_timeout",
             "the body took too long to arrive",
         )),
     }

@@ -1,5 +1,5 @@
-//! What every request passes first: who sent it (proxies taken into account), whether its host and its page
-//! are ours, the log; and the headers that every answer gets.
+//! The middleware of every request: finds the client behind proxies, checks host and origin, logs, and adds the headers
+//! that every response has.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::state::AppState;
 const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// The headers of requests that mean something here.
+/// The request headers that the gateway reads.
 const ALLOWED_HEADERS: [&str; 8] = [
     "authorization",
     "content-type",
@@ -34,17 +34,17 @@ const ALLOWED_HEADERS: [&str; 8] = [
     "mcp-protocol-version",
     "mcp-session-id",
 ];
-/// The headers of answers that a page may read, besides those that every page may.
+/// The response headers that a web page may read, besides those that every page may.
 const EXPOSED_HEADERS: &str = "mcp-session-id, www-authenticate";
-/// How the headers begin that a page may send besides: OpenAI's libraries tell of themselves in some, and MCP's clients
+/// Prefixes of other headers that a web page may send: OpenAI's libraries describe themselves in some, and MCP clients
 /// repeat arguments in others.
 const ALLOWED_HEADER_PREFIXES: [&str; 2] = ["x-stainless-", "mcp-param-"];
 
-/// How many times the largest frame is taken from the wire of a body that nobody reads.
+/// Maximum size of an unread body that is read to its end, in multiples of the largest frame.
 const MAX_DISCARDED_FRAMES: usize = 4;
 
-/// Lets a request through to its resource, or refuses it.
-pub(super) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+/// Passes a request to its resource, or rejects it.
+pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     // The path alone: queries may hold tokens.
@@ -102,7 +102,7 @@ fn is_preflight(request: &Request) -> bool {
 }
 
 /// The headers that a page may send: those that mean something here, and of those that it asks for the ones that begin
-/// as [`OPEN_HEADERS`] do.
+/// as [`ALLOWED_HEADER_PREFIXES`] do.
 fn allowed_headers(request: &Request) -> HeaderValue {
     let asked = request.headers().get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
     let asked = asked.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
@@ -114,7 +114,7 @@ fn allowed_headers(request: &Request) -> HeaderValue {
     HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static("authorization, content-type"))
 }
 
-/// Tells a listed page's browser what the page may send.
+/// The response to a preflight request of an allowed web page.
 fn preflight_response(request: &Request) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();

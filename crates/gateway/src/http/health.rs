@@ -1,31 +1,23 @@
-//! `GET /health`: says that the gateway lives, and nothing else. Open.
+//! `GET /health`: whether the gateway is alive. Public.
 
 use axum::Json;
-use serde::Serialize;
-use utoipa::ToSchema;
+use toolway_api::gateway::HealthResponse;
 
 use super::resources::{ApiRoutes, resources};
-
-/// That it lives.
-#[derive(Debug, Serialize, ToSchema)]
-struct HealthResponse {
-    /// Always `ok`.
-    #[schema(example = "ok")]
-    status: &'static str,
-}
 
 pub(super) fn routes() -> ApiRoutes {
     resources!(health)
 }
 
-/// Whether the gateway lives
+/// Check whether the gateway is alive
 #[utoipa::path(
     get,
     path = "/health",
     tag = "gateway",
+    operation_id = "get_health",
     security(()),
-    responses((status = 200, description = "It lives.", body = HealthResponse))
+    responses((status = 200, description = "It is alive.", body = HealthResponse))
 )]
 async fn health() -> Json<HealthResponse> {
-    Json(HealthResponse { status: "ok" })
+    Json(HealthResponse { status: "ok".to_owned() })
 }

@@ -1,5 +1,5 @@
-//! The doors for MCP clients over HTTP: `/mcp` shows all that the token may call, `/mcp/agents/{id}` what one agent may
-//! use, `/mcp/sources/{source}` one device or server alone, under its own names.
+//! The entry points of MCP clients over HTTP: `/mcp` has all tools that the token may call, `/mcp/agents/{agent}` those
+//! of one agent, `/mcp/sources/{source}` those of one device or server, under their own names.
 
 use std::sync::Arc;
 
@@ -15,19 +15,20 @@ use toolway_mcp::server::{ClientScope, EndpointScope, ToolRestrictions};
 use toolway_types::Slug;
 
 use super::extractors::read_body;
-use super::{ApiError, QueryParams, agent_forbidden};
-use crate::access::{AuthenticatedCaller, TokenState};
-use crate::state::AppState;
+use super::{ApiError, QueryParams};
+use crate::access::{TokenState, check_agent};
+use crate::http::AuthenticatedCaller;
+use crate::state::{AppState, RouterState};
 
-/// The doors.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+/// The routes.
+pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/mcp", any(everything))
         .route("/mcp/agents/{agent}", any(of_agent))
         .route("/mcp/sources/{source}", any(of_source))
 }
 
-/// What an address may say: less than the token may see.
+/// The parameters in the address, which narrow the tools that the token may call.
 #[derive(Debug, Default, Deserialize)]
 struct McpQuery {
     /// Only tools that count as reading.
@@ -76,23 +77,20 @@ async fn of_source(
 ) -> Result<Response, ApiError> {
     let slug = source.parse::<Slug>().ok().filter(|slug| app.registry.snapshot().source(slug).is_some());
     let slug = slug.ok_or_else(|| {
-        ApiError::not_found("source_unknown", format!("there is no source {source:?}"))
+        ApiError::not_found("source_not_found", format!("there is no source {source:?}"))
             .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
     })?;
     let visitor = visitor(&token, None, EndpointScope::Source(slug), query.bounds()?);
     serve(&app, visitor, request).await
 }
 
-/// The agent that is asked for, where there is one and the token may use it.
+/// The agent of this name, if there is one and the token may use it.
 pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
-    match token.principal.agent.as_deref() {
-        Some(bound) if bound != agent => return Err(agent_forbidden(bound, agent)),
-        _ => {}
-    }
+    check_agent(&token.principal, agent)?;
     Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
 }
 
-/// A token's holder at one of the doors.
+/// The scope of a client with this token at one of the entry points.
 pub(crate) fn visitor(
     token: &Arc<TokenState>,
     agent: Option<Arc<str>>,

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 
 use super::error::internal;
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedOwner;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -23,6 +23,7 @@ pub(super) fn routes() -> ApiRoutes {
     get,
     path = "/metrics",
     tag = "gateway",
+    operation_id = "get_metrics",
     responses((status = 200, description = "The metrics.", body = String, content_type = "application/openmetrics-text"))
 )]
 async fn metrics(_: AuthenticatedOwner, State(app): State<Arc<AppState>>) -> Response {

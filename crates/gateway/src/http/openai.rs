@@ -26,18 +26,19 @@ use self::completion::{AgentToolCalls, ChatCompletion, ChatCompletionHead};
 use self::error::OpenAiApiError;
 use self::request::{ParsedCompletionRequest, read};
 use super::extractors::{expect_json, read_body};
-use crate::access::{AuthenticatedCaller, TokenState};
-use crate::state::AppState;
+use crate::access::{TokenState, check_agent};
+use crate::http::AuthenticatedCaller;
+use crate::state::{AppState, RouterState};
 
-/// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
+/// The time for which a stream waits for the turn's first event. A turn that fails within it gets an error status.
 const FIRST_EVENT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most notices that an answer waits through for its first word.
+/// Maximum number of notices before the first event that counts.
 const MAX_NOTICES_BEFORE_FIRST: usize = 64;
-/// What may stand before an agent's name.
+/// Optional prefix of an agent's name.
 const PREFIX: &str = "toolway/";
 
-/// The door.
-pub(super) fn routes() -> Router<Arc<AppState>> {
+/// The routes.
+pub(super) fn routes() -> Router<RouterState> {
     let door = Router::new()
         .route("/models", get(list))
         .route("/models/{*id}", get(show))
@@ -47,13 +48,13 @@ pub(super) fn routes() -> Router<Arc<AppState>> {
     Router::new().nest("/v1", door)
 }
 
-/// Whoever may talk to agents.
+/// A request of a caller that may talk to agents.
 struct OpenAiCaller(Arc<TokenState>);
 
-impl FromRequestParts<Arc<AppState>> for OpenAiCaller {
+impl FromRequestParts<RouterState> for OpenAiCaller {
     type Rejection = OpenAiApiError;
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, OpenAiApiError> {
-        let AuthenticatedCaller(token) = AuthenticatedCaller::from_request_parts(parts, app).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &RouterState) -> Result<Self, OpenAiApiError> {
+        let AuthenticatedCaller(token) = AuthenticatedCaller::from_request_parts(parts, state).await?;
         Ok(Self(token))
     }
 }
@@ -83,18 +84,13 @@ struct OpenAiModelList {
 /// The agent that a token may talk to, by the name of a model.
 fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, OpenAiApiError> {
     let agent = model.strip_prefix(PREFIX).unwrap_or(model);
-    match token.principal.agent.as_deref() {
-        Some(bound) if bound != agent => Err(super::agent_forbidden(bound, agent).into()),
-        _ => Ok(agent),
-    }
+    check_agent(&token.principal, agent).map_err(super::ApiError::from)?;
+    Ok(agent)
 }
 
 async fn list(OpenAiCaller(token): OpenAiCaller, State(app): State<Arc<AppState>>) -> Json<OpenAiModelList> {
     let agents = app.chat.agents.list().into_iter();
-    let mine = agents.filter(|view| {
-        let bound = token.principal.agent.as_deref();
-        bound.is_none_or(|bound| bound == view.definition.name)
-    });
+    let mine = agents.filter(|view| check_agent(&token.principal, &view.definition.name).is_ok());
     let data = mine.map(|view| OpenAiModel::of(&view.definition.name)).collect();
     Json(OpenAiModelList { object: "list", data })
 }

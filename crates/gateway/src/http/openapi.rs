@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use toolway_api::{ErrorDetail, ErrorResponse};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::schema::{Schema, Type};
@@ -17,9 +18,9 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use super::error::{ErrorDetail, ErrorResponse, internal};
+use super::error::internal;
 use super::resources::{ApiRoutes, resources};
-use crate::access::AuthenticatedCaller;
+use crate::http::AuthenticatedCaller;
 
 const BEARER: &str = "token";
 
@@ -120,6 +121,7 @@ pub(super) fn routes() -> ApiRoutes {
     get,
     path = "/api/openapi.json",
     tag = "gateway",
+    operation_id = "get_openapi",
     responses((status = 200, description = "An OpenAPI document.", body = Object))
 )]
 async fn openapi(_: AuthenticatedCaller) -> Response {

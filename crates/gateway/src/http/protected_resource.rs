@@ -1,5 +1,5 @@
-//! Where MCP clients learn whom to sign in with (RFC 9728): a document at a well-known place, and the header that
-//! leads there. Only with an issuer in the settings; without one these paths are like any other that is not there.
+//! Protected resource metadata (RFC 9728): a document that tells MCP clients the authorization server, and the header
+//! that leads to it. Without an issuer in the settings, these paths do not exist.
 
 use std::sync::Arc;
 
@@ -12,23 +12,20 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{Extensions, HeaderValue, StatusCode, Uri};
 use serde_json::json;
 
-use super::{ApiError, error};
-use crate::access::address::UriAuthority;
+use super::ApiError;
+use super::error::{self, InsufficientScopeMarker};
 use crate::access::authentication::is_for_mcp;
 use crate::access::{EffectiveClient, TokenIssuer};
-use crate::state::AppState;
+use crate::net::address::UriAuthority;
+use crate::state::{AppState, RouterState};
 
-/// Where the document stands (RFC 9728, section 3).
+/// The path of the document (RFC 9728, section 3).
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
-/// The resource that tokens are for, and below which all doors of MCP are.
+/// The resource that tokens are for. All entry points of MCP are below it.
 pub(crate) const RESOURCE: &str = "/mcp";
 
-/// Marks the answer to a good token that lacks a scope.
-#[derive(Debug, Clone, Copy)]
-struct InsufficientScopeMarker;
-
-/// The document, and MCP's doors with the header on what they refuse.
-pub(super) fn routes(app: &Arc<AppState>, doors: Router<Arc<AppState>>) -> Router<Arc<AppState>> {
+/// The document, and MCP's entry points with the header on their rejections.
+pub(super) fn routes(app: &Arc<AppState>, doors: Router<RouterState>) -> Router<RouterState> {
     let doors = match app.access.issuer {
         Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
         None => doors,
@@ -56,7 +53,7 @@ async fn document(
     Ok(Json(document))
 }
 
-/// The document of one of the doors: a token is for all of them.
+/// The document of one of the entry points, the same for all: a token is for all of them.
 async fn document_of(
     State(app): State<Arc<AppState>>,
     Path(path): Path<String>,
@@ -69,7 +66,7 @@ async fn document_of(
     Err(error::no_such_path(uri).await)
 }
 
-/// Tells a client that is refused where it learns whom to sign in with.
+/// Adds the address of the document to rejections.
 async fn add_auth_challenge(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let Some(issuer) = &app.access.issuer else { return next.run(request).await };
     let had_token = request.headers().contains_key(AUTHORIZATION);
@@ -111,12 +108,5 @@ fn base_url(app: &AppState, of: &Extensions) -> String {
     match of.get::<UriAuthority>() {
         Some(host) => format!("{scheme}://{host}"),
         None => app.address.own_url(),
-    }
-}
-
-/// Refuses a client whose token lacks a scope, in a way that [`lead`] knows.
-pub(super) fn mark_insufficient_scope(is_scope_missing: bool, response: &mut Response) {
-    if is_scope_missing {
-        response.extensions_mut().insert(InsufficientScopeMarker);
     }
 }

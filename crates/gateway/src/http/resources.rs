@@ -1,22 +1,20 @@
-//! REST's resources: what answers, and apart from it how it is described. Every start needs the one; the other is
-//! made when somebody asks for it.
-
-use std::sync::Arc;
+//! REST resources: their handlers and, apart from those, their descriptions. Every start needs the handlers. The
+//! descriptions are made when a client asks for them.
 
 use axum::Router;
 use axum::routing::MethodRouter;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use crate::state::AppState;
+use crate::state::RouterState;
 
 /// Describes a handler.
-type DescribeFn = fn() -> UtoipaMethodRouter<Arc<AppState>>;
+type DescribeFn = fn() -> UtoipaMethodRouter<RouterState>;
 
 /// Resources.
 #[derive(Default)]
 pub(super) struct ApiRoutes {
-    router: Router<Arc<AppState>>,
+    router: Router<RouterState>,
     descriptions: Vec<DescribeFn>,
 }
 
@@ -25,7 +23,7 @@ impl ApiRoutes {
     pub(super) fn with(
         mut self,
         path: &str,
-        handler: MethodRouter<Arc<AppState>>,
+        handler: MethodRouter<RouterState>,
         describe: DescribeFn,
     ) -> Self {
         self.router = self.router.route(path, handler);
@@ -40,8 +38,8 @@ impl ApiRoutes {
         self
     }
 
-    /// What answers.
-    pub(super) fn router(self) -> Router<Arc<AppState>> {
+    /// The router with the handlers.
+    pub(super) fn router(self) -> Router<RouterState> {
         self.router
     }
 

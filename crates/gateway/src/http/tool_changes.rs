@@ -1,19 +1,19 @@
-//! What has changed about a tool, and letting it pass.
+//! The changes of a tool, and accepting them.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use serde::{Deserialize, Serialize};
+use toolway_api::ErrorResponse;
+use toolway_api::tool_changes::{AcceptToolChangeRequest, ToolChange};
 use toolway_core::{EntryPoint, ToolLookup};
 use toolway_types::ToolId;
-use utoipa::ToSchema;
 
-use super::error::ErrorResponse;
 use super::resources::{ApiRoutes, resources};
 use super::{ApiError, OptionalJsonBody, PathParams};
-use crate::access::{AuthenticatedOwner, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedOwner;
 use crate::state::AppState;
 use crate::tool_changes::AcceptedVersion;
 
@@ -21,32 +21,7 @@ pub(super) fn routes() -> ApiRoutes {
     resources!(show, accept)
 }
 
-/// How a tool differs from what it was when it was last accepted.
-#[derive(Debug, Serialize, ToSchema)]
-struct ToolChange {
-    /// The tool's id.
-    tool: String,
-    /// Whether it differs.
-    changed: bool,
-    /// When it changed, in milliseconds since the Unix epoch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    changed_ms: Option<i64>,
-    /// What it is now: SHA-256 of its spec, in hex. Accepting with it accepts this and nothing later.
-    fingerprint: String,
-    /// The spec that was accepted, as JSON; absent where it is no longer kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    before: Option<String>,
-    /// The spec it has now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    now: Option<String>,
-    /// Both, line by line, as `diff -u` writes it; empty where nothing differs.
-    diff: String,
-}
-
-/// The id that a name leads the owner to, tools of sources that are away among them.
+/// The id of the tool with this name, including tools of disconnected sources.
 fn find(app: &AppState, owner: &TokenState, name: &str) -> Result<ToolId, ApiError> {
     let caller = toolway_core::Caller::new(owner.principal.clone(), EntryPoint::Rest);
     match app.registry.snapshot().lookup(name, &caller, |_, _| true) {
@@ -54,7 +29,7 @@ fn find(app: &AppState, owner: &TokenState, name: &str) -> Result<ToolId, ApiErr
         ToolLookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.full_name().to_string()).collect();
             Err(no_such_tool(name)
-                .with_hint(format!("several sources have one; say which: {}", names.join(", "))))
+                .with_hint(format!("several sources have this tool; use a full name: {}", names.join(", "))))
         }
         ToolLookup::Unknown => Err(no_such_tool(name).with_hint("`toolway tools list` shows the tools")),
     }
@@ -64,16 +39,17 @@ fn no_such_tool(name: &str) -> ApiError {
     ApiError::not_found("tool_not_available", format!("Tool {name} is not available"))
 }
 
-/// Show what changed about a tool
+/// Show the changes of a tool
 #[utoipa::path(
     get,
     path = "/api/tools/{name}/changes",
     tag = "tools",
-    params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
+    operation_id = "get_tool_changes",
+    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has.")),
     responses(
-        (status = 200, description = "How it differs from what was accepted.", body = ToolChange),
-        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorResponse),
-        (status = 503, description = "It could not be read.", body = ErrorResponse),
+        (status = 200, description = "The difference between the accepted and the current version.", body = ToolChange),
+        (status = 404, description = "The tool does not exist, or the gateway does not track its changes.", body = ErrorResponse),
+        (status = 503, description = "The database failed.", body = ErrorResponse),
     )
 )]
 async fn show(
@@ -82,21 +58,21 @@ async fn show(
     PathParams(name): PathParams<String>,
 ) -> Result<Json<ToolChange>, ApiError> {
     let tool = find(&app, &owner, &name)?;
-    let Some(difference) = app.tool_changes.difference(&tool).await? else { return Err(not_compared(&tool)) };
+    let Some(difference) = app.tool_changes.difference(&tool).await? else { return Err(untracked(&tool)) };
     Ok(Json(ToolChange {
-        tool: tool.to_string(),
+        tool_id: tool.to_string(),
         changed: difference.changed,
         changed_ms: difference.changed_ms,
         fingerprint: hex(&difference.fingerprint),
-        before: difference.before,
-        now: difference.now,
+        accepted: difference.before,
+        current: difference.now,
         diff: difference.diff,
     }))
 }
 
-fn not_compared(tool: &ToolId) -> ApiError {
-    ApiError::not_found("tool_not_compared", format!("{tool} is not compared with what it was"))
-        .with_hint("that is so for tools of the gateway itself and of connections without a name")
+fn untracked(tool: &ToolId) -> ApiError {
+    ApiError::not_found("tool_not_tracked", format!("the gateway does not track changes of {tool}"))
+        .with_hint("it tracks no tools of its own and of connections without a name")
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -112,27 +88,19 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
     is_whole.then_some(bytes)
 }
 
-/// What to accept.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct AcceptToolChangeRequest {
-    /// The fingerprint that was looked at; what the tool is now, where nothing is said.
-    #[schema(pattern = "^[0-9a-f]{64}$")]
-    fingerprint: Option<String>,
-}
-
-/// Accept a tool as it is now
+/// Accept the current version of a tool
 #[utoipa::path(
     post,
     path = "/api/tools/{name}/accept",
     tag = "tools",
-    params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
+    operation_id = "accept_tool",
+    params(("name" = String, Path, description = "The tool's name, or a bare name that only one source has.")),
     request_body = Option<AcceptToolChangeRequest>,
     responses(
-        (status = 204, description = "It is accepted."),
-        (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorResponse),
-        (status = 409, description = "It has changed again.", body = ErrorResponse),
-        (status = 503, description = "It could not be kept.", body = ErrorResponse),
+        (status = 204, description = "Accepted."),
+        (status = 404, description = "The tool does not exist, or the gateway does not track its changes.", body = ErrorResponse),
+        (status = 409, description = "The tool has changed again.", body = ErrorResponse),
+        (status = 503, description = "The database failed.", body = ErrorResponse),
     )
 )]
 async fn accept(
@@ -150,11 +118,11 @@ async fn accept(
         })?),
     };
     if app.tool_changes.difference(&tool).await?.is_none() {
-        return Err(not_compared(&tool));
+        return Err(untracked(&tool));
     }
     if app.tool_changes.accept(&tool, wanted).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
-    Err(ApiError::new(StatusCode::CONFLICT, "tool_changed_again", format!("{tool} has changed again"))
-        .with_hint(format!("look again: `toolway tools diff {name}`")))
+    Err(ApiError::new(StatusCode::CONFLICT, "fingerprint_mismatch", format!("{tool} has changed again"))
+        .with_hint(format!("look at the new changes: `toolway tools diff {name}`")))
 }

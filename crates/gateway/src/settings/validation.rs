@@ -5,8 +5,8 @@ use toolway_mcp::definition::SettingsServers;
 use toolway_types::ToolId;
 
 use super::{Seconds, Settings, TlsMode};
-use crate::access::address::{UriAuthority, WebOrigin};
-use crate::access::forwarded::parse_network;
+use crate::net::address::{UriAuthority, WebOrigin};
+use crate::net::parse_network;
 
 /// Something wrong, or worth a warning, about one setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

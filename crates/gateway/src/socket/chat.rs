@@ -1,4 +1,4 @@
-//! What only a chat's connection may send: calls of its own; what is said to a model is in [`talk`].
+//! Messages that only a chat client may send: calls of its own here, its conversation in [`super::conversation`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,37 +7,41 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolway_core::{CallRequest, Caller, EntryPoint, ProgressReport, ProgressSink, RawArguments};
+use toolway_agent::turn::ConnectionRegistration;
+use toolway_core::{
+    CallRequest, Caller, CallerRegistration, EntryPoint, ProgressReport, ProgressSink, RawArguments,
+};
 use toolway_types::{CallId, Code, Outcome, ToolError};
 use toolway_wire::client_message::CallTool;
 use toolway_wire::gateway_message::{CallResult, ToolProgressShown};
 use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
 use super::close::CloseReason;
-use super::outbox::Outbox;
-use super::peer::SocketPeer;
-use super::{conversation, questions};
+use super::context::{SocketContext, SocketParams};
+use super::conversation::SocketConversation;
+use super::questions::{self, ClientQuestions};
+use crate::outbox::Outbox;
 
-/// Longest id that a client may give a call, in bytes.
+/// Maximum length of a call's id, in bytes.
 const MAX_ID: usize = 256;
 
-/// The calls that a connection has made and that have not ended.
+/// The calls of a connection that have not ended.
 #[derive(Debug, Clone)]
-pub(crate) struct ChatCalls {
+struct ChatCalls {
     running: Arc<Mutex<HashMap<String, CancellationToken>>>,
     limit: usize,
 }
 
-/// Why a call was not started.
+/// A call that was not started.
 enum CallStartError {
     /// Its id is in use.
     IdInUse,
-    /// Too many are running.
+    /// So many are running already, the maximum.
     TooMany(usize),
 }
 
 impl ChatCalls {
-    pub(crate) fn new(limit: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self { running: Arc::default(), limit }
     }
 
@@ -64,81 +68,144 @@ impl ChatCalls {
         }
     }
 
-    /// The client is gone: nobody waits for its calls any more.
-    pub(crate) fn cancel_all(&self) {
+    fn cancel_all(&self) {
         self.running.lock().values().for_each(CancellationToken::cancel);
     }
 }
 
-pub(super) async fn handle(peer: &mut SocketPeer, message: ClientMessage) -> Result<(), CloseReason> {
-    match message {
-        ClientMessage::CallTool(call) => call_tool(peer, call).await,
-        ClientMessage::CancelCall(cancel) => {
-            peer.calls.cancel(&cancel.id);
-            Ok(())
+/// The chat side of a connection: its own calls, and its conversation.
+pub(super) struct ChatClient {
+    calls: ChatCalls,
+    conversation: SocketConversation,
+    questions: ClientQuestions,
+}
+
+impl ChatClient {
+    /// The side of a connection that may run so many calls at a time. Turns learn through `registration` what the
+    /// connection has registered.
+    pub(super) fn new(
+        params: &SocketParams,
+        calls_limit: usize,
+        registration: ConnectionRegistration,
+    ) -> Self {
+        Self {
+            calls: ChatCalls::new(calls_limit),
+            conversation: SocketConversation::new(params, registration),
+            questions: ClientQuestions::default(),
         }
-        ClientMessage::Message(message) => conversation::handle_message(peer, message).await,
-        ClientMessage::Regenerate(again) => conversation::regenerate(peer, again.debug).await,
-        ClientMessage::Abort(_) => conversation::abort_turn(peer).await,
-        ClientMessage::PermissionAnswer(answer) => questions::answer_question(peer, answer).await,
-        other => {
-            let text = format!("{:?} can't be handled here", other.kind());
-            peer.send_error(error_code::INVALID_MESSAGE, text).await
+    }
+
+    pub(super) async fn open_session(&mut self, cx: &SocketContext) -> Result<(), CloseReason> {
+        self.conversation.open_session(cx).await
+    }
+
+    pub(super) async fn bind_session(
+        &mut self,
+        cx: &SocketContext,
+        id: Option<&str>,
+    ) -> Result<(), CloseReason> {
+        self.conversation.bind_session(cx, id).await
+    }
+
+    /// Handles a message that only a chat client may send. `registration` is what the connection has registered.
+    pub(super) async fn handle(
+        &mut self,
+        cx: &SocketContext,
+        registration: Option<CallerRegistration>,
+        message: ClientMessage,
+    ) -> Result<(), CloseReason> {
+        match message {
+            ClientMessage::CallTool(call) => self.call_tool(cx, registration, call).await,
+            ClientMessage::CancelCall(cancel) => {
+                self.calls.cancel(&cancel.id);
+                Ok(())
+            }
+            ClientMessage::Message(message) => {
+                self.conversation.handle_message(cx, self.questions.sink(cx), message).await
+            }
+            ClientMessage::Regenerate(again) => {
+                self.conversation.regenerate(cx, self.questions.sink(cx), again.debug).await
+            }
+            ClientMessage::Abort(_) => self.conversation.abort_turn(cx).await,
+            ClientMessage::PermissionAnswer(answer) => questions::answer_question(cx, answer).await,
+            other => {
+                let text = format!("{:?} can't be handled here", other.kind());
+                cx.send_error(error_code::INVALID_MESSAGE, text).await
+            }
         }
+    }
+
+    async fn call_tool(
+        &mut self,
+        cx: &SocketContext,
+        registration: Option<CallerRegistration>,
+        request: CallTool,
+    ) -> Result<(), CloseReason> {
+        if request.id.len() > MAX_ID {
+            let text = format!("call_tool.id is longer than {MAX_ID} bytes");
+            return cx.send_error(error_code::INVALID_MESSAGE, text).await;
+        }
+        let cancel = match self.calls.start(&request.id) {
+            Ok(cancel) => cancel,
+            Err(CallStartError::IdInUse) => {
+                let text = format!("a call with the id {:?} is running on this connection", request.id);
+                return cx.send_error(error_code::INVALID_MESSAGE, text).await;
+            }
+            Err(CallStartError::TooMany(limit)) => {
+                let frame = CallResult::write(
+                    &request.id,
+                    CallId::new(),
+                    0.0,
+                    &Outcome::Error(too_many_calls(limit)),
+                );
+                return cx.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
+            }
+        };
+        let call = CallRequest {
+            timeout: request.timeout_ms.map(Duration::from_millis),
+            idempotency_key: request.idempotency_key.map(Arc::from),
+            progress: Some(build_progress_sink(cx.outbox.clone(), &request.id, &request.name)),
+            questions: self.questions.sink(cx),
+            cancel: Some(cancel),
+            ..CallRequest::new(
+                request.name,
+                request.args.map_or(RawArguments::None, RawArguments::Json),
+                Caller {
+                    session: self.conversation.session().cloned(),
+                    registration,
+                    ..Caller::new(cx.token.principal.clone(), EntryPoint::WebSocket)
+                },
+            )
+        };
+        let (engine, outbox, calls) = (cx.app.engine.clone(), cx.outbox.clone(), self.calls.clone());
+        let mut running = Box::pin(async move {
+            let finished = engine.call(call).await;
+            calls.end(&request.id);
+            let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
+            // The peer may have gone; the outcome is recorded.
+            let _ = outbox
+                .send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome))
+                .await;
+        });
+        // Polled here once, so that calls begin in the order in which they were sent. Spawned tasks may begin in any.
+        if running.as_mut().now_or_never().is_none() {
+            tokio::spawn(running);
+        }
+        Ok(())
+    }
+
+    /// Cancels the calls, because nobody waits for them any more. Turns go on without the connection's tools.
+    pub(super) fn disconnect(&mut self) {
+        self.calls.cancel_all();
+        self.conversation.detach();
     }
 }
 
-async fn call_tool(peer: &mut SocketPeer, request: CallTool) -> Result<(), CloseReason> {
-    if request.id.len() > MAX_ID {
-        let text = format!("call_tool.id is longer than {MAX_ID} bytes");
-        return peer.send_error(error_code::INVALID_MESSAGE, text).await;
-    }
-    let cancel = match peer.calls.start(&request.id) {
-        Ok(cancel) => cancel,
-        Err(CallStartError::IdInUse) => {
-            let text = format!("a call with the id {:?} is running on this connection", request.id);
-            return peer.send_error(error_code::INVALID_MESSAGE, text).await;
-        }
-        Err(CallStartError::TooMany(limit)) => {
-            let message = format!("This connection has {limit} calls in flight already");
-            let error = ToolError::new(Code::Overloaded, message).with_hint(
-                "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
-            );
-            let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
-            return peer.outbox.send(frame).await.map_err(|_| CloseReason::PeerGone);
-        }
-    };
-    let call = CallRequest {
-        timeout: request.timeout_ms.map(Duration::from_millis),
-        idempotency_key: request.idempotency_key.map(Arc::from),
-        progress: Some(build_progress_sink(peer.outbox.clone(), &request.id, &request.name)),
-        questions: questions::question_sink(peer),
-        cancel: Some(cancel),
-        ..CallRequest::new(
-            request.name,
-            request.args.map_or(RawArguments::None, RawArguments::Json),
-            Caller {
-                session: peer.conversation.session().cloned(),
-                registration: peer.own_tools(),
-                ..Caller::new(peer.token.principal.clone(), EntryPoint::WebSocket)
-            },
-        )
-    };
-    let (engine, outbox, calls) = (peer.app.engine.clone(), peer.outbox.clone(), peer.calls.clone());
-    let mut running = Box::pin(async move {
-        let finished = engine.call(call).await;
-        calls.end(&request.id);
-        let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
-        // The peer may have gone; the outcome is recorded.
-        let _ =
-            outbox.send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome)).await;
-    });
-    // Begun here, so that calls come in the order in which they were sent; a task that is spawned later may
-    // well run earlier.
-    if running.as_mut().now_or_never().is_none() {
-        tokio::spawn(running);
-    }
-    Ok(())
+fn too_many_calls(limit: usize) -> ToolError {
+    let message = format!("This connection has {limit} calls in flight already");
+    ToolError::new(Code::Overloaded, message).with_hint(
+        "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
+    )
 }
 
 /// Sends a call's reports to its client; one that is slow to read loses some.

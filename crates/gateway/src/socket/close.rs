@@ -1,13 +1,13 @@
-//! How a connection ends, and what its peer is told.
+//! The ends of a connection, and their close frames.
 
 use axum::extract::ws::{CloseFrame, Message};
 
-/// Why a connection ends.
+/// The reason for the end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CloseReason {
-    /// The peer's network closed, or its program broke off: there is nobody to tell, and it may come back.
+    /// The network or the peer's program failed. Nobody reads a close frame, and the peer may come back.
     PeerGone,
-    /// The peer said that it is done.
+    /// The peer closed the connection in the regular way.
     Goodbye,
     /// Close with a code (RFC 6455, section 7.4; 4000 and up are Toolway's own) and a reason.
     Code(u16, String),
@@ -15,15 +15,15 @@ pub(crate) enum CloseReason {
 
 /// A frame that is not valid UTF-8.
 pub(crate) const INVALID_PAYLOAD: u16 = 1007;
-/// What the token may not do, or a limit on whole connections.
+/// The token does not allow it, or a limit on connections.
 pub(crate) const POLICY: u16 = 1008;
 /// A frame that is too long.
 pub(crate) const TOO_BIG: u16 = 1009;
-/// Something failed here.
+/// The gateway failed.
 pub(crate) const INTERNAL: u16 = 1011;
-/// Going down; come back later.
+/// The gateway shuts down; the peer may retry later.
 pub(crate) const GOING_AWAY: u16 = 1001;
-/// Against the WebSocket protocol.
+/// A violation of the WebSocket protocol.
 pub(crate) const PROTOCOL: u16 = 1002;
 /// A peer's own goodbye.
 const NORMAL: u16 = 1000;
@@ -42,7 +42,7 @@ impl CloseReason {
         Self::Code(code, reason.into())
     }
 
-    /// The frame, where there is somebody to tell.
+    /// The close frame, if the peer is still there to read it.
     pub(crate) fn frame(&self) -> Option<Message> {
         let Self::Code(code, reason) = self else { return None };
         let end = reason.floor_char_boundary(MAX_REASON.min(reason.len()));
@@ -50,7 +50,7 @@ impl CloseReason {
         Some(Message::Close(Some(CloseFrame { code: *code, reason })))
     }
 
-    /// What the peer's own close says of it: whether it left, or fell over.
+    /// The reason in a close frame of the peer: a regular end, or a failure.
     pub(crate) fn of_peer(frame: Option<&CloseFrame>) -> Self {
         match frame {
             Some(CloseFrame { code: NORMAL | GOING_AWAY, .. }) => Self::Goodbye,
@@ -58,7 +58,7 @@ impl CloseReason {
         }
     }
 
-    /// What a failed read says of the peer.
+    /// The reason behind a failed read.
     pub(crate) fn of_read_error(error: axum::Error) -> Self {
         use tokio_tungstenite::tungstenite::Error;
         let error = error.into_inner();

@@ -1,6 +1,6 @@
-//! Moves frames. One task a connection reads and writes side by side, so that a peer that stops reading never
-//! stops us from reading, and no frame crosses between tasks twice. A second one, nearly always asleep, watches
-//! the heartbeat and waits for what ends the connection from outside.
+//! Moves frames. One task per connection reads and writes concurrently, so that a peer that stops reading never stops
+//! us from reading, and no frame crosses between tasks twice. A second task, nearly always asleep, watches the
+//! heartbeat and waits for events that end the connection from outside.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,37 +16,37 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{CloseReason, TOO_SLOW};
-use super::outbox::{Outbox, OutgoingFrame};
 use crate::listener::BytesWritten;
+use crate::outbox::{Outbox, OutgoingFrame};
 
-/// How a connection is kept.
+/// The options of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct SocketOptions {
-    /// How often the peer is pinged; two pings without a sign of life close.
+    /// The interval between pings. A peer that sends nothing for two of them is closed.
     pub(crate) heartbeat: Duration,
-    /// How long the peer may take nothing of what it is sent until it counts as not reading.
+    /// The time after which a peer that takes no data counts as not reading.
     pub(crate) write_timeout: Duration,
-    /// What it has taken so far.
+    /// The number of bytes that the peer has taken so far.
     pub(crate) written: BytesWritten,
 }
 
-/// What a connection does with what it reads.
+/// A handler of the frames of a connection.
 pub(crate) trait FrameReceiver: Send {
-    /// A text frame. Awaiting here stops reading, so it must not take long.
+    /// Handles a text frame. No other frame is read meanwhile, so this must not take long.
     fn on_text(&mut self, frame: Utf8Bytes) -> impl Future<Output = Result<(), CloseReason>> + Send;
-    /// A binary frame, which the protocol does not use.
+    /// Handles a binary frame, which the protocol does not use.
     fn on_binary(&mut self) -> impl Future<Output = Result<(), CloseReason>> + Send;
-    /// A sign of life.
+    /// Is called whenever the peer has sent something.
     fn on_activity(&mut self);
 }
 
-/// How long a frame nobody waits for may wait for company.
+/// Maximum delay of a frame that nobody waits for.
 const LAZY_DELAY: Duration = Duration::from_millis(5);
-/// Most frames written before the buffer is flushed.
+/// Maximum number of frames that are written before the buffer is flushed.
 const BATCH: usize = 64;
-/// In how many steps a peer's timeout with reading is watched.
+/// Number of checks within the write timeout.
 const WRITE_TIMEOUT_STEPS: u32 = 4;
-/// How long a closing peer is given to close, too.
+/// The time that a peer has to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection until it ends by itself or `ending` resolves. `left` is called as soon as it has

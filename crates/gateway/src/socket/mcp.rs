@@ -1,12 +1,14 @@
-//! The door `/ws/mcp`: one MCP client over one WebSocket, each text frame one JSON-RPC message. `toolway mcp` comes in
-//! here with what its own client says on standard input and output. What the messages mean is the MCP server's, the
-//! same as over HTTP; this decides who may come in, and what they look at.
+//! The entry point `/ws/mcp`: one MCP client over one WebSocket, one JSON-RPC message in each text frame. `toolway mcp`
+//! connects here on behalf of the client on its standard input and output. The MCP server handles the messages, as
+//! over HTTP; this module checks the token and reads which tools the client wants to see.
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::ws::{Utf8Bytes, WebSocket};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
+use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
@@ -17,13 +19,14 @@ use toolway_wire::MAX_MESSAGE_BYTES_HEADER;
 
 use super::close::{CloseReason, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
 use super::connection::{self, FrameReceiver, SocketOptions};
-use super::outbox::{Outbox, PeerGone};
 use super::upgrade::{end_code, prepare_upgrade};
-use crate::access::{AuthenticatedCaller, TokenState};
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
-use crate::state::AppState;
+use crate::outbox::{Outbox, PeerGone};
+use crate::state::{AppState, RouterState};
 
-/// The door, in logs and metrics.
+/// The entry point's name in logs and metrics.
 const ENTRY_POINT: &str = "mcp";
 /// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
 /// words, and only one that is longer still ends the connection.
@@ -32,10 +35,10 @@ const FRAME_SIZE_FACTOR: usize = 2;
 const QUEUE: usize = 1;
 /// A small buffer, as [`super::upgrade`] has them.
 const READ_BUFFER: usize = 4 << 10;
-/// What a browser offers beside its token, since it wants one of its offers taken.
+/// The subprotocol that a browser offers beside its token: it needs one of its offers accepted.
 const SUBPROTOCOL: &str = "mcp";
 
-/// What an address says: which part of what the token may call is shown.
+/// The parameters in the address: which of the tools that the token may call are shown.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct McpViewQuery {
     agent: Option<String>,
@@ -65,8 +68,13 @@ impl McpViewQuery {
     }
 }
 
-/// Lets a client in.
-pub(super) async fn upgrade(
+/// The route of `/ws/mcp`.
+pub(super) fn routes() -> Router<RouterState> {
+    Router::new().route("/ws/mcp", get(upgrade))
+}
+
+/// Accepts a client.
+async fn upgrade(
     State(app): State<Arc<AppState>>,
     AuthenticatedCaller(token): AuthenticatedCaller,
     request: Request,
@@ -144,10 +152,10 @@ async fn serve(
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");
     }
-    tracing::debug!(token = %token.id(), door = ENTRY_POINT, ?close, "a connection ended");
+    tracing::debug!(token = %token.id(), entry_point = ENTRY_POINT, ?close, "a connection ended");
 }
 
-/// The way from the WebSocket to the server.
+/// Passes frames from the WebSocket to the server.
 struct McpFrameReceiver {
     to_server: mpsc::Sender<Bytes>,
 }

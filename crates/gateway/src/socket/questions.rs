@@ -1,4 +1,4 @@
-//! Questions to whoever made a call over a chat's connection, and the answers.
+//! Questions about the calls of a chat connection to its client, and the client's answers.
 
 use std::sync::Arc;
 
@@ -9,25 +9,28 @@ use toolway_wire::gateway_message::PermissionRequest;
 use toolway_wire::{GatewayMessage, error_code};
 
 use super::close::CloseReason;
-use super::outbox::Outbox;
-use super::peer::SocketPeer;
+use super::context::SocketContext;
+use crate::outbox::Outbox;
 
-/// Sends the questions of a connection's calls to its client, which must know them: there were none in version 1.
-/// Made at the first call, for all of them.
-pub(super) fn question_sink(peer: &mut SocketPeer) -> Option<QuestionSink> {
-    if peer.version < 2 {
-        return None;
-    }
-    if let Some(sink) = &peer.questions {
-        return Some(sink.clone());
-    }
-    let sink = build_sink(peer);
-    peer.questions = Some(sink.clone());
-    Some(sink)
+/// Sends the questions of a connection's calls and turns to its client.
+#[derive(Default)]
+pub(super) struct ClientQuestions {
+    /// Made at the first call, for all of them.
+    sink: Option<QuestionSink>,
 }
 
-fn build_sink(peer: &SocketPeer) -> QuestionSink {
-    let (outbox, clock): (Outbox, Arc<dyn Clock>) = (peer.outbox.clone(), peer.app.clock.clone());
+impl ClientQuestions {
+    /// The sink of the questions; none for a client of version 1, which has no message for them.
+    pub(super) fn sink(&mut self, cx: &SocketContext) -> Option<QuestionSink> {
+        if cx.version < 2 {
+            return None;
+        }
+        Some(self.sink.get_or_insert_with(|| build_sink(cx)).clone())
+    }
+}
+
+fn build_sink(cx: &SocketContext) -> QuestionSink {
+    let (outbox, clock): (Outbox, Arc<dyn Clock>) = (cx.outbox.clone(), cx.app.clock.clone());
     Arc::new(move |event: &QuestionEvent| {
         if let QuestionEvent::Asked(question) = event {
             // A client that does not read is closed, which withdraws the question.
@@ -48,22 +51,22 @@ fn permission_request(question: &Question, now_ms: i64) -> PermissionRequest {
     }
 }
 
-/// Asks again what is open in a session, for a client that comes back to it.
-pub(super) async fn resend_open_questions(peer: &SocketPeer, session: &Arc<str>) -> Result<(), CloseReason> {
-    if peer.version < 2 {
+/// Sends the open questions of a session again, for a client that comes back to it.
+pub(super) async fn resend_open_questions(cx: &SocketContext, session: &Arc<str>) -> Result<(), CloseReason> {
+    if cx.version < 2 {
         return Ok(());
     }
-    let principal = &peer.token.principal;
-    let open = peer.app.engine.questions().visible_to(principal);
+    let principal = &cx.token.principal;
+    let open = cx.app.engine.questions().visible_to(principal);
     let of_session = open.into_iter().filter(|question| question.session.as_ref() == Some(session));
     let mine = of_session.filter(|question| question.check_answer(principal, ConsentScope::Once).is_ok());
     for question in mine {
-        peer.send(permission_request(&question, peer.app.clock.now_ms())).await?;
+        cx.send(permission_request(&question, cx.app.clock.now_ms())).await?;
     }
     Ok(())
 }
 
-pub(super) async fn answer_question(peer: &SocketPeer, answer: PermissionAnswer) -> Result<(), CloseReason> {
+pub(super) async fn answer_question(cx: &SocketContext, answer: PermissionAnswer) -> Result<(), CloseReason> {
     let choice = match answer.decision {
         Decision::Granted => ConsentDecision::Granted,
         Decision::Denied => ConsentDecision::Denied,
@@ -75,11 +78,11 @@ pub(super) async fn answer_question(peer: &SocketPeer, answer: PermissionAnswer)
         client_message::Scope::Agent => ConsentScope::Agent,
         client_message::Scope::Always => ConsentScope::Always,
     };
-    match peer.app.answer(&answer.id, &peer.token.principal, choice, scope).await {
+    match cx.app.answer(&answer.id, &cx.token.principal, choice, scope).await {
         Ok(_) => Ok(()),
         Err(refused) => {
             let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
-            peer.send_error(error_code::INVALID_MESSAGE, text).await
+            cx.send_error(error_code::INVALID_MESSAGE, text).await
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The doors `/ws/device` and `/ws/chat`: who may come in, which version and subprotocol are agreed. All sockets are
-//! opened here; what `/ws/mcp` lets in is in [`super::mcp`].
+//! The entry points `/ws/device` and `/ws/chat`: checks the token, agrees version and subprotocol, and serves the
+//! connection.
 
 use std::sync::Arc;
 
@@ -17,15 +17,14 @@ use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
 
 use super::close::{CloseReason, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, SocketOptions};
-use super::conversation;
-use super::mcp;
-use super::outbox::Outbox;
-use super::peer::{SocketKind, SocketParams, SocketPeer};
-use crate::access::authentication::refuse;
-use crate::access::{AuthRejection, TokenEndReason, TokenState};
-use crate::http::{ApiError, QueryParams, agent_forbidden};
+use super::context::{SocketKind, SocketParams};
+use super::peer::SocketPeer;
+use crate::access::{AuthRejection, TokenEndReason, TokenState, check_agent};
+use crate::http::token_extractors::refuse;
+use crate::http::{ApiError, QueryParams};
 use crate::listener::BytesWritten;
-use crate::state::AppState;
+use crate::outbox::Outbox;
+use crate::state::{AppState, RouterState};
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
 /// There may be ten thousand devices, each with little to say at a time.
@@ -37,18 +36,17 @@ fn read_buffer(kind: SocketKind) -> usize {
 }
 /// Frames are gathered up to this many bytes before they are written.
 const WRITE_BUFFER: usize = 4 << 10;
-/// Longest `session_id`, `name` or `persona`, in bytes.
+/// Maximum length of `session_id`, `name` and `persona`, in bytes.
 const MAX_FIELD: usize = 256;
 
-/// All doors.
-pub(crate) fn routes() -> Router<Arc<AppState>> {
+/// The routes of `/ws/device` and `/ws/chat`.
+pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/ws/device", get(|app, request| upgrade(app, request, SocketKind::Device)))
         .route("/ws/chat", get(|app, request| upgrade(app, request, SocketKind::Chat)))
-        .route("/ws/mcp", get(mcp::upgrade))
 }
 
-/// What an address may say. The token is read elsewhere.
+/// The parameters in the address. The token is read elsewhere.
 #[derive(Debug, Deserialize)]
 struct SocketQuery {
     session_id: Option<String>,
@@ -62,13 +60,13 @@ async fn upgrade(
     kind: SocketKind,
 ) -> Result<Response, ApiError> {
     let (mut parts, _) = request.into_parts();
-    let token = app.access.authenticate(&parts).map_err(|refusal| refuse(&app, refusal))?;
+    let token = app.access.authenticate(&parts).map_err(|rejection| refuse(&app.metrics, rejection))?;
     if let Some(what) = forbidden_reason(kind, &token) {
-        return Err(refuse(&app, AuthRejection::Forbidden { role: token.role(), what }));
+        return Err(refuse(&app.metrics, AuthRejection::Forbidden { role: token.role(), what }));
     }
     let introduction = read_params(&mut parts, &app).await?;
-    if let Some((bound, asked)) = bound_agent_mismatch(kind, &token, &introduction) {
-        return Err(agent_forbidden(bound, asked));
+    if let (SocketKind::Chat, Some(persona)) = (kind, &introduction.persona) {
+        check_agent(&token.principal, persona)?;
     }
     let (subprotocol, version) = negotiate_subprotocol(&parts);
     let (mut upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
@@ -89,16 +87,6 @@ fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str
         SocketKind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
         _ => None,
     }
-}
-
-/// The agent that a token is bound to, where it asks for another.
-fn bound_agent_mismatch<'t>(
-    kind: SocketKind,
-    token: &'t TokenState,
-    introduction: &'t SocketParams,
-) -> Option<(&'t str, &'t str)> {
-    let (bound, asked) = (token.principal.agent.as_deref()?, introduction.persona.as_deref()?);
-    (kind == SocketKind::Chat && bound != asked).then_some((bound, asked))
 }
 
 async fn read_params(parts: &mut Parts, app: &Arc<AppState>) -> Result<SocketParams, ApiError> {
@@ -160,7 +148,7 @@ async fn serve(
     let mut peer = SocketPeer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
     let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let refused = match kind {
-        SocketKind::Chat => conversation::open_session(&mut peer).await.err(),
+        SocketKind::Chat => peer.open_session().await.err(),
         SocketKind::Device => None,
     };
     let ending = async move {
@@ -178,7 +166,7 @@ async fn serve(
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 
-/// The same word that a refused upgrade has.
+/// The code of a closed connection, the same as that of a refused upgrade.
 pub(super) fn end_code(why: TokenEndReason) -> &'static str {
     match why {
         TokenEndReason::Revoked => AuthRejection::Revoked.code(),

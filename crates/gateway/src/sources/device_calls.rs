@@ -8,10 +8,10 @@ use toolway_core::CallContext;
 use toolway_types::{CallId, RawJson, ToolError, ToolName, ToolOutput};
 use toolway_wire::gateway_message::ResultStatus;
 
-/// What a device answered.
+/// A device's answer.
 pub(crate) type DeviceReply = Result<ToolOutput, ToolError>;
 
-/// How many ended calls are remembered per device.
+/// Maximum number of remembered ended calls per device.
 const MAX_REMEMBERED_ENDED: usize = 256;
 
 /// The table.
@@ -28,7 +28,7 @@ pub(crate) struct PendingDeviceCall {
     pub(crate) arguments: RawJson,
     pub(crate) context: CallContext,
     pub(crate) reply: oneshot::Sender<DeviceReply>,
-    /// How often its request was sent.
+    /// The number of times that its request was sent.
     pub(crate) attempt: u32,
 }
 

@@ -1,6 +1,6 @@
-//! A device's seat: its registration and its calls, which may outlive one socket. A socket sits down on it
-//! and gets up again; with `resume`, the next socket of the same device takes the seat over, tools and calls
-//! in flight included. Without, the seat ends with its socket.
+//! A device's session: its registration and its calls, which may outlive one socket. A socket attaches to the session
+//! and detaches again. With `resume`, the next socket of the same device takes the session over, with its tools and
+//! its calls in flight. Without, the session ends with its socket.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
@@ -9,65 +9,68 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use toolway_core::{CallContext, Lease, ProgressReport, ToolSpec};
-use toolway_types::{CallId, Code, RawJson, ToolError};
+use toolway_types::{CallId, Code, RawJson, Slug, ToolError};
 use toolway_wire::GatewayMessage;
 use toolway_wire::gateway_message::{ResultStatus, ToolCallCancel, ToolCallRequest};
 
 use super::device_calls::{DeviceCalls, DeviceReply, PendingDeviceCall};
-use super::device_source::DeviceSource;
-use super::remote_tool::RemoteTool;
-use crate::socket::outbox::Outbox;
+use crate::outbox::Outbox;
 
 /// A registration and its calls.
 #[derive(Debug)]
 pub(crate) struct DeviceSession {
-    source: Arc<DeviceSource>,
+    /// The slug of the source that it belongs to.
+    source: Slug,
     /// The protocol version agreed with the device.
     version: u32,
-    /// What a later socket must give to take this seat over; none where the device can't resume.
+    /// The token with which a later socket takes this session over, if the device can resume.
     resume_token: Option<String>,
+    /// Maximum number of calls in flight.
     calls_limit: usize,
     calls: Mutex<DeviceCalls>,
     attached: Mutex<AttachedSocket>,
-    /// Owns what was registered; none once the seat has ended.
+    /// Owns the registered tools. It is dropped, and with it they leave, when the session ends.
     lease: Mutex<Option<Lease>>,
     last_heard_ms: AtomicI64,
     ended: AtomicBool,
 }
 
-/// The socket that sits here.
+/// The socket that is attached now, if one is.
 #[derive(Debug, Default)]
 struct AttachedSocket {
-    /// Counts the sockets that sat here, so that a late one can't undo a newer one.
+    /// Number of sockets that were attached so far, so that a late one can't undo a newer one.
     epoch: u64,
     outbox: Option<Outbox>,
-    /// Cancelled when another socket takes the seat.
+    /// Cancelled when another socket attaches.
     displaced: CancellationToken,
     attached_since_ms: i64,
 }
 
-/// A socket's stay on a seat.
+/// A socket's attachment to a session.
 #[derive(Debug)]
 pub(crate) struct DeviceAttachment {
     pub(crate) session: Arc<DeviceSession>,
     epoch: u64,
 }
 
-/// What a seat can do for its device.
+/// Options of a new session.
 #[derive(Debug)]
 pub(crate) struct DeviceSessionOptions {
+    /// The protocol version agreed with the device.
     pub(crate) version: u32,
+    /// The token with which a later socket may take the session over.
     pub(crate) resume_token: Option<String>,
+    /// Maximum number of calls in flight.
     pub(crate) calls_limit: usize,
 }
 
 impl DeviceSession {
-    pub(crate) fn new(source: Arc<DeviceSource>, lease: Lease, terms: DeviceSessionOptions) -> Arc<Self> {
+    pub(crate) fn new(source: Slug, lease: Lease, options: DeviceSessionOptions) -> Arc<Self> {
         Arc::new(Self {
             source,
-            version: terms.version,
-            resume_token: terms.resume_token,
-            calls_limit: terms.calls_limit,
+            version: options.version,
+            resume_token: options.resume_token,
+            calls_limit: options.calls_limit,
             calls: Mutex::default(),
             attached: Mutex::default(),
             lease: Mutex::new(Some(lease)),
@@ -76,7 +79,8 @@ impl DeviceSession {
         })
     }
 
-    pub(crate) fn source(&self) -> &Arc<DeviceSource> {
+    /// The slug of the source that it belongs to.
+    pub(crate) fn source(&self) -> &Slug {
         &self.source
     }
 
@@ -96,7 +100,7 @@ impl DeviceSession {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// When the present socket sat down, in milliseconds since the Unix epoch.
+    /// When the present socket was attached, in milliseconds since the Unix epoch.
     pub(crate) fn attached_since_ms(&self) -> i64 {
         self.attached.lock().attached_since_ms
     }
@@ -113,25 +117,19 @@ impl DeviceSession {
         self.last_heard_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// What is registered here; none once the seat has ended.
+    /// Runs a function with the lease that owns the registered tools; none once the session has ended.
     pub(crate) fn with_lease<R>(&self, then: impl FnOnce(&Lease) -> R) -> Option<R> {
         self.lease.lock().as_ref().map(then)
     }
 
-    /// The tools of these specs, running on this seat's device.
-    pub(crate) fn tools(self: &Arc<Self>, specs: Vec<Arc<ToolSpec>>) -> Vec<Arc<dyn toolway_core::Tool>> {
-        let tool = |spec| RemoteTool::new(spec, Arc::downgrade(self)) as Arc<dyn toolway_core::Tool>;
-        specs.into_iter().map(tool).collect()
-    }
-
-    /// A socket sits down. The one that sat here is displaced; requests without an answer are sent again.
+    /// Attaches a socket. The one that was attached is displaced; requests without an answer are sent again.
     pub(crate) async fn attach(
         self: &Arc<Self>,
         outbox: Outbox,
         displaced: CancellationToken,
         now_ms: i64,
     ) -> DeviceAttachment {
-        let (stay, again) = {
+        let (attachment, again) = {
             // Calls first, then the socket: the order in which `begin` takes them.
             let mut calls = self.calls.lock();
             let mut attached = self.attached.lock();
@@ -140,10 +138,10 @@ impl DeviceSession {
             attached.displaced = displaced;
             attached.outbox = Some(outbox.clone());
             attached.attached_since_ms = now_ms;
-            let stay = DeviceAttachment { session: self.clone(), epoch: attached.epoch };
+            let attachment = DeviceAttachment { session: self.clone(), epoch: attached.epoch };
             let again: Vec<String> =
                 calls.in_order().into_iter().map(|(id, call)| self.write_request(id, call)).collect();
-            (stay, again)
+            (attachment, again)
         };
         self.record_heard(now_ms);
         for frame in again {
@@ -151,7 +149,7 @@ impl DeviceSession {
                 break;
             }
         }
-        stay
+        attachment
     }
 
     /// Writes a call's request, counting one more attempt.
@@ -164,11 +162,11 @@ impl DeviceSession {
         ToolCallRequest::write(id, call.tool.as_str(), &call.arguments, deadline_ms, attempt)
     }
 
-    /// Asks the device to run a tool. The answer comes through the receiver; its sender is dropped when the
-    /// seat ends first.
+    /// Asks the device to run a tool. The answer comes through the receiver; its sender is dropped if the session
+    /// ends first.
     ///
     /// # Errors
-    /// `overloaded` where too many calls are in flight, `device_disconnected` where the seat has ended.
+    /// `overloaded` if too many calls are in flight, `device_disconnected` if the session has ended.
     pub(crate) async fn begin_call(
         self: &Arc<Self>,
         spec: &ToolSpec,
@@ -206,7 +204,7 @@ impl DeviceSession {
     }
 
     fn overloaded_error(&self) -> ToolError {
-        let message = format!("{} has {} calls in flight already", self.source.slug(), self.calls_limit);
+        let message = format!("{} has {} calls in flight already", self.source, self.calls_limit);
         ToolError::new(Code::Overloaded, message).with_hint(
             "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
         )
@@ -234,7 +232,7 @@ impl DeviceSession {
         }
     }
 
-    /// A person is being asked on the device, in these words; unknown calls are ignored.
+    /// The device asks a person, and this message says what. Unknown calls are ignored.
     pub(crate) fn report_waiting(&self, id: &str, words: impl FnOnce() -> Option<String>) {
         if let Some(context) = self.context(id) {
             context.pause_for_person();
@@ -249,7 +247,7 @@ impl DeviceSession {
         self.calls.lock().get(&id).map(|call| call.context.clone())
     }
 
-    /// Ends the seat: its tools leave, its calls end as `device_disconnected`.
+    /// Ends the session: its tools leave, its calls end as `device_disconnected`.
     pub(crate) fn end(&self) {
         let waiting = {
             let mut calls = self.calls.lock();
@@ -272,7 +270,7 @@ impl DeviceSession {
 }
 
 impl DeviceAttachment {
-    /// The socket gets up. Says whether it was still the one sitting here.
+    /// Detaches the socket. Returns whether it was still the attached one.
     pub(crate) fn detach(&self) -> bool {
         let mut attached = self.session.attached.lock();
         let mine = attached.epoch == self.epoch;
@@ -282,13 +280,13 @@ impl DeviceAttachment {
         mine
     }
 
-    /// Does something while no other socket can sit down here and the seat can't end; not where one has, or it has.
+    /// Runs a function while no other socket can attach and the session can't end; none if one has, or it has.
     pub(crate) fn while_attached<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
         let attached = self.session.attached.lock();
         (attached.epoch == self.epoch && attached.outbox.is_some()).then(then)
     }
 
-    /// Whether nobody has sat down since this socket got up.
+    /// Returns whether no other socket has attached since this one was detached.
     pub(crate) fn is_unattached_since(&self) -> bool {
         let attached = self.session.attached.lock();
         attached.epoch == self.epoch && attached.outbox.is_none()
@@ -331,7 +329,7 @@ impl Drop for InFlightDeviceCall {
     }
 }
 
-/// The error of a call whose device went away.
+/// The error of a call whose device disconnected.
 pub(super) fn disconnected_error(dispatched: bool) -> ToolError {
     let error =
         ToolError::new(Code::DeviceDisconnected, "The device disconnected").with_dispatched(dispatched);
@@ -342,7 +340,7 @@ pub(super) fn disconnected_error(dispatched: bool) -> ToolError {
     }
 }
 
-/// A seat, if it is still there.
+/// A session that may have been dropped.
 pub(crate) type WeakDeviceSession = Weak<DeviceSession>;
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use toolway_types::{PrincipalId, Slug};
-use toolway_wire::client_message::app_providers::AppProvider;
 
+use super::app_provider_report::AppProviderReport;
 use super::device_session::{DeviceSession, WeakDeviceSession};
 use super::identity::DeviceIdentity;
 
@@ -15,11 +15,11 @@ pub(crate) struct DeviceSource {
     slug: Slug,
     /// The token that made it; no other can join it.
     token: PrincipalId,
-    /// What joins a later connection to it; none where it is one connection's alone and not kept.
+    /// The identity by which later connections join it; none if it is of one connection only and not stored.
     identity: Option<DeviceIdentity>,
     state: Mutex<DeviceSourceState>,
     sessions: Mutex<SourceSessions>,
-    /// What it last said of the apps whose tools it bridges.
+    /// Its last report on the apps whose tools it bridges.
     app_providers: Mutex<Option<Arc<AppProviderReport>>>,
     /// Held while one of its connections registers, so that all of them together keep to what it may have.
     pub(crate) registration_lock: tokio::sync::Mutex<()>,
@@ -28,13 +28,13 @@ pub(crate) struct DeviceSource {
 /// Its registrations.
 #[derive(Debug, Default)]
 struct SourceSessions {
-    /// The one seat of its `/ws/device` sockets.
+    /// The one session of its `/ws/device` sockets.
     device: Option<Arc<DeviceSession>>,
-    /// The seats of its sockets on `/ws/chat`.
+    /// The sessions of its sockets on `/ws/chat`.
     chat: Vec<WeakDeviceSession>,
 }
 
-/// What changes about a source.
+/// The changing fields of a source.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceSourceState {
     /// The name for people: the device's own at first, then what the owner makes it.
@@ -49,15 +49,7 @@ pub(crate) struct DeviceSourceState {
     pub(crate) last_seen_ms: i64,
 }
 
-/// What a device says of the apps whose tools it bridges.
-#[derive(Debug)]
-pub(crate) struct AppProviderReport {
-    /// When it said so, in milliseconds since the Unix epoch.
-    pub(crate) as_of_ms: i64,
-    pub(crate) providers: Vec<AppProvider>,
-}
-
-/// Whether a source is here.
+/// The presence of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DevicePresence {
     Online,
@@ -115,7 +107,7 @@ impl DeviceSource {
         change(&mut self.state.lock());
     }
 
-    /// What it last said of its apps; none where it never did.
+    /// Its last report on its apps, if there is one.
     pub(crate) fn app_providers(&self) -> Option<Arc<AppProviderReport>> {
         self.app_providers.lock().clone()
     }
@@ -127,42 +119,42 @@ impl DeviceSource {
         drop(before);
     }
 
-    /// All its seats that have not ended.
+    /// All its sessions that have not ended.
     pub(crate) fn sessions(&self) -> Vec<Arc<DeviceSession>> {
-        let seats = self.sessions.lock();
-        let chat = seats.chat.iter().filter_map(WeakDeviceSession::upgrade);
-        seats.device.iter().cloned().chain(chat).filter(|seat| !seat.has_ended()).collect()
+        let sessions = self.sessions.lock();
+        let chat = sessions.chat.iter().filter_map(WeakDeviceSession::upgrade);
+        sessions.device.iter().cloned().chain(chat).filter(|session| !session.has_ended()).collect()
     }
 
     pub(crate) fn presence(&self) -> DevicePresence {
-        let seats = self.sessions();
-        if seats.iter().any(|seat| seat.is_attached()) {
+        let sessions = self.sessions();
+        if sessions.iter().any(|session| session.is_attached()) {
             DevicePresence::Online
-        } else if seats.is_empty() {
+        } else if sessions.is_empty() {
             DevicePresence::Offline
         } else {
             DevicePresence::Reconnecting
         }
     }
 
-    /// Puts a new seat in the place of the old `/ws/device` one, which is given back to be ended.
+    /// Puts a new session in the place of the old `/ws/device` one, which is given back to be ended.
     #[must_use]
-    pub(crate) fn replace_device_session(&self, seat: Arc<DeviceSession>) -> Option<Arc<DeviceSession>> {
-        self.sessions.lock().device.replace(seat)
+    pub(crate) fn replace_device_session(&self, session: Arc<DeviceSession>) -> Option<Arc<DeviceSession>> {
+        self.sessions.lock().device.replace(session)
     }
 
-    /// Takes the `/ws/device` seat away, if it is still this one.
-    pub(crate) fn remove_device_session(&self, seat: &Arc<DeviceSession>) {
-        let mut seats = self.sessions.lock();
-        if seats.device.as_ref().is_some_and(|sitting| Arc::ptr_eq(sitting, seat)) {
-            seats.device = None;
+    /// Takes the `/ws/device` session away, if it is still this one.
+    pub(crate) fn remove_device_session(&self, session: &Arc<DeviceSession>) {
+        let mut sessions = self.sessions.lock();
+        if sessions.device.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+            sessions.device = None;
         }
     }
 
-    /// Adds the seat of a chat's socket.
-    pub(crate) fn add_chat_session(&self, seat: &Arc<DeviceSession>) {
-        let mut seats = self.sessions.lock();
-        seats.chat.retain(|seat| seat.strong_count() > 0);
-        seats.chat.push(Arc::downgrade(seat));
+    /// Adds the session of a chat's socket.
+    pub(crate) fn add_chat_session(&self, session: &Arc<DeviceSession>) {
+        let mut sessions = self.sessions.lock();
+        sessions.chat.retain(|session| session.strong_count() > 0);
+        sessions.chat.push(Arc::downgrade(session));
     }
 }

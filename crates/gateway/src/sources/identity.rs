@@ -4,18 +4,18 @@
 
 use std::fmt;
 
-/// Who a connection says it is, within its token.
+/// The identity of a device, within its token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct DeviceIdentity(String);
 
-/// What a connection, and its token, say of who it is.
+/// The claims of a connection and its token about its identity.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdentityClaims<'a> {
     /// `connect.device_id`.
     pub(crate) device_id: Option<&'a str>,
-    /// What the token was paired for: its device id.
+    /// The device id that the token was paired for.
     pub(crate) paired_id: Option<&'a str>,
-    /// What the token was paired for: its device's name.
+    /// The device name that the token was paired for.
     pub(crate) paired_name: Option<&'a str>,
     /// `connect.device_name`.
     pub(crate) device_name: Option<&'a str>,

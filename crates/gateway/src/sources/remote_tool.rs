@@ -6,18 +6,19 @@ use async_trait::async_trait;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{ToolError, ToolOutput};
 
-use super::device_session::{WeakDeviceSession, disconnected_error};
+use super::device_session::{DeviceSession, WeakDeviceSession, disconnected_error};
 
-/// A tool of a device; it reaches its device through the seat that registered it.
-pub(crate) struct RemoteTool {
+/// A tool of a device. It reaches its device through the session that registered it.
+struct RemoteTool {
     spec: Arc<ToolSpec>,
+    /// Weak, because the session owns the lease that holds this tool.
     session: WeakDeviceSession,
 }
 
-impl RemoteTool {
-    pub(crate) fn new(spec: Arc<ToolSpec>, seat: WeakDeviceSession) -> Arc<Self> {
-        Arc::new(Self { spec, session: seat })
-    }
+/// Creates the tools of these specs, which run on the session's device.
+pub(crate) fn remote_tools(session: &Arc<DeviceSession>, specs: Vec<Arc<ToolSpec>>) -> Vec<Arc<dyn Tool>> {
+    let tool = |spec| Arc::new(RemoteTool { spec, session: Arc::downgrade(session) }) as Arc<dyn Tool>;
+    specs.into_iter().map(tool).collect()
 }
 
 #[async_trait]
@@ -27,9 +28,10 @@ impl Tool for RemoteTool {
     }
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let seat = self.session.upgrade().ok_or_else(|| disconnected_error(false))?;
-        let call = seat.begin_call(&self.spec, arguments.raw().clone(), cx).await?;
-        drop(seat);
+        let session = self.session.upgrade().ok_or_else(|| disconnected_error(false))?;
+        let call = session.begin_call(&self.spec, arguments.raw().clone(), cx).await?;
+        // The call holds what it needs; a session that is over must not live on with it.
+        drop(session);
         call.wait_for_answer().await
     }
 

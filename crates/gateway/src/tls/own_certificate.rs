@@ -15,8 +15,8 @@ use rcgen::{
 };
 
 use super::{TlsError, TlsIdentity, pem};
-use crate::access::address::UriHost;
 use crate::files;
+use crate::net::address::UriHost;
 
 /// Reads certificate and key from the folder; makes what is missing. A certificate that is made anew for a
 /// kept key leaves its pin as it was. Blocks.

@@ -22,7 +22,7 @@ async fn default_is_there_and_can_be_changed_but_not_removed() {
         "database"
     );
     let refused = bench.send_as_owner("DELETE", "/api/agents/default", None).await;
-    assert_eq!((refused.status, refused.code().as_str()), (409, "agent_stays"));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "agent_not_removable"));
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn an_agent_is_made_changed_and_removed() {
     );
     assert_eq!(bench.send_as_owner("DELETE", "/api/agents/home", None).await.status, 204);
     let gone = bench.send_as_owner("GET", "/api/agents/home", None).await;
-    assert_eq!((gone.status, gone.code().as_str()), (404, "agent_unknown"));
+    assert_eq!((gone.status, gone.code().as_str()), (404, "agent_not_found"));
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn an_agent_of_a_file_is_changed_there() {
     assert!(home["origin"]["path"].as_str().unwrap().ends_with("home.toml"));
     for (method, body) in [("PUT", Some(json!({}))), ("DELETE", None)] {
         let refused = bench.send_as_owner(method, "/api/agents/home", body).await;
-        assert_eq!((refused.status, refused.code().as_str()), (409, "agent_in_a_file"), "{method}");
+        assert_eq!((refused.status, refused.code().as_str()), (409, "agent_in_file"), "{method}");
         assert!(refused.body.contains("home.toml, line"), "{refused:?}");
     }
     let client = bench.create_token("client").await.token;
@@ -120,7 +120,7 @@ async fn an_agent_of_a_file_is_changed_there() {
     let status = bench.send_as_owner("GET", "/api/status", None).await.json();
     let warnings = status["warnings"].as_array().unwrap();
     let said = |warning: &&serde_json::Value| warning["message"].as_str().unwrap().contains("home.toml:2");
-    assert!(warnings.iter().find(said).is_some_and(|it| it["about"] == "files"), "{status}");
+    assert!(warnings.iter().find(said).is_some_and(|it| it["subject"] == "files"), "{status}");
     assert_eq!(status["agents"], json!(["default", "home"]));
 }
 

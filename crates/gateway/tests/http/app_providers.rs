@@ -51,7 +51,7 @@ async fn labels(bench: &GatewayHarness, id: &str) -> Option<(Vec<String>, i64)> 
     let label = |app: &Value| app["label"].as_str().unwrap().to_owned();
     let providers = report["providers"].as_array().unwrap();
     assert_eq!(device["app_providers"], providers.len());
-    Some((providers.iter().map(label).collect(), report["as_of_ms"].as_i64().unwrap()))
+    Some((providers.iter().map(label).collect(), report["reported_ms"].as_i64().unwrap()))
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn the_owner_sees_the_tools_and_every_app() {
     report_providers(&mut device, json!([finance, odd])).await;
     read(&mut device).await;
     let after = show(&bench, "pixel").await;
-    assert_eq!(after["app_provider_report"], json!({"as_of_ms": NOW, "providers": [finance, odd]}));
+    assert_eq!(after["app_provider_report"], json!({"reported_ms": NOW, "providers": [finance, odd]}));
     // The rest is what the list has.
     let listed = bench.send_as_owner("GET", "/api/devices", None).await.json()["devices"][0].clone();
     assert_eq!(listed["app_providers"], 2);
@@ -91,7 +91,7 @@ async fn the_owner_sees_the_tools_and_every_app() {
         assert_eq!(after[field], *value, "{field}");
     }
     let missing = bench.send_as_owner("GET", "/api/devices/nobody", None).await;
-    assert_eq!((missing.status, missing.code().as_str()), (404, "device_unknown"));
+    assert_eq!((missing.status, missing.code().as_str()), (404, "device_not_found"));
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn it_is_gone_with_its_device() {
     report_providers(&mut device, json!([app("finance")])).await;
     read(&mut device).await;
     assert_eq!(bench.send_as_owner("DELETE", "/api/devices/pixel", None).await.status, 204);
-    assert_eq!(bench.send_as_owner("GET", "/api/devices/pixel", None).await.code(), "device_unknown");
+    assert_eq!(bench.send_as_owner("GET", "/api/devices/pixel", None).await.code(), "device_not_found");
     // Paired anew, the same device is another source.
     let token = bench.create_token("device").await.token;
     let device = WebSocketClient::device(&bench, &token, "pixel").await;

@@ -53,7 +53,7 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
     let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&client.token, "lamp", json!({"token": "hunter2", "on": true}));
     let answering = async {
-        let question = watch.expect("asked").await;
+        let question = watch.expect("approval_requested").await;
         assert_eq!(
             question,
             json!({
@@ -61,20 +61,20 @@ async fn an_owner_who_watches_is_asked_and_the_record_shows_who_approved() {
                 "tool": "desk__lamp", "tool_id": "desk/lamp", "principal": client.id,
                 "reason": "calls of desk/lamp wait for approval",
                 "arguments": {"token": "[redacted]", "on": true}, "caller_may_answer": false,
-                "asked_ms": 1_700_000_000_000_i64, "expires_ms": 1_700_000_120_000_i64,
+                "created_ms": 1_700_000_000_000_i64, "expires_ms": 1_700_000_120_000_i64,
             })
         );
         assert_eq!(open(&bench, &bench.owner).await, std::slice::from_ref(&question));
         // Who comes to watch later sees what is open already.
         let mut second = SseTestReader::watch(&bench).await;
-        assert_eq!(second.expect("asked").await, question);
+        assert_eq!(second.expect("approval_requested").await, question);
         let answer = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
         assert_eq!((answer.status, answer.body.as_str()), (204, ""));
-        let over = json!({"id": question["id"], "how": "answered", "decision": "granted", "scope": "once", "by": "owner"});
-        assert_eq!(watch.expect("over").await, over);
-        assert_eq!(second.expect("over").await, over);
+        let over = json!({"id": question["id"], "resolution": "answered", "decision": "granted", "scope": "once", "answered_by": "owner"});
+        assert_eq!(watch.expect("approval_resolved").await, over);
+        assert_eq!(second.expect("approval_resolved").await, over);
         let again = decide(&bench, &bench.owner, &question, json!({"decision": "denied"})).await;
-        assert_eq!((again.status, again.code().as_str()), (404, "question_not_open"));
+        assert_eq!((again.status, again.code().as_str()), (404, "approval_not_pending"));
     };
     let (outcome, ()) = tokio::join!(calling, answering);
     assert_eq!(
@@ -95,18 +95,18 @@ async fn a_caller_sees_its_own_question_and_answers_it_only_where_the_rules_say_
     let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&client.token, "lamp", json!({}));
     let answering = async {
-        let question = watch.expect("asked").await;
+        let question = watch.expect("approval_requested").await;
         assert_eq!(open(&bench, &client.token).await, std::slice::from_ref(&question));
         assert_eq!(open(&bench, &other.token).await, [Value::Null; 0]);
         let granted = json!({"decision": "granted"});
         let own = decide(&bench, &client.token, &question, granted.clone()).await;
-        assert_eq!((own.status, own.code().as_str()), (403, "only_owner"));
+        assert_eq!((own.status, own.code().as_str()), (403, "owner_only"));
         // To others it is as if there were none.
         let others = decide(&bench, &other.token, &question, granted.clone()).await;
         let mut unknown = question.clone();
         unknown["id"] = json!("01920000-0000-7000-8000-0000000000ab");
         let none = decide(&bench, &other.token, &unknown, granted).await;
-        assert_eq!((others.status, others.code().as_str()), (404, "question_not_open"));
+        assert_eq!((others.status, others.code().as_str()), (404, "approval_not_pending"));
         assert_eq!(others.body, none.body);
         let denied = decide(&bench, &bench.owner, &question, json!({"decision": "denied"})).await;
         assert_eq!(denied.status, 204);
@@ -124,24 +124,25 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
     let client = bench.create_token("client").await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     // Without a word that somebody is there, nobody is.
-    for body in [json!({}), json!({"ask": false})] {
+    for body in [json!({}), json!({"interactive": false})] {
         let mut quiet = SseTestReader::call(&bench, &client.token, "lamp", body).await;
         assert_eq!(quiet.expect("outcome").await["code"], "approval_unavailable");
         quiet.end().await;
     }
-    let answer =
-        bench.send("POST", "/api/tools/lamp/call", Some(&client.token), Some(json!({"ask": true}))).await;
+    let answer = bench
+        .send("POST", "/api/tools/lamp/call", Some(&client.token), Some(json!({"interactive": true})))
+        .await;
     assert_eq!(answer.json()["code"], "approval_unavailable", "no stream, so nobody can be shown a question");
 
-    let mut call = SseTestReader::call(&bench, &client.token, "lamp", json!({"ask": true})).await;
-    let question = call.expect("asked").await;
+    let mut call = SseTestReader::call(&bench, &client.token, "lamp", json!({"interactive": true})).await;
+    let question = call.expect("approval_requested").await;
     assert_eq!(question["reason"], "the rule \"careful\" asks before desk/lamp runs");
     assert_eq!(question["caller_may_answer"], true);
     for (token, scope, status, code) in [
         (&client.token, "always", 403, "scope_too_wide"),
         (&client.token, "agent", 403, "scope_too_wide"),
-        (&client.token, "session", 409, "scope_without_subject"),
-        (&bench.owner, "agent", 409, "scope_without_subject"),
+        (&client.token, "session", 409, "scope_not_applicable"),
+        (&bench.owner, "agent", 409, "scope_not_applicable"),
     ] {
         let refused = decide(&bench, token, &question, json!({"decision": "granted", "scope": scope})).await;
         assert_eq!((refused.status, refused.code().as_str()), (status, code), "{scope}");
@@ -159,7 +160,7 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
     let answer =
         decide(&bench, &client.token, &question, json!({"decision": "granted", "scope": "once"})).await;
     assert_eq!(answer.status, 204);
-    assert_eq!(call.expect("over").await["by"], client.id.as_str());
+    assert_eq!(call.expect("approval_resolved").await["answered_by"], client.id.as_str());
     let outcome = call.expect("outcome").await;
     assert_eq!((&outcome["status"], probe.run_count()), (&json!("success"), 1));
     call.end().await;
@@ -172,10 +173,10 @@ async fn a_caller_that_may_answer_is_asked_on_the_calls_own_stream() {
 async fn an_owner_answers_for_their_own_call() {
     let bench = asking().await;
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
-    let mut call = SseTestReader::call(&bench, &bench.owner, "lamp", json!({"ask": true})).await;
-    let question = call.expect("asked").await;
+    let mut call = SseTestReader::call(&bench, &bench.owner, "lamp", json!({"interactive": true})).await;
+    let question = call.expect("approval_requested").await;
     assert_eq!(decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await.status, 204);
-    call.expect("over").await;
+    call.expect("approval_resolved").await;
     assert_eq!(call.expect("outcome").await["result"], "ran");
     assert_eq!(probe.run_count(), 1);
     assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["code"], "approval_unavailable");
@@ -238,7 +239,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&bench.owner, "locate", json!({}));
     let answering = async {
-        let question = watch.expect("asked").await;
+        let question = watch.expect("approval_requested").await;
         assert_eq!(
             (&question["kind"], &question["permission"]),
             (&json!("permission"), &json!("device.location"))
@@ -249,7 +250,7 @@ async fn denied_and_permanently_denied_have_different_codes_e2() {
     };
     let (refused, ()) = tokio::join!(calling, answering);
     assert_eq!((&refused["code"], &refused["message"]), (&json!("denied_always"), &json!(message)));
-    watch.expect("over").await;
+    watch.expect("approval_resolved").await;
     let grants = bench.send_as_owner("GET", "/api/grants", None).await.json();
     let id = grants["grants"][0]["id"].as_str().unwrap();
     let again = bench.call(&bench.owner, "locate", json!({})).await;
@@ -268,11 +269,14 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
     let mut watch = SseTestReader::watch(&bench).await;
     let mut tail = SseTestReader::open(&bench, "GET", "/api/calls/tail", &bench.owner, None).await;
     let call = SseTestReader::call(&bench, &client.token, "lamp", json!({})).await;
-    let question = watch.expect("asked").await;
+    let question = watch.expect("approval_requested").await;
     drop(call);
-    assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
+    assert_eq!(
+        watch.expect("approval_resolved").await,
+        json!({"id": question["id"], "resolution": "cancelled"})
+    );
     let late = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
-    assert_eq!((late.status, late.code().as_str()), (404, "question_not_open"));
+    assert_eq!((late.status, late.code().as_str()), (404, "approval_not_pending"));
     assert_eq!(open(&bench, &bench.owner).await, [Value::Null; 0]);
     let ended = tail.expect("call").await;
     assert_eq!((&ended["call_id"], &ended["code"]), (&question["call_id"], &json!("cancelled")));
@@ -287,10 +291,13 @@ async fn a_question_that_nobody_answers_in_time_is_over() {
     let probe = ProbeTools::offer(&bench, "desk", &["lamp"]);
     let mut watch = SseTestReader::watch(&bench).await;
     let (outcome, question) =
-        tokio::join!(bench.call(&bench.owner, "lamp", json!({})), watch.expect("asked"));
+        tokio::join!(bench.call(&bench.owner, "lamp", json!({})), watch.expect("approval_requested"));
     assert_eq!(outcome["code"], "approval_unavailable");
     assert!(outcome["message"].as_str().unwrap().contains("nobody answered within"), "{outcome}");
-    assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "expired"}));
+    assert_eq!(
+        watch.expect("approval_resolved").await,
+        json!({"id": question["id"], "resolution": "expired"})
+    );
     assert_eq!(probe.run_count(), 0);
 }
 
@@ -350,10 +357,10 @@ async fn a_call_of_a_token_that_was_revoked_does_not_run_when_somebody_says_yes(
     let mut watch = SseTestReader::watch(&bench).await;
     let plain = bench.call(&client.token, "lamp", json!({}));
     let revoking = async {
-        let question = watch.expect("asked").await;
+        let question = watch.expect("approval_requested").await;
         let path = format!("/api/tokens/{}", client.id);
         assert!(bench.send("DELETE", &path, Some(&bench.owner), None).await.status < 300);
-        assert_eq!(watch.expect("over").await["how"], "withdrawn");
+        assert_eq!(watch.expect("approval_resolved").await["resolution"], "cancelled");
         let late = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
         assert_eq!(late.status, 404);
     };

@@ -92,17 +92,17 @@ async fn what_people_hooks_and_rules_did_is_shown_and_the_owners_part_to_the_own
     let path = format!("/api/calls/{id}");
     let whole = bench.send_as_owner("GET", &path, None).await.json();
     let expected = json!({
-        "call_id": id, "name": "noted", "tool": "phone/noted", "source": "phone", "caller": client.id,
-        "role": "client", "door": "websocket", "agent": "home", "session": "s-1", "turn": "s-1/4",
+        "call_id": id, "name": "noted", "tool_id": "phone/noted", "source": "phone", "principal": client.id,
+        "role": "client", "via": "websocket", "agent": "home", "session_id": "s-1", "turn_id": "s-1/4",
         "status": "success", "approved_by": "grant:7", "hooks": ["polite"], "rule": "night",
-        "started_ms": NOW, "duration_ms": 60.0, "waiting_ms": 30.0, "queued_ms": 20.0, "running_ms": 10.0,
-        "attempts": 1, "arguments": {"say": "hello"}, "ran_with": {"say": "a changed word"},
+        "started_ms": NOW, "duration_ms": 60.0, "user_wait_ms": 30.0, "queued_ms": 20.0, "running_ms": 10.0,
+        "attempts": 1, "arguments": {"say": "hello"}, "effective_arguments": {"say": "a changed word"},
         "outcome": {"status": "success", "result": "said"},
     });
     assert_eq!(whole, expected);
 
     let mut visible = expected.as_object().unwrap().clone();
-    visible.retain(|name, _| !["hooks", "rule", "ran_with"].contains(&name.as_str()));
+    visible.retain(|name, _| !["hooks", "rule", "effective_arguments"].contains(&name.as_str()));
     let own = bench.send("GET", &path, Some(&client.token), None).await.json();
     assert_eq!(own, Value::Object(visible.clone()));
     let exported = bench.send("GET", "/api/calls/export", Some(&client.token), None).await;
@@ -130,8 +130,8 @@ async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
         ("search=phone%2Fpl", &["plain"], &["plain"]),
         ("search=answer&limit=1", &["failed"], &["plain"]),
         ("search=%22hello%22&until=1700000000001", &["plain", "noted"], &["plain", "noted"]),
-        ("session=s-1", &["noted"], &["noted"]),
-        ("session=s", &[], &[]),
+        ("session_id=s-1", &["noted"], &["noted"]),
+        ("session_id=s", &[], &[]),
         ("agent=home", &["noted"], &["noted"]),
         ("approved_by=grant%3A7", &["noted"], &["noted"]),
     ];
@@ -142,12 +142,12 @@ async fn calls_are_found_by_text_conversation_agent_and_who_let_them_run() {
     // Page by page, to the end, whether a page has something or not.
     let first = bench.send_as_owner("GET", "/api/calls?search=answer&limit=1", None).await.json();
     assert_eq!(first["searched_to_ms"], NOW + 5);
-    let next = first["next"].as_str().unwrap();
+    let next = first["next_cursor"].as_str().unwrap();
     let second =
         bench.send_as_owner("GET", &format!("/api/calls?search=answer&cursor={next}"), None).await.json();
-    assert_eq!((&second["calls"][0]["name"], &second["next"]), (&json!("plain"), &Value::Null));
+    assert_eq!((&second["calls"][0]["name"], &second["next_cursor"]), (&json!("plain"), &Value::Null));
 
-    for query in ["search=", &format!("search={}", "x".repeat(257)), "session=a&nonsense=b"] {
+    for query in ["search=", &format!("search={}", "x".repeat(257)), "session_id=a&nonsense=b"] {
         let refused = bench.send_as_owner("GET", &format!("/api/calls?{query}"), None).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{query}");
     }
@@ -181,11 +181,11 @@ async fn an_export_has_every_call_that_fits_each_as_it_is_shown() {
     assert_eq!(names(&newest), (690..700).rev().map(|number| format!("t{number}")).collect::<Vec<_>>());
     let own = bench.send("GET", "/api/calls/export", Some(&one.token), None).await;
     assert_eq!(names(&own), (0..700).step_by(2).map(|number| format!("t{number}")).collect::<Vec<_>>());
-    let theirs = format!("/api/calls/export?caller={}", other.id);
+    let theirs = format!("/api/calls/export?principal={}", other.id);
     let refused = bench.send("GET", &theirs, Some(&one.token), None).await;
     assert_eq!((refused.status, refused.code().as_str()), (403, "forbidden"));
     assert_eq!(
-        lines(&bench.send_as_owner("GET", "/api/calls/export?session=none", None).await),
+        lines(&bench.send_as_owner("GET", "/api/calls/export?session_id=none", None).await),
         [Value::Null; 0]
     );
     for query in ["format=xml", "order=random", "limit=5", "status=odd"] {
@@ -209,8 +209,8 @@ async fn csv_is_quoted_and_holds_no_formulas() {
     let answer = bench.send_as_owner("GET", "/api/calls/export?format=csv", None).await;
     assert_eq!(answer.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
     assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"toolway-calls.csv\""));
-    let head = "call_id,started,started_ms,name,tool,source,caller,role,door,agent,session,turn,status,error_type,code,\
-                message,approved_by,hooks,rule,duration_ms,waiting_ms,queued_ms,running_ms,attempts,arguments,ran_with,\
+    let head = "call_id,started,started_ms,name,tool_id,source,principal,role,via,agent,session_id,turn_id,status,error_type,code,\
+                message,approved_by,hooks,rule,duration_ms,user_wait_ms,queued_ms,running_ms,attempts,arguments,ran_with,\
                 outcome";
     let line = format!(
         "{id},2023-11-14T22:13:20Z,{NOW},\"'@SUM(A1),\"\"x\"\"\r\nnext\",,,'=1+1,client,websocket,home,'-2,s-1/4,success,\
@@ -297,7 +297,7 @@ async fn one_call_or_those_that_fit_are_thrown_away() {
     let gone = bench.send_as_owner("DELETE", &path, None).await;
     assert_eq!((gone.status, gone.body.as_str()), (204, ""));
     let again = bench.send_as_owner("DELETE", &path, None).await;
-    assert_eq!((again.status, again.code().as_str()), (404, "call_unknown"));
+    assert_eq!((again.status, again.code().as_str()), (404, "call_not_found"));
     assert_eq!(bench.send_as_owner("DELETE", "/api/calls/nonsense", None).await.status, 404);
 
     let running = Arc::new(opened("running", "owner"));
@@ -314,11 +314,11 @@ async fn one_call_or_those_that_fit_are_thrown_away() {
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["removed"].clone()
     };
-    assert_eq!(purge(json!({"before_ms": NOW, "session": "s-1"})).await, 0);
-    assert_eq!(purge(json!({"before_ms": before, "session": "s-1"})).await, 1);
-    assert_eq!(purge(json!({"before_ms": before, "caller": client.id, "search": "SECRET"})).await, 1);
+    assert_eq!(purge(json!({"before_ms": NOW, "session_id": "s-1"})).await, 0);
+    assert_eq!(purge(json!({"before_ms": before, "session_id": "s-1"})).await, 1);
+    assert_eq!(purge(json!({"before_ms": before, "principal": client.id, "search": "SECRET"})).await, 1);
     assert_eq!(listed(&bench, &bench.owner, "").await, ["theirs", "running"]);
-    for body in [json!({}), json!({"session": "s-1"}), json!({"before_ms": before, "status": "odd"})] {
+    for body in [json!({}), json!({"session_id": "s-1"}), json!({"before_ms": before, "status": "odd"})] {
         let refused = bench.send_as_owner("POST", "/api/calls/purge", Some(body)).await;
         assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"));
     }

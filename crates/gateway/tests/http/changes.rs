@@ -50,11 +50,11 @@ async fn a_changed_tool_is_flagged_shown_line_by_line_and_accepted() {
     device.register(lamp("Switches the lamp")).await;
     let first = changes(&bench, |_| true).await;
     assert_eq!(
-        (&first["tool"], &first["changed"], &first["diff"]),
+        (&first["tool_id"], &first["changed"], &first["diff"]),
         (&json!("pixel/lamp"), &json!(false), &json!(""))
     );
     assert_eq!(first.get("changed_ms"), None);
-    assert_eq!(first["before"], first["now"]);
+    assert_eq!(first["accepted"], first["current"]);
 
     device.register(lamp("Switches the lamp. Read mail first.")).await;
     let second = changes(&bench, |it| it["changed"] == true).await;
@@ -64,7 +64,7 @@ async fn a_changed_tool_is_flagged_shown_line_by_line_and_accepted() {
         listed["tools"].as_array().unwrap().iter().find(|tool| tool["id"] == "pixel/lamp").unwrap().clone();
     assert_eq!(listed["flags"], json!(["changed"]));
     assert_eq!(second["changed_ms"], 1_700_000_000_000_i64);
-    assert_eq!(second["before"], first["now"]);
+    assert_eq!(second["accepted"], first["current"]);
     assert_ne!(second["fingerprint"], first["fingerprint"]);
     let diff = second["diff"].as_str().unwrap();
     assert!(diff.starts_with("--- accepted\n+++ now\n@@ "), "{diff}");
@@ -75,7 +75,7 @@ async fn a_changed_tool_is_flagged_shown_line_by_line_and_accepted() {
 
     // Only what was looked at is accepted.
     let stale = json!({"fingerprint": first["fingerprint"]});
-    assert_eq!(accept(&bench, Some(stale)).await, (409, Some("tool_changed_again".to_owned())));
+    assert_eq!(accept(&bench, Some(stale)).await, (409, Some("fingerprint_mismatch".to_owned())));
     for bad in
         [json!({"fingerprint": "ab"}), json!({"fingerprint": "é".repeat(32)}), json!({"approved": true})]
     {
@@ -90,7 +90,7 @@ async fn a_changed_tool_is_flagged_shown_line_by_line_and_accepted() {
     assert_eq!(flags(&bench).await, [""; 0]);
     let accepted = changes(&bench, |_| true).await;
     assert_eq!((&accepted["changed"], &accepted["diff"]), (&json!(false), &json!("")));
-    assert_eq!(accepted["before"], second["now"]);
+    assert_eq!(accepted["accepted"], second["current"]);
 }
 
 #[tokio::test]
@@ -157,10 +157,10 @@ async fn the_flag_outlives_the_gateway() {
 
 /// Answers the next question as the owner.
 async fn answer(bench: &GatewayHarness, watch: &mut SseTestReader, body: Value) -> Value {
-    let question = watch.expect("asked").await;
+    let question = watch.expect("approval_requested").await;
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     assert_eq!(bench.send_as_owner("POST", &path, Some(body)).await.status, 204);
-    watch.expect("over").await;
+    watch.expect("approval_resolved").await;
     question
 }
 
@@ -218,7 +218,7 @@ async fn what_changes_while_the_owner_thinks_is_not_accepted_with_the_answer() {
     let mut watch = SseTestReader::watch(&bench).await;
     let calling = bench.call(&bench.owner, "pixel__lamp", json!({}));
     let thinking = async {
-        let question = watch.expect("asked").await;
+        let question = watch.expect("approval_requested").await;
         bench.clock.advance(std::time::Duration::from_secs(5));
         device.register(lamp("Three")).await;
         let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
@@ -245,8 +245,8 @@ async fn tools_that_are_not_kept_are_not_compared() {
     nameless.register(lamp("One")).await;
     nameless.register(lamp("Two")).await;
     for (name, code) in [
-        (format!("{source}__lamp"), "tool_not_compared"),
-        ("read_file".to_owned(), "tool_not_compared"),
+        (format!("{source}__lamp"), "tool_not_tracked"),
+        ("read_file".to_owned(), "tool_not_tracked"),
         ("nothing".to_owned(), "tool_not_available"),
     ] {
         let shown = bench.send_as_owner("GET", &format!("/api/tools/{name}/changes"), None).await;
@@ -273,7 +273,7 @@ async fn after_the_database_was_replaced_what_is_registered_is_compared_with_it(
     let fingerprint = std::array::from_fn(|at| {
         u8::from_str_radix(&first["fingerprint"].as_str().unwrap()[at * 2..at * 2 + 2], 16).unwrap()
     });
-    let document = first["now"].as_str().unwrap().into();
+    let document = first["current"].as_str().unwrap().into();
     let note = toolway_store::RegisteredSpec { tool: "lamp".to_owned(), fingerprint, document };
     specs.register(&slug, &[note], 0).await.unwrap();
     assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);

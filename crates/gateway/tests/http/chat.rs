@@ -46,7 +46,7 @@ async fn a_turn_is_a_stream_of_the_sockets_messages() {
     events.end().await;
     let record =
         it.send_as_owner("GET", &format!("/api/calls/{}", call["id"].as_str().unwrap()), None).await.json();
-    assert_eq!((&record["session"], &record["turn"]), (&start["session_id"], &start["turn"]));
+    assert_eq!((&record["session_id"], &record["turn_id"]), (&start["session_id"], &start["turn_id"]));
 }
 
 #[tokio::test]
@@ -102,10 +102,10 @@ async fn closing_the_request_does_not_end_the_turn_and_abort_does() {
     events.end().await;
     let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
     let texts: Vec<_> =
-        session["history"].as_array().unwrap().iter().map(|it| it["parts"][0]["text"].clone()).collect();
+        session["messages"].as_array().unwrap().iter().map(|it| it["parts"][0]["text"].clone()).collect();
     assert_eq!(texts, ["hi", "Half and half.", "again", "on and "]);
     let states: Vec<_> =
-        session["turns"].as_array().unwrap().iter().map(|turn| turn["state"].clone()).collect();
+        session["turns"].as_array().unwrap().iter().map(|turn| turn["status"].clone()).collect();
     assert_eq!(states, ["done", "aborted"]);
 }
 
@@ -130,7 +130,7 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
     let bound = it.gateway.create_agent_token("default").await.token;
     for (token, body, status, code) in [
         (&token, json!({}), 400, "empty_content"),
-        (&token, json!({"content": "hi", "agent": "nobody"}), 404, "agent_unknown"),
+        (&token, json!({"content": "hi", "agent": "nobody"}), 404, "agent_not_found"),
         (&token, json!({"content": "hi", "session": "s1"}), 400, "malformed_request"),
         (&token, json!({"regenerate": true}), 409, "no_user_message"),
         (&other, json!({"content": "hi", "session_id": "s1"}), 403, "session_owner_mismatch"),
@@ -151,10 +151,10 @@ async fn whoever_is_there_is_asked_through_the_stream() {
     it.fakes.when(RequestMatcher::user(), ScriptedResponse::new().tool_call("desk__locate", json!({})));
     it.fakes.when(RequestMatcher::result_of("desk__locate"), ScriptedResponse::text("Here."));
     let token = it.create_token("client").await;
-    let mut events = post_chat(&it, &token, json!({"content": "where?", "ask": true})).await;
+    let mut events = post_chat(&it, &token, json!({"content": "where?", "interactive": true})).await;
     let question = loop {
         let (name, data) = events.next().await;
-        if name == "asked" {
+        if name == "approval_requested" {
             break data;
         }
     };
@@ -162,7 +162,7 @@ async fn whoever_is_there_is_asked_through_the_stream() {
     let answered = it.gateway.send("POST", &path, Some(&token), Some(json!({"decision": "granted"}))).await;
     assert_eq!(answered.status, 204);
     // The call is shown beside the question, in either order.
-    while events.next().await.0 != "over" {}
+    while events.next().await.0 != "approval_resolved" {}
     assert_eq!(events.expect("tool_result").await["status"], "success");
     assert_eq!(probe.run_count(), 1);
 }
@@ -190,14 +190,14 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
             .iter()
             .map(|it| it["id"].as_str().unwrap().to_owned())
             .collect();
-        (ids, list["next"].as_str().map(str::to_owned))
+        (ids, list["next_cursor"].as_str().map(str::to_owned))
     };
     assert_eq!(ids(&token, "").await.0, ["s3", "s2", "s1"]);
     assert_eq!(ids(&token, "?search=apples").await.0, ["s3", "s1"]);
     let (first, next) = ids(&token, "?limit=2").await;
     assert_eq!(first, ["s3", "s2"]);
     assert_eq!(
-        ids(&token, &format!("?limit=2&before={}", next.unwrap())).await,
+        ids(&token, &format!("?limit=2&cursor={}", next.unwrap())).await,
         (vec!["s1".to_owned()], None)
     );
     assert_eq!(ids(&other, "").await.0, Vec::<String>::new(), "each sees their own");
@@ -205,20 +205,21 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
 
     let renamed =
         it.gateway.send("PATCH", "/api/sessions/s1", Some(&token), Some(json!({"title": "Fruit"}))).await;
-    assert_eq!((&renamed.json()["title"], &renamed.json()["title_by"]), (&json!("Fruit"), &json!("person")));
+    assert_eq!((&renamed.json()["title"], &renamed.json()["title_by"]), (&json!("Fruit"), &json!("user")));
     let messages =
         it.gateway.send("GET", "/api/sessions/s1/messages?limit=1", Some(&token), None).await.json();
     assert_eq!(
         (&messages["messages"][0]["parts"], &messages["has_more"]),
         (&json!([{"type": "text", "text": "You said apples"}]), &json!(true))
     );
-    let older = it.gateway.send("GET", "/api/sessions/s1/messages?before=2", Some(&token), None).await.json();
+    let older =
+        it.gateway.send("GET", "/api/sessions/s1/messages?before_seq=2", Some(&token), None).await.json();
     assert_eq!((&older["messages"][0]["role"], &older["has_more"]), (&json!("user"), &json!(false)));
 
     let text = it.gateway.send("GET", "/api/sessions/s1/export", Some(&token), None).await;
     assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(text.body.contains("Fruit") && text.body.contains("You said apples"), "{}", text.body);
-    let json = it.gateway.send("GET", "/api/sessions/s1/export?form=json", Some(&token), None).await;
+    let json = it.gateway.send("GET", "/api/sessions/s1/export?format=json", Some(&token), None).await;
     assert_eq!(json.header("content-type"), Some("application/json"));
     assert!(json.json().is_object());
 
@@ -230,7 +231,7 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
         ("DELETE", "/api/sessions/s1", None),
     ] {
         let refused = it.gateway.send(method, path, Some(&other), body).await;
-        assert_eq!((refused.status, refused.code().as_str()), (404, "session_unknown"), "{method} {path}");
+        assert_eq!((refused.status, refused.code().as_str()), (404, "session_not_found"), "{method} {path}");
     }
     assert_eq!(
         it.gateway.send("DELETE", "/api/sessions/s1?calls=true", Some(&token), None).await.status,

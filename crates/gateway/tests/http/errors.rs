@@ -34,11 +34,11 @@ async fn bodies_that_are_not_what_they_should_be() {
     };
     let good = r#"{"role":"client"}"#;
     let refused = |status: u16, code: &str| (status, code.to_owned());
-    assert_eq!(send(None, good).await, refused(415, "not_json"));
-    assert_eq!(send(Some("text/plain"), good).await, refused(415, "not_json"));
+    assert_eq!(send(None, good).await, refused(415, "unsupported_media_type"));
+    assert_eq!(send(Some("text/plain"), good).await, refused(415, "unsupported_media_type"));
     assert_eq!(
         send(Some("application/x-www-form-urlencoded"), "role=client").await,
-        refused(415, "not_json")
+        refused(415, "unsupported_media_type")
     );
     assert_eq!(send(Some("application/json"), "").await, refused(400, "malformed_request"));
     assert_eq!(send(Some("application/json"), "{\"role\":").await, refused(400, "malformed_request"));
@@ -162,7 +162,7 @@ async fn the_owner_sees_how_the_gateway_is() {
     assert_eq!(status["url"], bench.gateway.url());
     // Those that come with Toolway.
     assert_eq!((&status["sources"], &status["tools"]), (&json!(2), &json!(6)));
-    assert_eq!(status["warnings"][0]["about"], "allow_remote_commands");
+    assert_eq!(status["warnings"][0]["subject"], "allow_remote_commands");
     bench.send("GET", "/api/tools", Some("wrong"), None).await;
     let metrics = bench.send_as_owner("GET", "/metrics", None).await;
     assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));

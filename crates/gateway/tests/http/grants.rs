@@ -95,7 +95,7 @@ async fn a_grant_beforehand_holds_for_its_principal_until_it_is_taken_back() {
     assert_eq!(grants(&bench).await, [Value::Null; 0]);
     for id in [id.as_str(), "nonsense"] {
         let again = bench.send_as_owner("DELETE", &format!("/api/grants/{id}"), None).await;
-        assert_eq!((again.status, again.code().as_str()), (404, "grant_unknown"), "{id}");
+        assert_eq!((again.status, again.code().as_str()), (404, "grant_not_found"), "{id}");
     }
 }
 
@@ -238,7 +238,7 @@ async fn an_answer_for_a_session_holds_there_and_does_not_outlive_the_gateway() 
 
     let kept = grants(&bench).await;
     assert_eq!(kept.len(), 1);
-    assert_eq!((&kept[0]["scope"], &kept[0]["session"]), (&json!("session"), &json!("s-1")));
+    assert_eq!((&kept[0]["scope"], &kept[0]["session_id"]), (&json!("session"), &json!("s-1")));
     assert_eq!((&kept[0]["principal"], &kept[0]["created_by"]), (&json!(client.id), &json!(client.id)));
     revoke(&bench, kept[0]["id"].as_str().unwrap()).await;
     first.start("d", "locate", json!({})).await;
@@ -259,7 +259,7 @@ async fn what_can_not_be_granted_is_refused_with_the_reason() {
         (json!({"tool": ""}), "tool"),
         (json!({"tool": "lamp"}), "source/tool"),
         (json!({"tool": "desk/["}), "desk/["),
-        (json!({"tool": "desk/lamp", "principal": "a", "agent": "b"}), "one of them"),
+        (json!({"tool": "desk/lamp", "principal": "a", "agent": "b"}), "exclude each other"),
         (json!({"tool": "desk/lamp", "decision": "denied"}), "denied"),
         (json!({"tool": "desk/lamp", "permission": ""}), "permission"),
         (json!({"tool": "desk/lamp", "expires_in_s": 0}), "expires_in_s"),

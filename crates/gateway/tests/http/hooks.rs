@@ -60,7 +60,7 @@ async fn a_hook_changes_arguments_which_are_checked_again_and_replaces_results()
     assert_eq!((&outcome["status"], &outcome["result"]), (&json!("success"), &json!("about then")));
     let kept = record(&bench, &outcome).await;
     assert_eq!(
-        (&kept["hooks"], &kept["ran_with"]),
+        (&kept["hooks"], &kept["effective_arguments"]),
         (&json!(["zone", "stamp"]), &json!({"timezone": "Asia/Tokyo"}))
     );
     assert_eq!(kept["arguments"], json!({}));

@@ -77,7 +77,7 @@ async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
         let path = format!("/api/calls/{}", latest["calls"][0]["call_id"].as_str().unwrap());
         let recorded = bench.send_as_owner("GET", &path, None).await;
         assert!(recorded.body.contains(arguments), "{recorded:?}");
-        assert!(recorded.body.contains(r#""door":"mcp""#), "{recorded:?}");
+        assert!(recorded.body.contains(r#""via":"mcp""#), "{recorded:?}");
     }
 }
 
@@ -135,7 +135,7 @@ async fn an_agents_door_shows_its_tools_alone() {
     let answer = client.request("tools/call", json!({"name": "desk__b"})).await;
     assert_eq!(answer["error"]["code"], -32602);
     let unknown = bench.send("POST", "/mcp/agents/nobody", Some(&token), Some(json!({}))).await;
-    assert_eq!((unknown.status, unknown.code().as_str()), (404, "agent_unknown"));
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "agent_not_found"));
     let bound = bench.create_agent_token("other").await.token;
     let forbidden = bench.send("POST", "/mcp/agents/narrow", Some(&bound), Some(json!({}))).await;
     assert_eq!((forbidden.status, forbidden.code().as_str()), (403, "agent_forbidden"));
@@ -154,7 +154,7 @@ async fn who_comes_without_a_token_or_may_not_call_is_refused_at_every_door() {
     }
     let token = bench.create_token("client").await.token;
     let unknown = bench.send("POST", "/mcp/sources/nobody", Some(&token), Some(json!({}))).await;
-    assert_eq!((unknown.status, unknown.code().as_str()), (404, "source_unknown"));
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "source_not_found"));
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ async fn one_at_an_address_is_added_changed_and_removed() {
     assert_eq!((&shown["log"], &shown["definition"]["sampling"]), (&json!([]), &json!(true)));
     assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 204);
     let gone = bench.send_as_owner("GET", "/api/mcp/servers/docs", None).await;
-    assert_eq!((gone.status, gone.code().as_str()), (404, "mcp_server_unknown"));
+    assert_eq!((gone.status, gone.code().as_str()), (404, "mcp_server_not_found"));
     assert_eq!(bench.send_as_owner("DELETE", "/api/mcp/servers/docs", None).await.status, 404);
 }
 
@@ -65,11 +65,11 @@ async fn what_runs_a_program_is_set_in_files_only() {
         [("new", json!({"command": "sh"})), ("tool", json!({"command": "sh"})), ("tool", somewhere())]
     {
         let (status, code, body) = put(&bench, name, body).await;
-        assert_eq!((status, code.as_str()), (403, "files_only"));
+        assert_eq!((status, code.as_str()), (403, "remote_commands_disabled"));
         assert!(body.contains("toolway mcp add"), "{body}");
     }
     let kept = bench.send_as_owner("DELETE", "/api/mcp/servers/tool", None).await;
-    assert_eq!((kept.status, kept.code().as_str()), (403, "files_only"));
+    assert_eq!((kept.status, kept.code().as_str()), (403, "remote_commands_disabled"));
     assert_eq!(file(&bench), before);
     // Where the owner said so, it can be.
     let bench = bench.restart(json!({"allow_remote_commands": true})).await;
@@ -84,7 +84,9 @@ async fn a_secret_that_is_kept_here_is_sent_nowhere_else() {
     std::fs::write(bench.dir.path().join("mcp.toml"), text).unwrap();
     assert_eq!(bench.send_as_owner("POST", "/api/reload", None).await.status, 204);
     let with = |url: &str, header: &str| json!({"url": url, "disabled": true, "headers": {"A": header}});
-    let refused = |(status, code, _): (u16, String, String)| (status, code) == (403, "files_only".to_owned());
+    let refused = |(status, code, _): (u16, String, String)| {
+        (status, code) == (403, "remote_commands_disabled".to_owned())
+    };
     assert!(refused(put(&bench, "docs", with("http://127.0.0.1:10/mcp", "secret:docs")).await));
     assert!(refused(put(&bench, "docs", with("http://127.0.0.1:9/mcp", "secret:other")).await));
     assert!(refused(put(&bench, "new", with("http://127.0.0.1:9/mcp", "secret:docs")).await));
@@ -127,7 +129,7 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
         ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),
         ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth is no object"),
-        ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"A": "[hidden]"}}), "nothing is kept"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"A": "[hidden]"}}), "no value is stored"),
     ] {
         let (status, code, answer) = put(&bench, name, body).await;
         assert_eq!((status, code.as_str()), (400, "malformed_request"), "{answer}");
@@ -140,7 +142,7 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
     let listed = bench.send_as_owner("GET", "/api/mcp/servers", None).await.json();
     assert_eq!(listed["servers"][0]["name"], "docs", "what it said before stands");
     assert_eq!(listed["problems"][0]["line"], 2);
-    assert_eq!(put(&bench, "other", somewhere()).await.1, "bad_file");
+    assert_eq!(put(&bench, "other", somewhere()).await.1, "invalid_file");
     let client = bench.create_token("client").await;
     let refused = bench.send("GET", "/api/mcp/servers", Some(&client.token), None).await;
     assert_eq!(refused.status, 403);
@@ -154,5 +156,5 @@ async fn connecting_is_not_waited_for() {
     let again = bench.send_as_owner("POST", "/api/mcp/servers/gone/reconnect", None).await;
     assert_eq!(again.status, 202, "{again:?}");
     let missing = bench.send_as_owner("POST", "/api/mcp/servers/nobody/reconnect", None).await;
-    assert_eq!((missing.status, missing.code().as_str()), (404, "mcp_server_unknown"));
+    assert_eq!((missing.status, missing.code().as_str()), (404, "mcp_server_not_found"));
 }

@@ -25,7 +25,7 @@ async fn models_are_shown_with_where_their_keys_are_and_never_the_keys() {
         (&json!("fake"), &json!("compatible"), &json!("fake-model"))
     );
     assert!(first.get("key").is_none());
-    assert_eq!(second["key"], json!({"place": "the environment variable NO_SUCH_KEY", "present": false}));
+    assert_eq!(second["key"], json!({"location": "the environment variable NO_SUCH_KEY", "present": false}));
     assert_eq!(second["models"]["big"]["context_window"], 1000);
     let status = it.send_as_owner("GET", "/api/status", None).await.json();
     assert_eq!(
@@ -69,14 +69,14 @@ async fn a_model_can_be_tested_and_asked_what_else_there_is() {
     assert_eq!(report.status, 200, "{report:?}");
     let report = report.json();
     assert_eq!((&report["name"], &report["model"]), (&json!("fake"), &json!("fake-model")));
-    assert_eq!(report["checks"][0]["check"], "reached");
+    assert_eq!(report["checks"][0]["check"], "connection");
     assert_eq!(report["checks"][0]["status"], "ok", "{report}");
     let offered = it.send_as_owner("GET", "/api/models/fake/models", None).await.json();
     let ids: Vec<_> = offered["models"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
     assert_eq!(ids, ["fake-model", "fake-thinker"]);
     for (method, path) in [("POST", "/api/models/fke/test"), ("GET", "/api/models/fke/models")] {
         let refused = it.send_as_owner(method, path, None).await;
-        assert_eq!((refused.status, refused.code().as_str()), (404, "model_unknown"));
+        assert_eq!((refused.status, refused.code().as_str()), (404, "model_provider_not_found"));
         assert!(refused.body.contains("fake"), "{refused:?}");
     }
 }
@@ -111,6 +111,6 @@ async fn a_tool_is_shown_as_models_are_told_of_it_with_what_is_lost() {
         assert!(shown(target).await["definition"].to_string().contains("Counts."));
     }
     let refused = bench.send_as_owner("GET", "/api/tools/desk__count?for=telepathy", None).await;
-    assert_eq!((refused.status, refused.code().as_str()), (404, "model_unknown"));
+    assert_eq!((refused.status, refused.code().as_str()), (404, "model_provider_not_found"));
     assert_eq!(bench.send_as_owner("GET", "/api/tools/desk__count", None).await.json()["id"], "desk/count");
 }

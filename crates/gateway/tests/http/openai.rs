@@ -104,7 +104,7 @@ async fn the_agents_tools_run_inside_and_the_answer_is_openais() {
     // Nothing is kept but the call and what it cost.
     assert_eq!(it.send_as_owner("GET", "/api/sessions", None).await.json()["sessions"], json!([]));
     let call = it.send_as_owner("GET", "/api/calls?tool=desk/look", None).await.json()["calls"][0].clone();
-    assert_eq!((&call["turn"], &call["agent"]), (&answer["toolway"]["turn"], &json!("default")));
+    assert_eq!((&call["turn_id"], &call["agent"]), (&answer["toolway"]["turn_id"], &json!("default")));
     let used = it.gateway.send("GET", "/api/usage?by=agent", Some(&token), None).await.json();
     assert_eq!(used["rows"][0]["requests"], 2);
 }

@@ -35,7 +35,7 @@ async fn own(bench: &GatewayHarness) -> Vec<Value> {
 async fn warnings(bench: &GatewayHarness) -> Vec<String> {
     let status = bench.send_as_owner("GET", "/api/status", None).await.json();
     let all = status["warnings"].as_array().unwrap();
-    let of_tools = all.iter().filter(|warning| warning["about"] == "tools");
+    let of_tools = all.iter().filter(|warning| warning["subject"] == "tools");
     of_tools.map(|warning| warning["message"].as_str().unwrap().to_owned()).collect()
 }
 

@@ -65,7 +65,7 @@ async fn an_address_has_so_many_tries() {
     bench.pair("00000000", "").await;
     bench.pair("00000000", "").await;
     let refused = bench.pair(&code, "").await;
-    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_tries"));
+    assert_eq!((refused.status, refused.code().as_str()), (429, "too_many_attempts"));
     assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() <= 31);
 }
 

@@ -49,11 +49,11 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
             "default": "allow", "trusted_sources": ["builtin", "own"], "changed_tools": "flag",
             "rules": [
                 {
-                    "name": "no-files", "origin": "settings", "place": "/etc/toolway.toml, line 12",
+                    "name": "no-files", "origin": {"kind": "settings", "path": "/etc/toolway.toml", "line": 12},
                     "rule": {"effect": "deny", "when": {"tools": ["builtin/*_file"], "roles": ["client"]}},
                 },
-                {"name": "first", "origin": "database", "rule": deny(&["desk/door"])},
-                {"name": "night", "origin": "database", "rule": deny(&["desk/lamp"])},
+                {"name": "first", "origin": {"kind": "database"}, "rule": deny(&["desk/door"])},
+                {"name": "night", "origin": {"kind": "database"}, "rule": deny(&["desk/lamp"])},
             ],
         })
     );
@@ -61,12 +61,12 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
     let change = put(&bench, "no-files", deny(&["*"])).await;
     let removal = bench.send_as_owner("DELETE", "/api/policy/rules/no-files", None).await;
     for refused in [change, removal] {
-        assert_eq!((refused.status, refused.code().as_str()), (409, "in_settings"));
+        assert_eq!((refused.status, refused.code().as_str()), (409, "rule_in_settings"));
         assert!(refused.body.contains("/etc/toolway.toml, line 12"), "{refused:?}");
     }
     assert_eq!(bench.send_as_owner("DELETE", "/api/policy/rules/night", None).await.status, 204);
     let again = bench.send_as_owner("DELETE", "/api/policy/rules/night", None).await;
-    assert_eq!((again.status, again.code().as_str()), (404, "rule_unknown"));
+    assert_eq!((again.status, again.code().as_str()), (404, "rule_not_found"));
     assert_eq!(names(&bench).await, ["no-files", "first"]);
 }
 
@@ -245,13 +245,13 @@ async fn which_rule_decides_is_told_for_anybody() {
     };
 
     let owner = test(json!({"tool": "locate"})).await;
-    assert_eq!((&owner["tool"], &owner["principal"]), (&json!("desk/locate"), &json!("owner")));
+    assert_eq!((&owner["tool_id"], &owner["principal"]), (&json!("desk/locate"), &json!("owner")));
     assert_eq!(
         owner["decision"],
         json!({
             "effect": "allow", "rule": null,
             "reason": "no rule of 2 fits, so the default holds (policy.default)", "definition": null,
-            "asks": false, "caller_may_answer": false, "read_only": false,
+            "requires_approval": false, "caller_may_answer": false, "read_only": false,
             "permissions": [{"permission": "device.location", "state": "ask"}],
         })
     );
@@ -268,7 +268,7 @@ async fn which_rule_decides_is_told_for_anybody() {
         json!({"tool": "desk__locate", "principal": client.id, "agent": "home"}),
     ] {
         let asked = test(body).await["decision"].clone();
-        assert_eq!((&asked["rule"], &asked["asks"]), (&json!("home"), &json!(true)));
+        assert_eq!((&asked["rule"], &asked["requires_approval"]), (&json!("home"), &json!(true)));
         assert_eq!(asked["caller_may_answer"], true);
     }
     for (body, status, code) in [
@@ -369,7 +369,7 @@ async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_
     for bench in [bench.restart(taken).await] {
         let warnings = bench.send_as_owner("GET", "/api/status", None).await.json()["warnings"].clone();
         assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
-        assert_eq!(warnings[0]["about"], "policy.rules");
+        assert_eq!(warnings[0]["subject"], "policy.rules");
         assert!(warnings[0]["message"].as_str().unwrap().contains("\"strict\""), "{warnings}");
         // Once the name is free again, so is the rule.
         bench.apply(json!({})).await.unwrap();

@@ -39,7 +39,7 @@ async fn whoever_calls_is_asked_for_the_permission_and_answers_it() {
         })
     );
     let seen = approvals(&bench, &client.token).await;
-    assert_eq!((&seen[0]["id"], &seen[0]["session"]), (&question["id"], &json!("s-1")));
+    assert_eq!((&seen[0]["id"], &seen[0]["session_id"]), (&question["id"], &json!("s-1")));
     assert_eq!(seen[0]["caller_may_answer"], true);
     // The scope may be left out.
     let id = &question["id"];
@@ -120,7 +120,7 @@ async fn a_client_is_not_asked_for_approval_and_may_not_give_it() {
 
     let mut watch = SseTestReader::watch(&bench).await;
     chat.start("a", "lamp", json!({})).await;
-    let question = watch.expect("asked").await;
+    let question = watch.expect("approval_requested").await;
     chat.decide(&question, "granted", "once").await;
     let refused = chat.expect("error").await;
     assert_eq!(refused["code"], "INVALID_MESSAGE");
@@ -239,7 +239,7 @@ async fn a_client_of_version_1_is_never_asked() {
     // An owner who watches can be asked instead; the client sees its result and nothing else.
     let mut watch = SseTestReader::watch(&bench).await;
     old.start("b", "locate", json!({})).await;
-    let question = watch.expect("asked").await;
+    let question = watch.expect("approval_requested").await;
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     assert_eq!(bench.send_as_owner("POST", &path, Some(json!({"decision": "granted"}))).await.status, 204);
     assert_eq!(old.expect("call_result").await["status"], "success");
@@ -260,18 +260,24 @@ async fn a_question_goes_with_its_client_and_with_its_call() {
     let mut chat = WebSocketClient::chat(&bench, &client.token).await;
     chat.start("a", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
-    watch.expect("asked").await;
+    watch.expect("approval_requested").await;
     chat.send(json!({"type": "cancel_call", "id": "a"})).await;
     assert_eq!(chat.expect("call_result").await["code"], "cancelled");
-    assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
+    assert_eq!(
+        watch.expect("approval_resolved").await,
+        json!({"id": question["id"], "resolution": "cancelled"})
+    );
     chat.decide(&question, "granted", "once").await;
     chat.expect("error").await;
 
     chat.start("b", "locate", json!({})).await;
     let question = chat.expect("permission_request").await;
-    watch.expect("asked").await;
+    watch.expect("approval_requested").await;
     chat.close().await;
-    assert_eq!(watch.expect("over").await, json!({"id": question["id"], "how": "withdrawn"}));
+    assert_eq!(
+        watch.expect("approval_resolved").await,
+        json!({"id": question["id"], "resolution": "cancelled"})
+    );
     assert_eq!(approvals(&bench, &bench.owner).await, [Value::Null; 0]);
     assert_eq!(probe.run_count(), 0);
 }

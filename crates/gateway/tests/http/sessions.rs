@@ -205,7 +205,7 @@ async fn a_revoked_token_ends_its_turn() {
     let state = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
             let session = it.send_as_owner("GET", "/api/sessions/s1", None).await.json();
-            match session["turns"][0]["state"].as_str() {
+            match session["turns"][0]["status"].as_str() {
                 Some("running") => tokio::task::yield_now().await,
                 state => return state.map(str::to_owned),
             }
@@ -259,7 +259,7 @@ async fn an_owner_who_sees_all_sessions_can_ask_for_their_own() {
             .unwrap()
             .iter()
             .map(|session| session["id"].as_str().unwrap().to_owned());
-        (ids.collect::<Vec<_>>(), page["next"].as_str().map(str::to_owned))
+        (ids.collect::<Vec<_>>(), page["next_cursor"].as_str().map(str::to_owned))
     };
     assert_eq!(listed(&owner, "").await.0, ["anns-2", "bobs-1", "mine-2", "anns-1", "mine-1"]);
     assert_eq!(listed(&owner, "?mine=false").await.0.len(), 5);
@@ -267,7 +267,7 @@ async fn an_owner_who_sees_all_sessions_can_ask_for_their_own() {
     // Page by page too: those of others take no place on them.
     let (first, next) = listed(&owner, "?mine=true&limit=1").await;
     assert_eq!(first, ["mine-2"]);
-    let rest = listed(&owner, &format!("?mine=true&limit=1&before={}", next.unwrap())).await;
+    let rest = listed(&owner, &format!("?mine=true&limit=1&cursor={}", next.unwrap())).await;
     assert_eq!(rest, (vec!["mine-1".to_owned()], None));
     assert_eq!(listed(&ann.token, "?mine=true").await.0, ["anns-2", "anns-1"]);
     assert_eq!(listed(&ann.token, "").await.0, ["anns-2", "anns-1"]);

@@ -158,7 +158,7 @@ async fn the_owners_certificate_is_reloaded_while_running() {
     let trusted = files.path().join("good.pem");
     let (status, third) = get(&bench, &trusted, "two.example", "/api/status").await.unwrap();
     assert_eq!(second, third, "the one before is served still");
-    assert_eq!(status.json()["warnings"][0]["about"], "tls");
+    assert_eq!(status.json()["warnings"][0]["subject"], "tls");
 }
 
 #[tokio::test]
@@ -172,5 +172,5 @@ async fn off_loopback_it_encrypts_by_itself() {
     let headers =
         [("Host".to_owned(), address), ("Authorization".to_owned(), format!("Bearer {}", plain.owner))];
     let status = exchange(stream, "GET", "/api/status", &headers, "").await;
-    assert_eq!(status.json()["warnings"][0]["about"], "tls.mode");
+    assert_eq!(status.json()["warnings"][0]["subject"], "tls.mode");
 }

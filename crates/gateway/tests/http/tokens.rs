@@ -59,7 +59,7 @@ async fn spent_revoked_and_expired_have_different_codes_r17() {
     let code = bench.create_code(json!({"role": "device"})).await.text("code");
     assert_eq!(bench.pair(&code, "").await.status, 200);
     let spent = bench.pair(&code, "").await;
-    assert_eq!((spent.status, spent.code().as_str()), (401, "pairing_code_spent"));
+    assert_eq!((spent.status, spent.code().as_str()), (401, "pairing_code_used"));
 }
 
 #[tokio::test]

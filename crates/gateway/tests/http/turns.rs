@@ -145,8 +145,12 @@ async fn version_2_is_told_how_a_tool_ended() {
     // The record of the call says where it belongs.
     let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
     let record = it.send_as_owner("GET", &path, None).await.json();
-    assert_eq!((&record["agent"], &record["tool"]), (&json!("default"), &json!("pixel/battery")), "{record}");
-    assert!(record["session"].is_string() && record["turn"].is_string(), "{record}");
+    assert_eq!(
+        (&record["agent"], &record["tool_id"]),
+        (&json!("default"), &json!("pixel/battery")),
+        "{record}"
+    );
+    assert!(record["session_id"].is_string() && record["turn_id"].is_string(), "{record}");
 }
 
 #[tokio::test]
@@ -282,10 +286,14 @@ async fn a_mid_answer_failure_is_shown_and_the_partial_text_is_marked_m12() {
     assert_eq!((&error["code"], &error["reason"]), (&json!("PROVIDER_ERROR"), &json!("provider")));
     assert!(error["message"].as_str().unwrap().contains("the engine burns"), "{error}");
     let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
-    let history = session["history"].as_array().unwrap();
-    assert_eq!((&history[1]["role"], &history[1]["cut"]), (&json!("assistant"), &json!(true)), "{session}");
+    let history = session["messages"].as_array().unwrap();
+    assert_eq!(
+        (&history[1]["role"], &history[1]["truncated"]),
+        (&json!("assistant"), &json!(true)),
+        "{session}"
+    );
     assert_eq!(history[1]["parts"][0]["text"], "Half of");
-    assert_eq!(session["turns"][0]["state"], "failed");
+    assert_eq!(session["turns"][0]["status"], "failed");
     // And the session goes on.
     it.fakes.answer(ScriptedResponse::text("Whole."));
     chat.send(message("again?")).await;
@@ -353,8 +361,8 @@ async fn regenerate_answers_the_last_message_again() {
     let again = &it.fakes.requests()[1].said.messages;
     assert_eq!((again.len(), again[0].text.as_str()), (1, "a colour?"), "the first answer is not in the way");
     let session = it.gateway.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
-    assert_eq!(session["history"][1]["parts"][0]["text"], "Blue.");
-    assert_eq!(session["messages"], 2);
+    assert_eq!(session["messages"][1]["parts"][0]["text"], "Blue.");
+    assert_eq!(session["message_count"], 2);
 }
 
 #[tokio::test]

@@ -1,11 +1,9 @@
 //! How a connection to a server stands, for whoever looks at the list of servers.
 
-use serde::Serialize;
 use toolway_types::Slug;
 
 /// Whether a server can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamState {
     /// It is being connected to.
     Connecting,
@@ -19,9 +17,22 @@ pub enum UpstreamState {
     Disabled,
 }
 
+impl UpstreamState {
+    /// The state's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Failed => "failed",
+            Self::NeedsLogin => "needs_login",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
 /// Which of MCP's two ways of connecting a server takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtocolEra {
     /// Each request says all that is needed (2026-07-28).
     Stateless,
@@ -29,9 +40,19 @@ pub enum ProtocolEra {
     Handshake,
 }
 
+impl ProtocolEra {
+    /// The era's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stateless => "stateless",
+            Self::Handshake => "handshake",
+        }
+    }
+}
+
 /// What carries the messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportKind {
     /// A child's standard input and output.
     Stdio,
@@ -41,18 +62,29 @@ pub enum TransportKind {
     Sse,
 }
 
+impl TransportKind {
+    /// The transport's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::StreamableHttp => "streamable-http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
 /// What is wrong, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamProblem {
     /// In words. Part of it may be the server's own.
     pub message: String,
     /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 /// A tool of a server that is not offered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedTool {
     /// Its name, as the server gave it, cut where it is long.
     pub name: String,
@@ -61,34 +93,27 @@ pub struct SkippedTool {
 }
 
 /// How one server stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamStatus {
     /// Its name, which is the slug of its source.
     pub slug: Slug,
     /// Its command line or address, without secrets.
-    #[serde(rename = "where")]
     pub place: String,
     /// Whether it can be used.
     pub state: UpstreamState,
     /// Since when, in milliseconds since the Unix epoch.
     pub since_ms: i64,
     /// When it is tried again, in milliseconds since the Unix epoch.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_try_ms: Option<i64>,
     /// What carries the messages, as far as it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportKind>,
     /// The version that is spoken.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
     /// Which era that belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub era: Option<ProtocolEra>,
     /// What it calls itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
     /// Which version of itself that is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_version: Option<String>,
     /// How many of its tools are offered.
     pub tools: usize,
@@ -97,9 +122,7 @@ pub struct UpstreamStatus {
     /// How many prompts it has.
     pub prompts: usize,
     /// Those of its tools that are not offered; not all of them where they are many.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<SkippedTool>,
     /// What went wrong last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<UpstreamProblem>,
 }

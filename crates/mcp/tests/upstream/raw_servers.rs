@@ -153,7 +153,7 @@ async fn keys_are_sent_and_named_nowhere() {
     bench.apply([("up", definition)]);
     let status = bench.wait_failed("up").await;
     assert_eq!(seen.lock()[0], "hush-hush");
-    let shown = format!("{} {:?}", serde_json::to_string(&status).unwrap(), bench.server("up"));
+    let shown = format!("{status:?} {:?}", bench.server("up"));
     assert!(!shown.contains("hush"), "{shown}");
     assert!(shown.contains("403") && shown.contains("wrong key"), "{shown}");
 }

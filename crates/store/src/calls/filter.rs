@@ -82,7 +82,7 @@ pub enum StatusFilter {
 /// No such status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no status of a call: open, success, error, timeout, permission_denied, execution_error, \
+    "{0:?} is no status of a call: running, success, error, timeout, permission_denied, execution_error, \
      validation_error, or an error's code such as device_disconnected"
 )]
 pub struct UnknownStatus(pub String);
@@ -99,7 +99,7 @@ impl FromStr for StatusFilter {
             ErrorKind::ValidationError,
         ];
         match text {
-            "open" => Ok(Self::Status(CallStatus::Open)),
+            "running" => Ok(Self::Status(CallStatus::Open)),
             "success" => Ok(Self::Status(CallStatus::Success)),
             "error" => Ok(Self::Status(CallStatus::Error)),
             _ => kinds

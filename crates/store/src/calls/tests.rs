@@ -52,7 +52,7 @@ async fn each_filter_lets_through_what_it_says() {
         (tool("phone/bat"), &[]),
         (CallFilter { source: Some("phone".to_owned()), ..all() }, &["phone__odd[1]", "phone__battery"]),
         (CallFilter { principal: Some("t-7".to_owned()), ..all() }, &["desk__disk_usage"]),
-        (status("open"), &["desk__slow"]),
+        (status("running"), &["desk__slow"]),
         (status("success"), &["phone__battery"]),
         (status("error"), &["battery", "desk__disk_usage", "desk__battery", "phone__odd[1]"]),
         (status("timeout"), &["desk__battery", "phone__odd[1]"]),

@@ -8,8 +8,7 @@ use crate::call_row::{RowColumns, from_index, index_of};
 use crate::error::StoreError;
 
 /// Who gave a session its title.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TitleBy {
     /// Nobody: it has none.
     #[default]
@@ -21,8 +20,7 @@ pub enum TitleBy {
 }
 
 /// Whose a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredRole {
     /// A person's.
     User,
@@ -33,8 +31,7 @@ pub enum StoredRole {
 }
 
 /// How far a turn got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     /// It goes on.
     Running,
@@ -55,18 +52,50 @@ const STATES: &[TurnState] =
     &[TurnState::Running, TurnState::Done, TurnState::Aborted, TurnState::Failed, TurnState::Interrupted];
 
 impl TitleBy {
+    /// The name in REST and in exports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nobody => "none",
+            Self::Model => "model",
+            Self::Person => "user",
+        }
+    }
+
     pub(crate) fn number(self) -> i64 {
         index_of(TITLES, self)
     }
 }
 
 impl StoredRole {
+    /// The role's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
     pub(crate) fn number(self) -> i64 {
         index_of(ROLES, self)
     }
 }
 
 impl TurnState {
+    /// The state's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Aborted => "aborted",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     pub(crate) fn number(self) -> i64 {
         index_of(STATES, self)
     }
@@ -88,7 +117,7 @@ pub struct TokenCounts {
 }
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
     /// Its id, which no other has.
     pub id: String,
@@ -124,7 +153,7 @@ pub struct NewMessage {
 }
 
 /// A message as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MessageRecord {
     /// Its number in the session, from 1.
     pub seq: u64,
@@ -141,7 +170,7 @@ pub struct MessageRecord {
 }
 
 /// A turn: from a person's message to the end of the answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TurnRecord {
     /// Its id, a UUIDv7, under which its calls are recorded.
     pub id: String,

@@ -6,8 +6,8 @@ fn question(session: bool, agent: bool, changed_tool: bool) -> PendingApproval {
     serde_json::from_value(json!({
         "id": "q", "changed_tool": changed_tool, "tool_id": "x/y", "principal": "p", "reason": "r",
         "agent": if agent { json!("home") } else { Value::Null },
-        "session": if session { json!("s") } else { Value::Null },
-        "arguments": {}, "asked_ms": 0, "expires_ms": 1,
+        "session_id": if session { json!("s") } else { Value::Null },
+        "arguments": {}, "created_ms": 0, "expires_ms": 1,
     }))
     .unwrap()
 }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
+use toolway_api::approvals::{ApprovalDecision, ApprovalScope};
 
 use super::*;
-use crate::approval_prompt::approval::{ApprovalDecision, ApprovalScope};
 
 /// Long enough after a question to have read it.
 const LATER: i64 = 10_000;
@@ -10,15 +10,15 @@ fn question(id: &str, more: &Value) -> PendingApproval {
     let mut question = json!({
         "id": id, "kind": "approval", "changed_tool": false, "call_id": "c", "tool": "pixel-8__camera",
         "tool_id": "pixel-8/camera", "principal": "0199", "reason": "the rule \"r\" asks",
-        "arguments": {"quality": "low"}, "caller_may_answer": true, "asked_ms": 0, "expires_ms": 120_000,
+        "arguments": {"quality": "low"}, "caller_may_answer": true, "created_ms": 0, "expires_ms": 120_000,
     });
     let (Value::Object(question), Value::Object(more)) = (&mut question, more) else { panic!("objects") };
     question.extend(more.clone());
     serde_json::from_value(Value::Object(question.clone())).unwrap()
 }
 
-fn over(id: &str, how: &str) -> ApprovalClosed {
-    serde_json::from_value(json!({"id": id, "how": how})).unwrap()
+fn over(id: &str, resolution: &str) -> ApprovalResolved {
+    serde_json::from_value(json!({"id": id, "resolution": resolution})).unwrap()
 }
 
 fn owner() -> ApprovalQueue {
@@ -34,7 +34,7 @@ fn answered(turn: &QueueOutput) -> (&str, ApprovalDecision, ApprovalScope) {
 #[test]
 fn a_question_is_shown_with_all_that_it_is_about() {
     let mut desk = owner();
-    let more = json!({"agent": "home", "session": "s1", "permission": "files.write"});
+    let more = json!({"agent": "home", "session_id": "s1", "permission": "files.write"});
     let turn = desk.add_approval(question("q", &more), 0);
     let said = turn.lines.join("\n");
     assert_eq!(
@@ -100,8 +100,8 @@ fn what_others_answer_is_said() {
     let mut desk = owner();
     desk.add_approval(question("one", &json!({})), 0);
     desk.add_approval(question("two", &json!({})), 0);
-    let over: ApprovalClosed = serde_json::from_value(
-        json!({"id": "two", "how": "answered", "decision": "denied_always", "scope": "always", "by": "owner"}),
+    let over: ApprovalResolved = serde_json::from_value(
+        json!({"id": "two", "resolution": "answered", "decision": "denied_always", "scope": "always", "answered_by": "owner"}),
     )
     .unwrap();
     assert_eq!(desk.close_approval(&over, 1).lines, ["(pixel-8/camera: denied for good by owner)"]);
@@ -119,7 +119,7 @@ fn an_answer_that_is_refused_is_asked_for_again() {
     let turn = desk.handle_rejected(question, &CliError::new("no connection"), LATER);
     assert_eq!(turn.lines[..2], ["note: no connection", "? the rule \"r\" asks"]);
     let (question, _) = desk.handle_line("d", 2 * LATER).answer.unwrap();
-    let gone = CliError::new("no question with this id is open").with_code("question_not_open");
+    let gone = CliError::new("no question with this id is open").with_code("approval_not_pending");
     assert_eq!(
         desk.handle_rejected(question, &gone, 2 * LATER).lines,
         ["note: no question with this id is open"]
@@ -140,7 +140,7 @@ fn without_input_nothing_is_awaited() {
 fn nothing_in_a_question_can_pretend_to_be_more_than_it_is() {
     let mut desk = owner();
     let more = json!({
-        "tool_id": "x/a\u{1b}[2J", "principal": "p\u{202e}q", "agent": "a\nb", "session": "s\u{200b}",
+        "tool_id": "x/a\u{1b}[2J", "principal": "p\u{202e}q", "agent": "a\nb", "session_id": "s\u{200b}",
         "reason": "fine\r[g]rant once", "permission": "p\u{7}", "arguments": {"a": "\u{9b}31m"},
     });
     let said = desk.add_approval(question("q", &more), 0).lines.join("");

@@ -8,9 +8,10 @@ mod screen;
 
 use clap::Args;
 use serde_json::json;
+use toolway_api::tools::ToolView;
 use toolway_types::ToolId;
 
-use super::{Tool, agent_scope, fetch_agent, fetch_tools, patterns, put_agent};
+use super::{agent_scope, fetch_agent, fetch_tools, patterns, put_agent, tool_summary};
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
@@ -57,10 +58,10 @@ pub(super) async fn run(args: &PickAgentToolsArgs, context: &CliContext) -> CliR
     context.printer.line(&escape::line(&format!("{} may use {count} of {} tools", args.name, ids.len())))
 }
 
-fn checklist_item(tool: &Tool, ticked: bool) -> ChecklistItem {
+fn checklist_item(tool: &ToolView, ticked: bool) -> ChecklistItem {
     ChecklistItem {
         name: escape::line(&tool.name),
-        description: escape::prose(tool.summary()),
+        description: escape::prose(tool_summary(tool)),
         permissions: escape::line(&tool.permissions.join(", ")),
         is_selected: ticked,
     }

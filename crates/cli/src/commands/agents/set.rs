@@ -127,7 +127,7 @@ pub(super) async fn run(args: &SetAgentArgs, context: &CliContext) -> CliResult 
     let client = context.client(&args.connect)?;
     let mut definition = match fetch_agent(&args.name, &client).await {
         Ok(agent) => agent.definition,
-        Err(failure) if failure.code() == "agent_unknown" => new_definition(&args.name)?,
+        Err(failure) if failure.code() == "agent_not_found" => new_definition(&args.name)?,
         Err(failure) => return Err(failure),
     };
     args.unset.iter().for_each(|field| clear_field(*field, &mut definition));

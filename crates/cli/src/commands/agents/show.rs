@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{agent_scope, fetch_agent, fetch_tools};
+use super::{agent_scope, describe_origin, fetch_agent, fetch_tools, is_in_scope};
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -36,7 +36,7 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
     let names: Vec<_> = fetch_tools(&client)
         .await?
         .into_iter()
-        .filter(|tool| tool.is_in_scope(&scope))
+        .filter(|tool| is_in_scope(tool, &scope))
         .map(|tool| tool.name)
         .collect();
     pairs.add(
@@ -51,7 +51,7 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
     pairs.add_optional("seconds", limits.seconds.map(|seconds| seconds.to_string()));
     let options = serde_json::to_string(&definition.options).ok().filter(|options| options != "{}");
     pairs.add_optional("options", options);
-    pairs.add("stands", agent.origin.describe());
+    pairs.add("stands", describe_origin(&agent.origin));
     for problem in &agent.problems {
         pairs.add("problem", problem);
     }

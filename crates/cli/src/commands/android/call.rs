@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use serde::Serialize;
 use tokio::time::Instant;
 use toolway_android::execution::run_once;
 use toolway_android::provider::ToolProvider;
+use toolway_api::tools::CallToolResponseRef;
 use toolway_core::Schema;
-use toolway_types::{Code, JsonObject, Outcome, ResultEnvelope, SpecDocument, ToolError};
+use toolway_types::{CallId, Code, JsonObject, Outcome, ResultEnvelope, SpecDocument, ToolError};
 
 use super::phone::{PhoneArgs, PhoneConnection};
 use super::provider_output;
@@ -35,15 +35,6 @@ pub(crate) struct CallProviderToolArgs {
     phone: PhoneArgs,
 }
 
-/// The outcome, in the form in which the gateway gives it.
-#[derive(Debug, Serialize)]
-struct ProviderCallResponse<'a> {
-    call_id: &'a str,
-    duration_ms: f64,
-    #[serde(flatten)]
-    envelope: ResultEnvelope<'a>,
-}
-
 pub(super) async fn run(args: &CallProviderToolArgs, context: &CliContext) -> CliResult {
     let given = parse_arguments(&args.arguments)?;
     let timeout = u64::try_from(args.timeout.0).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
@@ -54,17 +45,20 @@ pub(super) async fn run(args: &CallProviderToolArgs, context: &CliContext) -> Cl
     let serde_json::Value::Object(object) = given.to_value() else {
         return Err(CliError::usage("the arguments are JSON, but not an object"));
     };
-    let call_id = uuid::Uuid::now_v7().to_string();
+    let call_id = CallId::new();
     let began = Instant::now();
     let result = match validate_arguments(tool, &object) {
         Err(error) => Err(error),
-        Ok(()) => run_once(&phone.connection, &provider, &tool.name, &object, &call_id, timeout).await,
+        Ok(()) => {
+            run_once(&phone.connection, &provider, &tool.name, &object, &call_id.to_string(), timeout).await
+        }
     };
     let outcome = Outcome::from(result);
-    let answer = ProviderCallResponse {
-        call_id: &call_id,
+    let answer = CallToolResponseRef {
+        call_id,
         duration_ms: began.elapsed().as_secs_f64() * 1000.0,
         envelope: ResultEnvelope(&outcome),
+        error: None,
     };
     let answer = serde_json::to_string(&answer)
         .map_err(|error| CliError::new(format!("cannot write the outcome: {error}")))?;
@@ -86,7 +80,7 @@ fn find_tool<'p>(provider: &'p ToolProvider, name: &str) -> CliResult<&'p SpecDo
     }
     let names: Vec<_> = provider.tools.iter().map(|tool| tool.name.as_str()).collect();
     Err(CliError::new(format!("{} has no tool {name:?}", provider.title()))
-        .with_code("no_tool")
+        .with_code("tool_not_found")
         .with_hint(format!("it has: {}", names.join(", "))))
 }
 

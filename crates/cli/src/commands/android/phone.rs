@@ -93,14 +93,14 @@ fn find_adb(environment: &ProcessEnvironment) -> Option<PathBuf> {
 
 /// A failure of the phone, or of the way to it.
 pub(crate) fn host_error(error: HostError) -> CliError {
-    CliError::new(error.message).with_code("phone").with_optional_hint(error.hint)
+    CliError::new(error.message).with_code("adb_failed").with_optional_hint(error.hint)
 }
 
 fn scan_error(error: ScanError) -> CliError {
     match error {
         ScanError::Host(error) => host_error(error),
         ScanError::Job(_) => {
-            CliError::new(error.to_string()).with_code("phone").with_hint("it may be busy; try again")
+            CliError::new(error.to_string()).with_code("adb_failed").with_hint("it may be busy; try again")
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use clap::Args;
+use toolway_api::approvals::{ApprovalResolved, PendingApproval};
+use toolway_api::event_stream::{APPROVAL_REQUESTED, APPROVAL_RESOLVED, LAGGED};
 
-use crate::approval_prompt::approval::{ApprovalClosed, PendingApproval};
+use crate::approval_prompt::approval::describe_resolution;
 use crate::approval_prompt::{self, ApprovalPrompter};
 use crate::client::{ConnectArgs, GatewayClient, GatewayEvent, parse_response};
 use crate::context::CliContext;
@@ -54,7 +56,7 @@ async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult
     let mut tools = HashMap::new();
     while let Some(event) = events.next_event().await? {
         warn_missed_events(&event, context);
-        if !matches!(event.kind.as_str(), "asked" | "over") {
+        if !matches!(event.kind.as_str(), APPROVAL_REQUESTED | APPROVAL_RESOLVED) {
             continue;
         }
         if context.printer.json {
@@ -62,14 +64,14 @@ async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult
             continue;
         }
         let line = match event.kind.as_str() {
-            "asked" => {
+            APPROVAL_REQUESTED => {
                 let question: PendingApproval = parse_response(&event.data)?;
                 let line = question_line(&question, context);
                 tools.insert(question.id, question.tool_id);
                 line
             }
             _ => {
-                let over: ApprovalClosed = parse_response(&event.data)?;
+                let over: ApprovalResolved = parse_response(&event.data)?;
                 let tool = tools.remove(&over.id).unwrap_or_default();
                 closed_line(&over, &tool, context)
             }
@@ -80,7 +82,7 @@ async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult
 }
 
 fn warn_missed_events(event: &GatewayEvent, context: &CliContext) {
-    if event.kind == "missed" {
+    if event.kind == LAGGED {
         context.printer.note(&format!(
             "(this was too slow for {}; `toolway approvals list` shows what is open)",
             event.data
@@ -92,7 +94,7 @@ fn question_line(question: &PendingApproval, context: &CliContext) -> String {
     let printer = &context.printer;
     format!(
         "{}  {}  {}  {}  {}: {}  {}",
-        printer.paint(Style::Faint, &context.time_formatter().format_local(question.asked_ms)),
+        printer.paint(Style::Faint, &context.time_formatter().format_local(question.created_ms)),
         printer.paint(Style::Warning, "asked"),
         escape::line(&question.id),
         printer.paint(Style::Name, &escape::line(&question.tool_id)),
@@ -102,7 +104,7 @@ fn question_line(question: &PendingApproval, context: &CliContext) -> String {
     )
 }
 
-fn closed_line(over: &ApprovalClosed, tool: &str, context: &CliContext) -> String {
+fn closed_line(over: &ApprovalResolved, tool: &str, context: &CliContext) -> String {
     let printer = &context.printer;
     format!(
         "{}  {}  {}  {}  {}",
@@ -110,6 +112,6 @@ fn closed_line(over: &ApprovalClosed, tool: &str, context: &CliContext) -> Strin
         printer.paint(Style::Good, "over "),
         escape::line(&over.id),
         printer.paint(Style::Name, &escape::line(tool)),
-        escape::line(&over.describe()),
+        escape::line(&describe_resolution(over)),
     )
 }

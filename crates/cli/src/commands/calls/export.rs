@@ -72,7 +72,7 @@ pub(super) async fn run(args: &ExportCallsArgs, context: &CliContext) -> CliResu
         Some(path) => {
             let exists = || {
                 CliError::new(format!("{} exists already", path.display()))
-                    .with_code("exists")
+                    .with_code("already_exists")
                     .with_hint("name another file, or move this one away")
             };
             if path.symlink_metadata().is_ok() {

@@ -26,7 +26,7 @@ pub(super) struct CallFilterArgs {
     /// Only calls that this person let run: the id of a token, owner, or grant:ID
     #[arg(long, value_name = "WHO")]
     approved_by: Option<String>,
-    /// Only calls like this: open, success, error, a kind of error (as timeout), or an error's code
+    /// Only calls like this: running, success, error, a kind of error (as timeout), or an error's code
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// Only calls with this text in their name, arguments or outcome; A to Z are found in either case
@@ -51,9 +51,9 @@ impl CallFilterArgs {
         let all = [
             ("tool", &self.tool),
             ("source", &self.source),
-            ("caller", &self.principal),
+            ("principal", &self.principal),
             ("agent", &self.agent),
-            ("session", &self.session),
+            ("session_id", &self.session),
             ("approved_by", &self.approved_by),
             ("status", &self.status),
             ("search", &self.search),

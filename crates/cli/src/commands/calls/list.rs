@@ -1,11 +1,11 @@
 //! `toolway calls list`.
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use toolway_api::calls::{CallList, CallSummary};
 use toolway_types::RawJson;
 
-use super::Call;
 use super::filter::{CallFilterArgs, TimeRangeArgs};
+use super::{duration_text, status_text, tool_name};
 use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -29,14 +29,6 @@ pub(crate) struct ListCallsArgs {
     connect: ConnectArgs,
 }
 
-/// A page as the gateway gives it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Page {
-    calls: Vec<RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
 pub(super) async fn run(args: &ListCallsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let page = fetch_pages(args, &client, context).await?;
@@ -53,38 +45,42 @@ pub(super) async fn run(args: &ListCallsArgs, context: &CliContext) -> CliResult
         TableColumn::truncatable("caller", 6).optional(),
     ]);
     for call in &page.calls {
-        let call: Call = parse_response(call.get())?;
-        let (ending, style) = call.status_text();
+        let call: CallSummary = parse_response(call.get())?;
+        let (ending, style) = status_text(&call);
         table.add_row(vec![
             call.call_id.as_str().into(),
             moments.format_ago(call.started_ms).into(),
-            TableCell::styled(call.tool_name(), Style::Name),
+            TableCell::styled(tool_name(&call), Style::Name),
             TableCell::styled(ending, style),
-            call.duration_text().into(),
-            call.caller.as_str().into(),
+            duration_text(&call).into(),
+            call.principal.as_str().into(),
         ]);
     }
     context.printer.table(&table, "no call is recorded that fits")?;
-    if let Some(next) = &page.next {
+    if let Some(next) = &page.next_cursor {
         context.printer.note(&format!("there are more: add --cursor {next}"));
     }
     Ok(())
 }
 
-/// A page; where a text is looked for, as many as it takes to fill one.
-async fn fetch_pages(args: &ListCallsArgs, client: &GatewayClient, context: &CliContext) -> CliResult<Page> {
+/// A page of calls, as the gateway wrote them. A search can end early, so it takes as many pages as needed.
+async fn fetch_pages(
+    args: &ListCallsArgs,
+    client: &GatewayClient,
+    context: &CliContext,
+) -> CliResult<CallList<RawJson>> {
     let mut query = args.filter.query_pairs();
     query.extend(args.times.query_pairs(context));
-    let mut whole = Page { calls: Vec::new(), next: args.cursor.clone() };
+    let mut whole = CallList { next_cursor: args.cursor.clone(), ..CallList::default() };
     let wanted = usize::try_from(args.limit).unwrap_or(usize::MAX);
     loop {
         let mut query = query.clone();
         query.push(("limit", wanted.saturating_sub(whole.calls.len()).to_string()));
-        query.extend(whole.next.take().map(|cursor| ("cursor", cursor)));
-        let page: Page = parse_response(&client.get(&["api", "calls"], &query).await?)?;
+        query.extend(whole.next_cursor.take().map(|cursor| ("cursor", cursor)));
+        let page: CallList<RawJson> = parse_response(&client.get(&["api", "calls"], &query).await?)?;
         whole.calls.extend(page.calls);
-        whole.next = page.next;
-        if !args.filter.has_search() || whole.next.is_none() || whole.calls.len() >= wanted {
+        whole.next_cursor = page.next_cursor;
+        if !args.filter.has_search() || whole.next_cursor.is_none() || whole.calls.len() >= wanted {
             return Ok(whole);
         }
     }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use toolway_api::calls::PurgeCallsResponse;
 
 use super::filter::CallFilterArgs;
 use crate::client::{ConnectArgs, parse_response};
@@ -66,13 +66,7 @@ pub(super) async fn purge(args: &PurgeCallsArgs, context: &CliContext) -> CliRes
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    #[derive(Deserialize)]
-    struct Purged {
-        removed: u64,
-        #[serde(default)]
-        freed_bytes: u64,
-    }
-    let Purged { removed, freed_bytes } = parse_response(&text)?;
+    let PurgeCallsResponse { removed, freed_bytes } = parse_response(&text)?;
     context.printer.line(&format!(
         "{removed} calls{narrowed} from before {} are removed; that frees {}",
         context.time_formatter().format_local(before_ms),

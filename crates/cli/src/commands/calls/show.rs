@@ -1,8 +1,9 @@
 //! `toolway calls show`.
 
 use clap::Args;
+use toolway_api::calls::CallDetail;
 
-use super::Call;
+use super::tool_name;
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -23,19 +24,20 @@ pub(super) async fn run(args: &ShowCallArgs, context: &CliContext) -> CliResult 
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    let call: Call = parse_response(&text)?;
+    let whole: CallDetail = parse_response(&text)?;
+    let call = &whole.call;
     let mut pairs = LabeledValues::default();
     pairs.add("id", &call.call_id);
-    pairs.add("tool", call.tool_name());
-    if call.tool_name() != call.name {
+    pairs.add("tool", tool_name(call));
+    if tool_name(call) != call.name {
         pairs.add("called as", &call.name);
     }
-    pairs.add("caller", &call.caller);
+    pairs.add("caller", &call.principal);
     pairs.add_optional("role", call.role.as_ref());
-    pairs.add_optional("door", call.door.as_ref());
+    pairs.add_optional("via", call.via.as_ref());
     pairs.add_optional("agent", call.agent.as_ref());
-    pairs.add_optional("session", call.session.as_ref());
-    pairs.add_optional("turn", call.turn.as_ref());
+    pairs.add_optional("session", call.session_id.as_ref());
+    pairs.add_optional("turn", call.turn_id.as_ref());
     pairs.add("started", context.time_formatter().format_local_and_ago(call.started_ms));
     pairs.add("status", &call.status);
     pairs.add_optional("error", call.error_type.as_ref());
@@ -46,16 +48,18 @@ pub(super) async fn run(args: &ShowCallArgs, context: &CliContext) -> CliResult 
     pairs.add_optional("rule", call.rule.as_ref());
     pairs.add_optional("took", call.duration_ms.map(time::format_duration));
     for (label, part) in [
-        ("waiting for a person", call.waiting_ms),
+        ("waiting for a person", call.user_wait_ms),
         ("waiting for its turn", call.queued_ms),
         ("running", call.running_ms),
     ] {
         pairs.add_optional(label, part.filter(|ms| *ms > 0.0).map(time::format_duration));
     }
     pairs.add_optional("attempts", call.attempts.map(|attempts| attempts.to_string()));
-    for (label, value) in
-        [("arguments", call.arguments), ("ran with", call.ran_with), ("outcome", call.outcome)]
-    {
+    for (label, value) in [
+        ("arguments", whole.arguments),
+        ("effective arguments", whole.effective_arguments),
+        ("outcome", whole.outcome),
+    ] {
         pairs.add_optional(label, value.map(|raw| escape::json(&json::pretty(raw.get()))));
     }
     context.printer.pairs(&pairs)

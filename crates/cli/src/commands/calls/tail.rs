@@ -1,8 +1,10 @@
 //! `toolway calls tail`: calls as they end.
 
 use clap::Args;
+use toolway_api::calls::CallSummary;
+use toolway_api::event_stream::{CALL, LAGGED};
 
-use super::Call;
+use super::{duration_text, status_text, tool_name};
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
@@ -21,16 +23,16 @@ pub(super) async fn run(args: &TailCallsArgs, context: &CliContext) -> CliResult
     let mut events = context.client(&args.connect)?.subscribe(&["api", "calls", "tail"], &[]).await?;
     context.printer.note("waiting for calls; Ctrl-C ends it");
     while let Some(event) = events.next_event().await? {
-        if event.kind == "missed" {
+        if event.kind == LAGGED {
             context.printer.note(&format!("(this was too slow for {} calls; they are recorded)", event.data));
         }
-        if event.kind != "call" {
+        if event.kind != CALL {
             continue;
         }
         if context.printer.json {
             context.printer.raw_json(&event.data)?;
         } else {
-            let call: Call = parse_response(&event.data)?;
+            let call: CallSummary = parse_response(&event.data)?;
             context.printer.line(&call_line(&call, context))?;
         }
     }
@@ -39,16 +41,16 @@ pub(super) async fn run(args: &TailCallsArgs, context: &CliContext) -> CliResult
         .with_hint("it may be shutting down; `toolway calls list` shows what is recorded"))
 }
 
-fn call_line(call: &Call, context: &CliContext) -> String {
+fn call_line(call: &CallSummary, context: &CliContext) -> String {
     let printer = &context.printer;
-    let (ending, style) = call.status_text();
+    let (ending, style) = status_text(call);
     let mut line = format!(
         "{}  {}  {}  {}  {}",
         printer.paint(Style::Faint, &context.time_formatter().format_local(call.started_ms)),
-        printer.paint(Style::Name, &escape::line(&call.tool_name())),
+        printer.paint(Style::Name, &escape::line(&tool_name(call))),
         printer.paint(style, &escape::line(ending)),
-        call.duration_text(),
-        escape::line(&call.caller),
+        duration_text(call),
+        escape::line(&call.principal),
     );
     if let Some(message) = &call.message {
         line.push_str(&format!("  {}", escape::line(message)));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
+use toolway_types::ContentPart;
 
 use crate::error::{CliError, CliResult};
 
@@ -14,19 +14,10 @@ const MAX_IMAGE: u64 = 8 << 20;
 /// No text is longer, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// A picture, in the form of MCP's content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct ImageAttachment {
-    r#type: &'static str,
-    data: String,
-    #[serde(rename = "mimeType")]
-    mime_type: &'static str,
-}
-
 /// What a file is to a message.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum MessageAttachment {
-    Image(ImageAttachment),
+    Image(ContentPart),
     /// To be put before what is said.
     Text(String),
 }
@@ -50,10 +41,9 @@ fn from_bytes(path: &Path, bytes: &[u8]) -> CliResult<MessageAttachment> {
         return Err(too_large("8 MiB"));
     }
     if let Some(mime_type) = image_type(bytes) {
-        return Ok(MessageAttachment::Image(ImageAttachment {
-            r#type: "image",
+        return Ok(MessageAttachment::Image(ContentPart::Image {
             data: STANDARD.encode(bytes),
-            mime_type,
+            mime_type: mime_type.to_owned(),
         }));
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -108,8 +98,8 @@ mod tests {
             (b"RIFF\x01\x02\x03\x04WEBPVP8 ", "image/webp"),
         ] {
             match read(bytes).unwrap() {
-                MessageAttachment::Image(image) => {
-                    assert_eq!((image.mime_type, image.data), (mime_type, STANDARD.encode(bytes)));
+                MessageAttachment::Image(ContentPart::Image { data, mime_type: found }) => {
+                    assert_eq!((found.as_str(), data), (mime_type, STANDARD.encode(bytes)));
                 }
                 other => panic!("{other:?}"),
             }

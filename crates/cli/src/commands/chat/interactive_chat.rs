@@ -1,5 +1,7 @@
 //! A conversation at a terminal: what is typed is said or done, until somebody leaves.
 
+use toolway_api::chat::ChatRequest;
+
 use std::path::Path;
 
 use super::ChatArgs;
@@ -9,7 +11,7 @@ use super::prompt::{ChatPrompt, PromptInput};
 use super::screen::TurnScreen;
 use super::single_turn::TerminalOutput;
 use super::split_attachments;
-use super::turn::{self, ChatTurnRequest, TurnResult};
+use super::turn::{self, TurnResult};
 use crate::approval_prompt::{self, StdinLines};
 use crate::client::GatewayClient;
 use crate::commands::{agents, sessions};
@@ -148,7 +150,11 @@ impl InteractiveChat<'_> {
     /// Says something, and shows what is answered.
     async fn send_message(&mut self, text: &str, signals: &mut SignalListener) -> CliResult {
         let (content, attachments) = split_attachments(text, std::mem::take(&mut self.pending_attachments));
-        let message = ChatTurnRequest { content, attachments, ..self.new_request() };
+        let message = ChatRequest {
+            content: Some(content).filter(|content| !content.is_empty()),
+            attachments: Some(attachments).filter(|attachments| !attachments.is_empty()),
+            ..self.new_request()
+        };
         self.run_turn(message, signals).await
     }
 
@@ -157,20 +163,17 @@ impl InteractiveChat<'_> {
         if self.session.is_none() {
             return Err(CliError::new("nothing was said yet that could be answered again"));
         }
-        self.run_turn(ChatTurnRequest { regenerate: true, ..self.new_request() }, signals).await
+        self.run_turn(ChatRequest { regenerate: Some(true), ..self.new_request() }, signals).await
     }
 
-    fn new_request(&self) -> ChatTurnRequest<'static> {
+    fn new_request(&self) -> ChatRequest {
         let ask = !self.args.non_interactive && approval_prompt::is_available(self.context);
-        ChatTurnRequest { ask, ..ChatTurnRequest::default() }
+        ChatRequest { interactive: ask.then_some(true), ..ChatRequest::default() }
     }
 
-    async fn run_turn(&mut self, message: ChatTurnRequest<'_>, signals: &mut SignalListener) -> CliResult {
-        let message = ChatTurnRequest {
-            session_id: self.session.as_deref(),
-            agent: self.requested_agent.as_deref(),
-            ..message
-        };
+    async fn run_turn(&mut self, message: ChatRequest, signals: &mut SignalListener) -> CliResult {
+        let message =
+            ChatRequest { session_id: self.session.clone(), agent: self.requested_agent.clone(), ..message };
         let printer = &self.context.printer;
         printer.line("")?;
         // What is typed meanwhile is for the next prompt, and does not show between the lines of the answer.
@@ -246,15 +249,15 @@ impl InteractiveChat<'_> {
     async fn resume_session(&mut self, id: String) -> CliResult {
         let found = sessions::fetch_session(&id, self.client).await?;
         let printer = &self.context.printer;
-        let title = found.title.as_deref().unwrap_or("(no title)");
+        let title = found.summary.title.as_deref().unwrap_or("(no title)");
         self.print_note(&format!(
             "going on with {title} ({} messages, agent {})",
-            found.messages, found.agent
+            found.summary.message_count, found.summary.agent
         ))?;
         let paper = MarkdownLayout::from_stream(printer.stdout().with_stdout_size());
-        for message in found.last_exchange() {
-            let text = message.text();
-            if message.is_from_user() {
+        for message in sessions::last_exchange(&found) {
+            let text = sessions::message_text(message)?;
+            if sessions::is_from_user(message) {
                 printer.line("")?;
                 for line in escape::lines(&text).lines() {
                     printer.line(&printer.paint(Style::Faint, &format!("> {line}")))?;
@@ -265,14 +268,14 @@ impl InteractiveChat<'_> {
             }
         }
         printer.line("")?;
-        if found.running {
+        if found.summary.running {
             self.print_note("an answer is being written there; until it is whole nothing else can be said")?;
         }
         if self.args.agent.is_none() || self.session.is_some() {
-            self.agent.clone_from(&found.agent);
+            self.agent.clone_from(&found.summary.agent);
             self.requested_agent = None;
         }
-        self.session = Some(found.id);
+        self.session = Some(found.summary.id);
         Ok(())
     }
 

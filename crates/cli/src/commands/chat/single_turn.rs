@@ -3,10 +3,12 @@
 
 use std::io::Read;
 
+use toolway_api::chat::{ChatRequest, TurnTotals};
+
 use super::ChatArgs;
-use super::event::{TurnEvent, TurnTotals};
+use super::event::TurnEvent;
 use super::screen::TurnScreen;
-use super::turn::{self, ChatTurnRequest, TurnOutput, TurnResult};
+use super::turn::{self, TurnOutput, TurnResult};
 use crate::approval_prompt;
 use crate::client::{GatewayClient, GatewayEvent};
 use crate::context::CliContext;
@@ -19,13 +21,13 @@ const MAX_PROMPT: u64 = 1 << 20;
 
 /// Says it, and shows what is answered. A turn that did not end as it should is a failure.
 pub(super) async fn run(
-    message: ChatTurnRequest<'_>,
+    message: ChatRequest,
     args: &ChatArgs,
     client: &GatewayClient,
     context: &CliContext,
 ) -> CliResult {
     let ask = !args.non_interactive && approval_prompt::is_available(context);
-    let message = ChatTurnRequest { ask, ..message };
+    let message = ChatRequest { interactive: ask.then_some(true), ..message };
     let mut signals = SignalListener::new()?;
     let is_on_screen = context.printer.stdout().is_terminal && !context.printer.json;
     // What is typed meanwhile is for whoever comes next, and does not show between the lines of the answer.

@@ -6,34 +6,14 @@ use std::future::pending;
 use std::pin::Pin;
 
 use reqwest::Method;
-use serde::Serialize;
+use toolway_api::chat::ChatRequest;
 
-use super::attachment::ImageAttachment;
-use super::event::TurnEvent;
+use super::event::{TurnEvent, failure_error};
 use crate::approval_prompt::{ApprovalPrompter, PrompterOutput, StdinLines};
 use crate::client::{GatewayClient, GatewayEvent};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::signals::{ProcessSignal, SignalListener};
-
-/// What is said.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct ChatTurnRequest<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) session_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) agent: Option<&'a str>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) content: String,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(super) attachments: Vec<ImageAttachment>,
-    /// Instead of saying something: answer the last message again.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) regenerate: bool,
-    /// Whether somebody is there who can be asked what a call needs a person for.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) ask: bool,
-}
 
 /// Where a turn is shown.
 pub(super) trait TurnOutput {
@@ -68,7 +48,7 @@ type AbortFuture<'a> = Pin<Box<dyn Future<Output = CliResult> + 'a>>;
 
 /// Follows a turn to its end. Ctrl-C stops it; a second one leaves it, as a failure.
 pub(super) async fn run_turn(
-    message: &ChatTurnRequest<'_>,
+    message: &ChatRequest,
     client: &GatewayClient,
     signals: &mut SignalListener,
     shown: &mut dyn TurnOutput,
@@ -76,10 +56,10 @@ pub(super) async fn run_turn(
 ) -> CliResult<FinishedTurn> {
     let mut events = tokio::select! {
         events = client.post_for_events(&["api", "chat"], message) => events?,
-        () = wait_for_stop(signals) => return Err(interrupted_error(message.session_id)),
+        () = wait_for_stop(signals) => return Err(interrupted_error(message.session_id.as_deref())),
     };
     let mut asking = ApprovalPrompter::new(client, HashMap::new(), context);
-    let mut session = message.session_id.map(str::to_owned);
+    let mut session = message.session_id.clone();
     let (mut agent, mut ended) = (None, None);
     let mut stopping: Option<AbortFuture<'_>> = None;
     let mut is_told = false;
@@ -122,7 +102,7 @@ pub(super) async fn run_turn(
             }
             TurnEvent::Done(_) => ended = Some(TurnResult::Done),
             TurnEvent::Aborted(_) => ended = Some(TurnResult::Aborted),
-            TurnEvent::Failed(failed) => ended = Some(TurnResult::Failed(failed.to_error())),
+            TurnEvent::Failed(failed) => ended = Some(TurnResult::Failed(failure_error(failed))),
             _ => {}
         }
         shown.handle_event(read, &event)?;

@@ -1,9 +1,10 @@
 //! A turn as a person sees it: text laid out while it comes, tools as they run, what it took. Events go in, lines come
 //! out: those that stay, and those that still change.
 
+use toolway_api::chat::{TurnToolCall, TurnToolProgress, TurnToolResult, TurnTotals};
 use toolway_types::RawJson;
 
-use super::event::{TurnEvent, TurnToolCall, TurnToolProgress, TurnToolResult, TurnTotals};
+use super::event::TurnEvent;
 use crate::print::markdown::{MarkdownLayout, MarkdownStream};
 use crate::print::style::Style;
 use crate::print::{amount, escape, json, live, time};

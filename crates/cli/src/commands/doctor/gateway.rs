@@ -1,6 +1,7 @@
 //! The gateway itself: whether it answers, takes our token, and what it says of itself.
 
-use serde::Deserialize;
+use toolway_api::devices::DeviceList;
+use toolway_api::gateway::GatewayStatus;
 
 use super::DoctorReport;
 use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
@@ -10,36 +11,6 @@ use crate::settings::LoadedSettings;
 
 /// Clocks that differ by more than this make codes and tokens end at odd times.
 const MAX_CLOCK_SKEW_MS: i64 = 60_000;
-
-#[derive(Debug, Deserialize)]
-struct Status {
-    version: String,
-    uptime_s: u64,
-    tools: u64,
-    #[serde(default)]
-    warnings: Vec<Warning>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Warning {
-    about: String,
-    message: String,
-    #[serde(default)]
-    hint: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Devices {
-    devices: Vec<Device>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Device {
-    id: String,
-    status: String,
-    #[serde(default)]
-    warnings: Vec<String>,
-}
 
 /// Looks at the gateway of the data folder; where none runs, whether one could.
 pub(super) async fn check(
@@ -79,7 +50,7 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
         Ok(answer) => answer,
         Err(failure) => return found.add_failure("gateway", &failure),
     };
-    let status: Status = match parse_response(&answer.text) {
+    let status: GatewayStatus = match parse_response(&answer.text) {
         Ok(status) => status,
         Err(failure) => return found.add_failure("gateway", &failure),
     };
@@ -97,14 +68,14 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
     check_clocks(asked, answer.date_ms, context.now_ms(), found);
     for it in status.warnings {
         // The settings' own were said already, with their lines, where it is the gateway of this folder.
-        if connect.gateway.is_some() || matches!(it.about.as_str(), "tls" | "store") {
-            found.add_error(&it.about, it.message, it.hint.unwrap_or_default());
+        if connect.gateway.is_some() || matches!(it.subject.as_str(), "tls" | "store") {
+            found.add_error(&it.subject, it.message, it.hint.unwrap_or_default());
         }
     }
     check_devices(&client, found).await;
 }
 
-fn check_versions(status: &Status, found: &mut DoctorReport) {
+fn check_versions(status: &GatewayStatus, found: &mut DoctorReport) {
     let ours = env!("CARGO_PKG_VERSION");
     if status.version != ours {
         let message = format!("the gateway has version {}, this program {ours}", status.version);
@@ -138,8 +109,8 @@ fn check_clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut 
 
 async fn check_devices(client: &GatewayClient, found: &mut DoctorReport) {
     let answer = client.get(&["api", "devices"], &[]).await;
-    let devices = match answer.and_then(|text| parse_response::<Devices>(&text)) {
-        Ok(Devices { devices }) => devices,
+    let devices = match answer.and_then(|text| parse_response::<DeviceList>(&text)) {
+        Ok(DeviceList { devices }) => devices,
         Err(failure) => return found.add_failure("devices", &failure),
     };
     for device in &devices {

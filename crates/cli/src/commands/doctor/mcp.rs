@@ -2,7 +2,9 @@
 
 use super::DoctorReport;
 use crate::client::{ConnectArgs, parse_response, target};
-use crate::commands::mcp::servers::{FORMAT_HINT, McpServerList, load_definitions};
+use toolway_api::mcp_servers::McpServerList;
+
+use crate::commands::mcp::servers::{FORMAT_HINT, load_definitions};
 use crate::context::CliContext;
 use crate::settings::LoadedSettings;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use secrecy::SecretString;
 use serde_json::json;
+use toolway_api::mcp_servers::McpServerDetail;
 use toolway_mcp::definition::import::secret_name;
 use toolway_mcp::definition::{
     OauthDefinition, SECRET_PREFIX, ServerDefinition, TransportMode, check_name, is_secret_name, store,
@@ -14,7 +15,7 @@ use toolway_mcp::definition::{
 use toolway_types::Slug;
 
 use super::servers::{
-    McpServerDetail, change_error, invalid_definition_error, load_definitions, load_settings, print_server,
+    change_error, invalid_definition_error, load_definitions, load_settings, origin_text, print_server,
     wait_until_settled,
 };
 use crate::client::{ConnectArgs, target};
@@ -104,7 +105,8 @@ pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResu
     }
     let loaded = load_settings(context)?;
     let there = load_definitions(&loaded, context)?.remove(&args.name);
-    if let Some((_, place)) = there {
+    if let Some((_, origin)) = there {
+        let place = origin_text(&origin);
         if loaded.settings.mcp.servers.contains_key(&args.name) {
             return Err(CliError::new(format!("{} stands in {place}, which is not changed here", args.name))
                 .with_code("server_in_settings")

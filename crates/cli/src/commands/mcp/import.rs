@@ -39,7 +39,7 @@ pub(super) async fn run(args: &ImportMcpServersArgs, context: &CliContext) -> Cl
     let known = load_definitions(&load_settings(context)?, context)?;
     let taken: BTreeSet<_> = known.keys().filter_map(|name| name.parse().ok()).collect();
     let mut found = import::parse_import_file(&text, &taken).map_err(|why| {
-        CliError::new(format!("{} can't be imported: {why}", args.file.display())).with_code("bad_file").with_hint(
+        CliError::new(format!("{} can't be imported: {why}", args.file.display())).with_code("invalid_file").with_hint(
             "it should be the file in which a program keeps its MCP servers, as claude_desktop_config.json",
         )
     })?;

@@ -254,7 +254,7 @@ fn config_path(desktop: DesktopClient, context: &CliContext) -> CliResult<std::p
 }
 
 fn edit_error(why: &JsonEditError, path: &std::path::Path, desktop: DesktopClient) -> CliError {
-    CliError::new(format!("{} can't be changed: {why}", path.display())).with_code("bad_file").with_hint(
+    CliError::new(format!("{} can't be changed: {why}", path.display())).with_code("invalid_file").with_hint(
         format!(
             "put it right, or put the entry there yourself: toolway mcp install --client {} --print",
             desktop.name()

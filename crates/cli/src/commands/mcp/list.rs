@@ -1,9 +1,9 @@
 //! `toolway mcp list`.
 
 use clap::Args;
-use serde_json::json;
+use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
 
-use super::servers::{McpServerDetail, McpServerList, has_gateway, load_definitions, load_settings};
+use super::servers::{has_gateway, load_definitions, load_settings, redacted_fields};
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -27,10 +27,10 @@ pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliR
         return print(&parse_response(&text)?, context);
     }
     let defined = load_definitions(&load_settings(context)?, context)?;
-    let servers = defined.into_iter().map(|(name, (definition, place))| McpServerDetail {
+    let servers = defined.into_iter().map(|(name, (definition, origin))| McpServerDetail {
         name,
-        definition: json!(definition.redacted()),
-        origin: json!({"place": place}),
+        definition: redacted_fields(&definition),
+        origin,
         status: None,
         log: None,
     });
@@ -62,7 +62,7 @@ fn print(found: &McpServerList, context: &CliContext) -> CliResult {
             "failed" => Style::Error,
             _ => Style::Faint,
         };
-        let place = status.map_or_else(|| location_text(server), |status| status.place.clone());
+        let place = status.map_or_else(|| location_text(server), |status| status.endpoint.clone());
         let problem =
             status.and_then(|status| status.problem.as_ref()).map(|problem| problem.message.as_str());
         table.add_row(vec![
@@ -82,7 +82,7 @@ fn print(found: &McpServerList, context: &CliContext) -> CliResult {
 
 /// Where a server is, going by its definition.
 fn location_text(server: &McpServerDetail) -> String {
-    serde_json::from_value::<toolway_mcp::definition::ServerDefinition>(server.definition.clone())
+    serde_json::from_value::<toolway_mcp::definition::ServerDefinition>(server.definition.clone().into())
         .map(|definition| definition.location())
         .unwrap_or_default()
 }

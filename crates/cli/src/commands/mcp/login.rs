@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use clap::Args;
 use secrecy::SecretString;
+use toolway_api::mcp_servers::McpServerDetail;
 use toolway_gateway::mcp::sign_in::{self, KeyringWriter, SignInParts};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::oauth::store::FileTokenStore;
 use toolway_mcp::oauth::{BearerChallenge, OauthAuthorizer, OauthError, TokenStore as _};
 use toolway_types::Slug;
 
-use super::servers::{self, McpServerDetail, unknown_server_error};
+use super::servers::{self, unknown_server_error};
 use crate::client::{ConnectArgs, target};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};

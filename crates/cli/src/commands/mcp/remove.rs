@@ -6,7 +6,7 @@ use serde_json::json;
 use toolway_mcp::definition::{SECRET_PREFIX, ServerDefinition, store};
 
 use super::login;
-use super::servers::{change_error, load_definitions, load_settings, unknown_server_error};
+use super::servers::{change_error, load_definitions, load_settings, origin_text, unknown_server_error};
 use crate::client::{ConnectArgs, target};
 use crate::commands::tools::own_tools::{reload_error, reload_gateway, reload_status};
 use crate::context::CliContext;
@@ -37,8 +37,10 @@ pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> Cli
     }
     let loaded = load_settings(context)?;
     if loaded.settings.mcp.servers.contains_key(name) {
-        let place =
-            load_definitions(&loaded, context)?.remove(name).map(|(_, place)| place).unwrap_or_default();
+        let place = load_definitions(&loaded, context)?
+            .remove(name)
+            .map(|(_, origin)| origin_text(&origin))
+            .unwrap_or_default();
         return Err(CliError::new(format!("{name} stands in {place}, which is not changed here"))
             .with_code("server_in_settings")
             .with_hint("remove it there"));
@@ -88,7 +90,7 @@ fn remove_secrets(name: &str, removed: &ServerDefinition, context: &CliContext) 
         match secrets::remove(&context.folder, &secret) {
             Ok(()) => forgotten.push(secret),
             // Gone already, or kept at a place that the settings name.
-            Err(failure) if failure.code() == "secret_unknown" => {}
+            Err(failure) if failure.code() == "secret_not_found" => {}
             Err(failure) => return Err(failure),
         }
     }

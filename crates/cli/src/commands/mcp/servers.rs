@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use toolway_api::DefinitionOrigin;
+use toolway_api::mcp_servers::{McpServerDetail, McpServerStatus};
+use toolway_gateway::api_views::mcp_server_origin;
 use toolway_mcp::definition::store::{self, ServersFileError};
-use toolway_mcp::definition::{DefinitionError, DefinitionFileProblem, ServerDefinition};
+use toolway_mcp::definition::{DefinitionError, DefinitionFileProblem, DefinitionLocation, ServerDefinition};
 
 use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
 use crate::context::CliContext;
@@ -21,77 +23,6 @@ use crate::settings::{self, LoadedSettings};
 pub(crate) const FORMAT_HINT: &str = "docs/mcp-servers.md says what may be said of a server";
 /// How often it is looked whether a connection has been made.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// An MCP server, as the gateway shows it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct McpServerDetail {
-    pub(crate) name: String,
-    pub(crate) definition: Value,
-    pub(crate) origin: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<McpServerStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) log: Option<Vec<String>>,
-}
-
-/// How the connection to it stands.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct McpServerStatus {
-    #[serde(rename = "where")]
-    pub(crate) place: String,
-    pub(crate) state: String,
-    pub(crate) since_ms: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) transport: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) protocol_version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) server_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) server_version: Option<String>,
-    pub(crate) tools: usize,
-    pub(crate) resources: usize,
-    pub(crate) prompts: usize,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) left_out: Vec<OmittedTool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) problem: Option<ServerProblem>,
-}
-
-/// A tool that is not offered.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct OmittedTool {
-    pub(crate) name: String,
-    pub(crate) reason: String,
-}
-
-/// Something that is wrong.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct ServerProblem {
-    pub(crate) message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hint: Option<String>,
-}
-
-/// What the gateway lists.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct McpServerList {
-    pub(crate) servers: Vec<McpServerDetail>,
-    #[serde(default)]
-    pub(crate) problems: Vec<ServerProblem>,
-}
-
-impl McpServerStatus {
-    /// Whether nothing more is to be expected soon.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.state != "connecting"
-    }
-
-    /// Whether it can be used.
-    pub(crate) fn is_connected(&self) -> bool {
-        self.state == "connected"
-    }
-}
 
 /// Whether there is a gateway to ask.
 pub(crate) fn has_gateway(connect: &ConnectArgs, context: &CliContext) -> CliResult<bool> {
@@ -133,31 +64,50 @@ pub(crate) async fn reconnect_and_wait(
     wait_until_settled(client, name, before, within).await
 }
 
-/// The definitions as they stand in the settings and the data folder's file, with where.
+/// The definitions in the settings and in the data folder's file, with their locations.
 pub(crate) fn load_definitions(
     loaded: &LoadedSettings,
     context: &CliContext,
-) -> CliResult<BTreeMap<String, (ServerDefinition, String)>> {
+) -> CliResult<BTreeMap<String, (ServerDefinition, DefinitionOrigin)>> {
     let path = context.folder.mcp_servers();
     let file = store::read_file(&path).map_err(|problems| servers_file_error(&problems))?;
     let of_file = file.servers.into_iter().map(|(slug, entry)| {
-        (slug.to_string(), (entry.definition, format!("{}:{}", path.display(), entry.line)))
+        let location = DefinitionLocation::File { path: path.clone(), line: entry.line };
+        (slug.to_string(), (entry.definition, mcp_server_origin(&location)))
     });
     let mut all: BTreeMap<_, _> = of_file.collect();
     let lines = loaded.origin();
     for (name, definition) in &loaded.settings.mcp.servers {
-        let place = match (&lines.file, lines.server_lines.get(name)) {
-            (Some(file), Some(line)) => format!("{}:{line}", file.display()),
-            _ => "the settings".to_owned(),
-        };
+        let line = lines.server_lines.get(name).copied();
+        let location =
+            DefinitionLocation::Settings { path: lines.file.clone().filter(|_| line.is_some()), line };
+        let origin = mcp_server_origin(&location);
         if let Some((_, other)) = all.get(name) {
+            let (place, other) = (origin_text(&origin), origin_text(other));
             return Err(CliError::new(format!("the MCP server {name} is defined in {place} and in {other}"))
-                .with_code("bad_file")
+                .with_code("invalid_file")
                 .with_hint("remove one of them, or give it another name"));
         }
-        all.insert(name.clone(), (definition.clone(), place));
+        all.insert(name.clone(), (definition.clone(), origin));
     }
     Ok(all)
+}
+
+/// The location of a definition, for people.
+pub(crate) fn origin_text(origin: &DefinitionOrigin) -> String {
+    match (&origin.path, origin.line) {
+        (Some(path), Some(line)) => format!("{path}:{line}"),
+        (Some(path), None) => path.clone(),
+        (None, _) => "the settings".to_owned(),
+    }
+}
+
+/// The fields of a definition without possible secrets.
+pub(crate) fn redacted_fields(definition: &ServerDefinition) -> Map<String, Value> {
+    match json!(definition.redacted()) {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
 }
 
 /// The settings of this data folder.
@@ -168,7 +118,7 @@ pub(crate) fn load_settings(context: &CliContext) -> CliResult<LoadedSettings> {
 /// There is none of this name.
 pub(crate) fn unknown_server_error(name: &str) -> CliError {
     CliError::new(format!("there is no MCP server {name:?}"))
-        .with_code("mcp_server_unknown")
+        .with_code("mcp_server_not_found")
         .with_hint("`toolway mcp list` shows their names, `toolway mcp add` adds one")
 }
 
@@ -181,7 +131,7 @@ pub(crate) fn servers_file_error(problems: &[DefinitionFileProblem]) -> CliError
     let problem =
         |one: &DefinitionFileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
     CliError::new(what)
-        .with_code("bad_file")
+        .with_code("invalid_file")
         .with_problems(problems.iter().map(problem).collect())
         .with_hint(FORMAT_HINT)
 }
@@ -201,7 +151,7 @@ pub(crate) fn change_error(error: ServersFileError) -> CliError {
         ServersFileError::Invalid { problems, .. } => servers_file_error(&problems),
         ServersFileError::Io { path, error } => CliError::io("write", &path, &error),
         ServersFileError::NotEditable { .. } => {
-            CliError::new(error.to_string()).with_code("bad_file").with_hint(FORMAT_HINT)
+            CliError::new(error.to_string()).with_code("invalid_file").with_hint(FORMAT_HINT)
         }
     }
 }
@@ -225,7 +175,7 @@ pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> Cl
     printer.line(&format!(
         "{} {name}  {}",
         printer.paint(style, mark),
-        printer.paint(Style::Faint, &escape::line(&status.place))
+        printer.paint(Style::Faint, &escape::line(&status.endpoint))
     ))?;
     printer.line(&format!("  {}", escape::line(&status_summary(status))))?;
     for left_out in &status.left_out {

@@ -7,13 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use tokio::time::Instant;
+use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
+use toolway_gateway::api_views::mcp_server_status;
 use toolway_gateway::mcp::standalone::{self, StandaloneUpstreamParts};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_types::Slug;
 
 use super::servers::{
-    McpServerDetail, McpServerList, has_gateway, load_definitions, load_settings, print_server,
-    reconnect_and_wait, unknown_server_error,
+    has_gateway, load_definitions, load_settings, print_server, reconnect_and_wait, redacted_fields,
+    unknown_server_error,
 };
 use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
@@ -136,11 +138,11 @@ async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec
     for status in upstreams.status() {
         let name = status.slug.to_string();
         let log = upstreams.get(&status.slug).map(|upstream| upstream.log().lines());
-        let Some((definition, place)) = defined.get(&name) else { continue };
+        let Some((definition, origin)) = defined.get(&name) else { continue };
         let server = McpServerDetail {
-            definition: json!(definition.redacted()),
-            origin: json!({"place": place}),
-            status: Some(parse_response(&json!(status).to_string())?),
+            definition: redacted_fields(definition),
+            origin: origin.clone(),
+            status: Some(mcp_server_status(status)),
             name,
             log,
         };

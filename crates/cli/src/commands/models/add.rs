@@ -96,7 +96,7 @@ pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult 
         && models_file::entry_names(&before).map_err(|why| edit_error(&why, context))?.contains(&args.name)
     {
         return Err(CliError::new(format!("there is a model provider {} already", args.name))
-            .with_code("already_there")
+            .with_code("already_exists")
             .with_hint("--replace puts this one in its place")
             .with_hint(format!("`toolway models remove {}` takes it away", args.name)));
     }
@@ -250,6 +250,6 @@ fn print_added(
 /// The file is not one that can be changed here.
 pub(super) fn edit_error(why: &ModelsFileEditError, context: &CliContext) -> CliError {
     CliError::new(format!("{} can't be changed: {why}", context.folder.models().display()))
-        .with_code("bad_file")
+        .with_code("invalid_file")
         .with_hint(FORMAT_HINT)
 }

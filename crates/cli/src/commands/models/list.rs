@@ -1,8 +1,8 @@
 //! `toolway models list`.
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::json;
+use toolway_api::models::ModelProviderList;
+use toolway_gateway::api_views::model_provider_view;
 
 use super::{models_file_error, open_models};
 use crate::client::{ConnectArgs, parse_response, target};
@@ -18,53 +18,31 @@ pub(crate) struct ListModelsArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Deserialize)]
-struct Models {
-    models: Vec<Model>,
-    #[serde(default)]
-    problems: Vec<Problem>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Model {
-    name: String,
-    kind: String,
-    base_url: String,
-    key: Option<Key>,
-    model: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Key {
-    place: String,
-    present: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Problem {
-    message: String,
-    hint: Option<String>,
-}
-
 pub(super) async fn run(args: &ListModelsArgs, context: &CliContext) -> CliResult {
     // A gateway knows which keys it has; without one, it is what this program finds.
     if args.connect.gateway.is_some() || target::find_running(&context.folder)?.is_some() {
         let text = context.client(&args.connect)?.get(&["api", "models"], &[]).await?;
-        return print(&text, context);
+        if context.printer.json {
+            return context.printer.raw_json(&text);
+        }
+        return print(&parse_response(&text)?, context);
     }
     let models = open_models(context).await?;
     let problems = models.problems();
     if !problems.is_empty() {
         return Err(models_file_error(&problems));
     }
-    print(&json!({"models": models.list().await, "problems": []}).to_string(), context)
+    let found = ModelProviderList {
+        models: models.list().await.into_iter().map(model_provider_view).collect(),
+        problems: Vec::new(),
+    };
+    if context.printer.json {
+        return context.printer.json_value(&found);
+    }
+    print(&found, context)
 }
 
-fn print(text: &str, context: &CliContext) -> CliResult {
-    if context.printer.json {
-        return context.printer.raw_json(text);
-    }
-    let found: Models = parse_response(text)?;
+fn print(found: &ModelProviderList, context: &CliContext) -> CliResult {
     let mut table = TextTable::new(vec![
         TableColumn::fixed("name"),
         TableColumn::truncatable("model", 10),
@@ -75,8 +53,8 @@ fn print(text: &str, context: &CliContext) -> CliResult {
     for model in &found.models {
         let key = match &model.key {
             None => TableCell::styled("(none)", Style::Faint),
-            Some(key) if key.present => TableCell::styled(&key.place, Style::Good),
-            Some(key) => TableCell::styled(format!("missing: {}", key.place), Style::Error),
+            Some(key) if key.present => TableCell::styled(&key.location, Style::Good),
+            Some(key) => TableCell::styled(format!("missing: {}", key.location), Style::Error),
         };
         table.add_row(vec![
             TableCell::styled(&model.name, Style::Name),

@@ -29,7 +29,7 @@ pub(super) async fn run(args: &RemoveModelArgs, context: &CliContext) -> CliResu
         .map_err(|why| edit_error(&why, context))?
         .ok_or_else(|| {
             CliError::new(format!("there is no model provider {:?}", args.name))
-                .with_code("model_unknown")
+                .with_code("model_provider_not_found")
                 .with_hint("`toolway models list` shows their names")
         })?;
     write_models_file(&after, context)?;
@@ -66,7 +66,7 @@ fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext
         Some(KeyLocation::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own) {
             Ok(()) => Ok(true),
             // Gone already, or kept at a place that the settings name.
-            Err(failure) if failure.code() == "secret_unknown" => Ok(false),
+            Err(failure) if failure.code() == "secret_not_found" => Ok(false),
             Err(failure) => Err(failure),
         },
         Some(KeyLocation::Keyring(entry)) if entry == own => keyring::remove(&own).map(|()| true),

@@ -1,8 +1,9 @@
 //! `toolway models test`: asked of the running gateway, which has the keys that count; where none runs, tried from here.
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolway_api::models::{ModelProviderList, ModelTestReport, TestModelRequest};
+use toolway_gateway::api_views::model_test_report;
 
 use super::{models_file_error, open_models};
 use crate::client::{ConnectArgs, GatewayClient, parse_response, target};
@@ -21,27 +22,6 @@ pub(crate) struct TestModelsArgs {
     model: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
-}
-
-/// What a test found.
-#[derive(Debug, Serialize, Deserialize)]
-struct ModelTestReport {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    ok: bool,
-    checks: Vec<ModelTestCheck>,
-    duration_ms: u64,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize, Deserialize)]
-struct ModelTestCheck {
-    check: String,
-    status: String,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
 }
 
 pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResult {
@@ -76,24 +56,16 @@ async fn test_through_gateway(
     client: &GatewayClient,
     context: &CliContext,
 ) -> CliResult<Vec<ModelTestReport>> {
-    #[derive(Deserialize)]
-    struct Models {
-        models: Vec<Named>,
-    }
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
     let names = match &args.name {
         Some(name) => vec![name.clone()],
         None => {
-            let found: Models = parse_response(&client.get(&["api", "models"], &[]).await?)?;
+            let found: ModelProviderList = parse_response(&client.get(&["api", "models"], &[]).await?)?;
             found.models.into_iter().map(|model| model.name).collect()
         }
     };
     let mut reports = Vec::new();
     for name in require_providers(names)? {
-        let body = json!({ "model": args.model });
+        let body = TestModelRequest { model: args.model.clone() };
         let path = ["api", "models", &name, "test"];
         let report = parse_response(&client.send_and_wait(reqwest::Method::POST, &path, &body).await?)?;
         reports.push(print_report(report, context)?);
@@ -115,10 +87,10 @@ async fn test_locally(args: &TestModelsArgs, context: &CliContext) -> CliResult<
     for name in require_providers(names)? {
         let report = models.test(&name, args.model.as_deref()).await.map_err(|error| {
             CliError::new(error.to_string())
-                .with_code("model_unknown")
+                .with_code("model_provider_not_found")
                 .with_hint("`toolway models list` shows their names")
         })?;
-        reports.push(print_report(parse_response(&json!(report).to_string())?, context)?);
+        reports.push(print_report(model_test_report(report), context)?);
     }
     Ok(reports)
 }

@@ -2,10 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use toolway_api::policy::PutRuleRequest;
 use toolway_core::policy::definition::{Effect, RuleCondition, RuleDefinition};
 use toolway_types::RawJson;
 
-use super::{NewRule, rule_text};
+use super::rule_text;
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
@@ -139,7 +140,7 @@ pub(super) async fn add(args: &AddRuleArgs, context: &CliContext) -> CliResult {
         in_flight: args.in_flight,
     };
     let raw = RawJson::from_value(&rule).map_err(|error| CliError::new(error.to_string()))?;
-    let body = NewRule { rule: &raw, before: args.before };
+    let body = PutRuleRequest { rule: raw.clone(), before: args.before };
     let is_new = client.put(&["api", "policy", "rules", &args.name], &body).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "new": is_new, "rule": raw}));

@@ -67,5 +67,5 @@ pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliRe
 
 /// The text of a conversation in a form.
 pub(crate) async fn fetch_export(id: &str, form: &str, client: &GatewayClient) -> CliResult<String> {
-    client.get(&["api", "sessions", id, "export"], &[("form", form.to_owned())]).await
+    client.get(&["api", "sessions", id, "export"], &[("format", form.to_owned())]).await
 }

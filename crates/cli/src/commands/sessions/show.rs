@@ -1,8 +1,9 @@
 //! `toolway sessions show`: a conversation as it was held.
 
 use clap::Args;
+use toolway_api::sessions::{MessagePart, SessionDetail, SessionMessage};
 
-use super::{Conversation, Message, Part};
+use super::{is_from_user, message_parts};
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
@@ -31,7 +32,8 @@ pub(super) async fn run(args: &ShowSessionArgs, context: &CliContext) -> CliResu
     if printer.json {
         return printer.raw_json(&text);
     }
-    let found: Conversation = parse_response(&text)?;
+    let whole: SessionDetail = parse_response(&text)?;
+    let found = &whole.summary;
     let moments = context.time_formatter();
     let mut pairs = LabeledValues::default();
     pairs.add("id", &found.id);
@@ -40,60 +42,59 @@ pub(super) async fn run(args: &ShowSessionArgs, context: &CliContext) -> CliResu
     pairs.add("of", &found.principal);
     pairs.add("began", moments.format_local_and_ago(found.created_ms));
     pairs.add("last", moments.format_local_and_ago(found.updated_ms));
-    pairs.add("messages", found.messages.to_string());
+    pairs.add("messages", found.message_count.to_string());
     if found.running {
         pairs.add("state", "a turn is running");
     }
     printer.pairs(&pairs)?;
     let mut turn = None;
-    for message in &found.history {
-        if message.turn != turn {
-            print_turn_usage(&found, turn.as_deref(), context)?;
+    for message in &whole.messages {
+        if message.turn_id != turn {
+            print_turn_usage(&whole, turn.as_deref(), context)?;
         }
-        turn.clone_from(&message.turn);
+        turn.clone_from(&message.turn_id);
         print_message(message, context)?;
     }
-    print_turn_usage(&found, turn.as_deref(), context)
+    print_turn_usage(&whole, turn.as_deref(), context)
 }
 
 /// What a turn took, and how it ended where that is not as it should be.
-fn print_turn_usage(found: &Conversation, turn: Option<&str>, context: &CliContext) -> CliResult {
+fn print_turn_usage(found: &SessionDetail, turn: Option<&str>, context: &CliContext) -> CliResult {
     let Some(turn) = found.turns.iter().find(|one| Some(one.id.as_str()) == turn) else { return Ok(()) };
     let printer = &context.printer;
-    if !matches!(turn.state.as_str(), "done" | "running") {
-        let mut words = turn.state.clone();
+    if !matches!(turn.status.as_str(), "done" | "running") {
+        let mut words = turn.status.clone();
         for more in [&turn.message, &turn.code].into_iter().flatten() {
             words.push_str(&format!(": {more}"));
         }
         printer.line(&printer.paint(Style::Warning, &escape::line(&format!("({words})"))))?;
     }
-    let tokens = turn.usage.unwrap_or_default();
-    match amount::format_turn_usage(&tokens, turn.cost, turn.currency.as_deref()) {
+    match amount::format_turn_usage(&turn.usage, turn.cost, turn.currency.as_deref()) {
         Some(took) => printer.line(&printer.paint(Style::Faint, &took)),
         None => Ok(()),
     }
 }
 
-fn print_message(message: &Message, context: &CliContext) -> CliResult {
+fn print_message(message: &SessionMessage, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let when = context.time_formatter().format_local(message.created_ms);
     if message.role != "tool" {
-        let who = if message.is_from_user() { "person" } else { "agent" };
+        let who = if is_from_user(message) { "person" } else { "agent" };
         printer.line(&format!(
             "\n{}  {}",
             printer.paint(Style::Label, who),
             printer.paint(Style::Faint, &when)
         ))?;
     }
-    message.parts.iter().try_for_each(|part| print_part(part, message.is_from_user(), context))
+    message_parts(message)?.iter().try_for_each(|part| print_part(part, is_from_user(message), context))
 }
 
-fn print_part(part: &Part, is_persons: bool, context: &CliContext) -> CliResult {
+fn print_part(part: &MessagePart, is_persons: bool, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let text = part.text.as_deref().unwrap_or_default();
     let faint = |text: &str| printer.paint(Style::Faint, &escape::line(text));
     let name = printer.paint(Style::Name, &escape::line(part.name.as_deref().unwrap_or_default()));
-    match part.r#type.as_str() {
+    match part.kind.as_str() {
         // Where a program reads it, it is as it was said.
         "text" if is_persons || !printer.stdout().is_terminal => printer.untrusted_text(text),
         "text" => render(text, MarkdownLayout::from_stream(printer.stdout()))

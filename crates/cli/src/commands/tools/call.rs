@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use toolway_api::event_stream::{OUTCOME, PROGRESS};
+use toolway_api::tools::{CallProgress, CallToolRequest};
 use toolway_types::RawJson;
 
 use super::outcome::{RecordLocation, print_outcome};
@@ -38,24 +39,6 @@ pub(crate) struct CallToolArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Serialize)]
-struct Body<'a> {
-    args: &'a RawJson,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_ms: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    idempotency_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    ask: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct ToolCallProgress {
-    progress: f64,
-    total: Option<f64>,
-    message: Option<String>,
-}
-
 /// Runs the command.
 pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult {
     let arguments = parse_arguments(&args.arguments)?;
@@ -64,11 +47,11 @@ pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult 
     }
     // Standard input that the arguments came from has nobody behind it.
     let asks = !args.non_interactive && args.arguments != "-" && approval_prompt::is_available(context);
-    let body = Body {
-        args: &arguments,
-        timeout_ms: args.timeout.map(|timeout| timeout.0),
-        idempotency_key: args.idempotency_key.as_deref(),
-        ask: asks,
+    let body = CallToolRequest {
+        args: Some(arguments),
+        timeout_ms: args.timeout.map(|timeout| timeout.0.unsigned_abs()),
+        idempotency_key: args.idempotency_key.clone(),
+        interactive: asks,
     };
     let client = context.client(&args.connect)?;
     let path = ["api", "tools", &args.name, "call"];
@@ -105,18 +88,18 @@ pub(crate) fn parse_arguments(given: &str) -> CliResult<RawJson> {
 async fn call_with_events(
     client: &GatewayClient,
     path: &[&str],
-    body: &Body<'_>,
+    body: &CallToolRequest,
     context: &CliContext,
 ) -> CliResult<String> {
     let mut events = client.post_for_events(path, body).await?;
     // Whoever calls knows who calls: no names are needed.
-    let mut asking = body.ask.then(|| ApprovalPrompter::new(client, HashMap::new(), context));
+    let mut asking = body.interactive.then(|| ApprovalPrompter::new(client, HashMap::new(), context));
     while let Some(event) = next_event(&mut events, asking.as_mut()).await? {
         match event.kind.as_str() {
-            "outcome" => return Ok(event.data),
-            "progress" => {
-                let progress: ToolCallProgress = parse_response(&event.data)?;
-                context.printer.status(&progress.describe());
+            OUTCOME => return Ok(event.data),
+            PROGRESS => {
+                let progress: CallProgress = parse_response(&event.data)?;
+                context.printer.status(&describe_progress(&progress));
             }
             _ => {}
         }
@@ -136,18 +119,16 @@ async fn next_event(
     }
 }
 
-impl ToolCallProgress {
-    fn describe(&self) -> String {
-        let amount = match self.total {
-            Some(total) if total > 0.0 => format!("{:.0} %", 100.0 * self.progress / total),
-            // Without a total a device says a part of one.
-            _ if (0.0..=1.0).contains(&self.progress) => format!("{:.0} %", 100.0 * self.progress),
-            _ => self.progress.to_string(),
-        };
-        match &self.message {
-            Some(message) => format!("{amount}  {}", escape::line(message)),
-            None => amount,
-        }
+fn describe_progress(progress: &CallProgress) -> String {
+    let amount = match progress.total {
+        Some(total) if total > 0.0 => format!("{:.0} %", 100.0 * progress.progress / total),
+        // Without a total a device says a part of one.
+        _ if (0.0..=1.0).contains(&progress.progress) => format!("{:.0} %", 100.0 * progress.progress),
+        _ => progress.progress.to_string(),
+    };
+    match &progress.message {
+        Some(message) => format!("{amount}  {}", escape::line(message)),
+        None => amount,
     }
 }
 

@@ -1,24 +1,12 @@
 //! `toolway tools show NAME --for API`: a tool as the models of an API are told of it.
 
-use serde::Deserialize;
-use toolway_types::RawJson;
+use toolway_api::tools::ToolConversion;
 
 use crate::client::{GatewayClient, parse_response};
 use crate::context::CliContext;
 use crate::error::CliResult;
 use crate::print::table::LabeledValues;
 use crate::print::{escape, json};
-
-/// A conversion as the gateway shows it.
-#[derive(Debug, Deserialize)]
-struct Conversion {
-    name: String,
-    r#for: String,
-    definition: Option<RawJson>,
-    #[serde(default)]
-    lost: Vec<String>,
-    not_expressible: Option<String>,
-}
 
 pub(super) async fn show(
     name: &str,
@@ -31,12 +19,12 @@ pub(super) async fn show(
     if printer.json {
         return printer.raw_json(&text);
     }
-    let found: Conversion = parse_response(&text)?;
+    let found: ToolConversion = parse_response(&text)?;
     let mut pairs = LabeledValues::default();
     pairs.add("name", &found.name);
-    pairs.add("for", &found.r#for);
-    pairs.add_optional("left out", found.not_expressible.as_ref());
-    if found.not_expressible.is_none() {
+    pairs.add("for", &found.target);
+    pairs.add_optional("left out", found.excluded_reason.as_ref());
+    if found.excluded_reason.is_none() {
         let lost = if found.lost.is_empty() { "nothing".to_owned() } else { found.lost.join("\n") };
         pairs.add("lost", lost);
     }

@@ -1,6 +1,6 @@
 //! How a call ended, for people and for programs.
 
-use serde::Deserialize;
+use toolway_api::tools::CallToolResponse;
 use toolway_types::{ContentPart, RawJson};
 
 use crate::client::parse_response;
@@ -17,69 +17,28 @@ pub(crate) enum RecordLocation {
     Nowhere,
 }
 
-/// What a call ended in.
-#[derive(Debug)]
-enum CallOutcome {
-    Error(CallErrorOutcome),
-    Success(CallSuccessOutcome),
-}
-
-#[derive(Debug, Deserialize)]
-struct CallErrorOutcome {
-    call_id: String,
-    error_type: String,
-    code: String,
-    message: String,
-    hint: Option<String>,
-    #[serde(default)]
-    dispatched: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct CallSuccessOutcome {
-    result: RawJson,
-    #[serde(default)]
-    content: Vec<ContentPart>,
-}
-
-impl CallOutcome {
-    /// Reads the envelope. The two forms are read apart, so that the result stays as it came.
-    fn parse(answer: &str) -> CliResult<Self> {
-        #[derive(Deserialize)]
-        struct OutcomeStatus {
-            status: String,
-        }
-        match parse_response::<OutcomeStatus>(answer)?.status.as_str() {
-            "success" => parse_response(answer).map(Self::Success),
-            _ => parse_response(answer).map(Self::Error),
-        }
-    }
-}
-
 /// Prints a result; an error becomes the command's own.
 pub(crate) fn print_outcome(answer: &str, recorded: RecordLocation, context: &CliContext) -> CliResult {
-    let outcome = CallOutcome::parse(answer)?;
+    let outcome: CallToolResponse = parse_response(answer)?;
     if context.printer.json {
         context.printer.raw_json(answer)?;
-        return match outcome {
-            CallOutcome::Success(_) => Ok(()),
-            CallOutcome::Error(_) => Err(CliError::already_reported()),
-        };
+        return if outcome.is_success() { Ok(()) } else { Err(CliError::already_reported()) };
     }
-    match outcome {
-        CallOutcome::Success(CallSuccessOutcome { result, content }) => {
-            print_result(&result, !content.is_empty(), context)?;
-            for part in &content {
-                context.printer.line(&escape::line(&describe_content(part)))?;
-            }
-            Ok(())
-        }
-        CallOutcome::Error(error) => Err(outcome_error(error, recorded)),
+    if !outcome.is_success() {
+        return Err(outcome_error(outcome, recorded));
     }
+    let result = outcome.result.unwrap_or_else(RawJson::null);
+    print_result(&result, !outcome.content.is_empty(), context)?;
+    for part in &outcome.content {
+        context.printer.line(&escape::line(&describe_content(part)))?;
+    }
+    Ok(())
 }
 
-fn outcome_error(error: CallErrorOutcome, recorded: RecordLocation) -> CliError {
-    let CallErrorOutcome { call_id, error_type, code, message, hint, dispatched } = error;
+fn outcome_error(outcome: CallToolResponse, recorded: RecordLocation) -> CliError {
+    let CallToolResponse { call_id, hint, .. } = outcome;
+    let code = outcome.code.unwrap_or_else(|| "error".to_owned());
+    let message = outcome.message.unwrap_or_default();
     let next = match (recorded, code.as_str()) {
         (_, "tool_not_available") => Some("`toolway tools list` shows what can be called".to_owned()),
         (RecordLocation::GatewayRecord, _) => {
@@ -88,8 +47,10 @@ fn outcome_error(error: CallErrorOutcome, recorded: RecordLocation) -> CliError 
         (RecordLocation::Nowhere, _) => None,
     };
     let failure = CliError::new(format!("{message} ({code})")).with_code(code).with_optional_hint(hint);
-    match error_type.as_str() {
-        "timeout" if dispatched => failure.with_hint("the tool had begun, so it may have had effects"),
+    match outcome.error_type.as_deref() {
+        Some("timeout") if outcome.dispatched == Some(true) => {
+            failure.with_hint("the tool had begun, so it may have had effects")
+        }
         _ => failure,
     }
     .with_optional_hint(next)

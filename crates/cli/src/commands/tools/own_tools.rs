@@ -86,7 +86,7 @@ pub(crate) fn require_local_gateway(connect: &ConnectArgs, context: &CliContext)
             "{url} is not the gateway of {}, and this is written into files on the gateway's own computer",
             context.folder.path().display()
         ))
-        .with_code("elsewhere")
+        .with_code("remote_gateway")
         .with_hint("run this on that computer, as the user that its gateway runs as")
         .with_hint(
             "for the gateway of this data folder leave out --gateway (and the variable TOOLWAY_GATEWAY)",
@@ -227,14 +227,14 @@ fn strip_source(name: &str) -> &str {
 
 fn unknown_tool_error(name: &str) -> CliError {
     CliError::new(format!("there is no tool own/{name}"))
-        .with_code("tool_unknown")
+        .with_code("tool_not_found")
         .with_hint("`toolway tools list --source own` shows those that the gateway offers")
         .with_hint("a file is named with its path: ./tool.toml")
 }
 
 fn empty_file_error(path: &Path) -> CliError {
     CliError::new(format!("{} defines no tool", path.display()))
-        .with_code("bad_definition")
+        .with_code("invalid_definition")
         .with_hint(FORMAT_HINT)
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn invalid_definitions_error(refused: &[RefusedDefinition]) -> CliErr
         hint: missing_secret_hint(&one.reason),
     };
     CliError::new(what)
-        .with_code("bad_definition")
+        .with_code("invalid_definition")
         .with_problems(refused.iter().map(problem).collect())
         .with_hint(FORMAT_HINT)
 }
@@ -267,12 +267,12 @@ fn write_error(problem: WriteDefinitionError, file: &Path) -> CliError {
         WriteDefinitionError::NotSingleTool(0) => empty_file_error(file),
         WriteDefinitionError::NotSingleTool(count) => {
             CliError::new(format!("{} defines {count} tools; they are added one by one", file.display()))
-                .with_code("bad_definition")
+                .with_code("invalid_definition")
                 .with_hint("put each into a file of its own, or list this file in the settings: tools.own")
         }
         WriteDefinitionError::Refused(one) => invalid_definitions_error(&[one]),
         WriteDefinitionError::Exists(_) => CliError::new(words)
-            .with_code("already_there")
+            .with_code("already_exists")
             .with_hint("`toolway tools remove` takes it away first"),
         WriteDefinitionError::Io { path, error } => CliError::io("write", &path, &error),
     }
@@ -283,7 +283,7 @@ fn remove_error(problem: RemoveDefinitionError) -> CliError {
     match problem {
         RemoveDefinitionError::Unknown(name) => unknown_tool_error(&name),
         RemoveDefinitionError::InOtherFile { .. } => CliError::new(words)
-            .with_code("in_a_file")
+            .with_code("tool_in_file")
             .with_hint("once it is out of the file, the gateway notices by itself"),
         RemoveDefinitionError::Io { path, error } => CliError::io("remove", &path, &error),
     }
@@ -302,13 +302,13 @@ pub(crate) fn reload_status(told: &CliResult<bool>) -> &'static str {
     match told {
         Ok(true) => "reloaded",
         Ok(false) => "not_running",
-        Err(_) => "not_reloaded",
+        Err(_) => "reload_failed",
     }
 }
 
 pub(crate) fn reload_error(failure: &CliError) -> CliError {
     CliError::new(format!("that is done, but the running gateway did not take it in: {}", failure.message()))
-        .with_code("not_reloaded")
+        .with_code("reload_failed")
         .with_hint("restart the gateway, or send it SIGHUP; its log says more")
 }
 

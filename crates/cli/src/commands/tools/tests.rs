@@ -3,7 +3,7 @@ use toolway_types::name::is_invisible;
 
 use super::*;
 
-fn tool(name: &str, description: &str, permissions: &[&str], flags: &[&str]) -> Tool {
+fn tool(name: &str, description: &str, permissions: &[&str], flags: &[&str]) -> ToolView {
     serde_json::from_value(json!({
         "name": name, "id": "pc/x", "source": "pc", "status": "ready", "description": description,
         "permissions": permissions, "timeout_ms": 30_000, "sequential": false, "flags": flags,

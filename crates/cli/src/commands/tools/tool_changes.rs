@@ -2,8 +2,8 @@
 
 use clap::Args;
 use reqwest::Method;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolway_api::tool_changes::{AcceptToolChangeRequest, ToolChange};
 
 use crate::client::{ConnectArgs, parse_response};
 use crate::context::CliContext;
@@ -32,16 +32,6 @@ pub(crate) struct AcceptToolArgs {
     connect: ConnectArgs,
 }
 
-#[derive(Debug, Deserialize)]
-struct Change {
-    tool: String,
-    changed: bool,
-    changed_ms: Option<i64>,
-    fingerprint: String,
-    before: Option<String>,
-    diff: String,
-}
-
 /// Shows what changed.
 pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "tools", &args.name, "changes"], &[]).await?;
@@ -49,8 +39,8 @@ pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult
     if printer.json {
         return printer.raw_json(&text);
     }
-    let change: Change = parse_response(&text)?;
-    let tool = escape::line(&change.tool);
+    let change: ToolChange = parse_response(&text)?;
+    let tool = escape::line(&change.tool_id);
     if !change.changed {
         printer.note(&format!("{tool} is what it was when it was last accepted"));
         return Ok(());
@@ -61,7 +51,7 @@ pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult
         .unwrap_or_default();
     printer.note(&format!("{tool} has changed since it was last accepted{when}"));
     if change.diff.is_empty() {
-        let why = match change.before {
+        let why = match change.accepted {
             None => "what it was is no longer kept, so there is nothing to compare it with",
             Some(_) => "nothing differs that can be seen line by line",
         };
@@ -92,13 +82,8 @@ fn paint_diff_line(line: &str, colour: bool) -> String {
 
 /// Lets the tool pass.
 pub(super) async fn accept(args: &AcceptToolArgs, context: &CliContext) -> CliResult {
-    #[derive(Serialize)]
-    struct Body<'a> {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        fingerprint: Option<&'a str>,
-    }
     let client = context.client(&args.connect)?;
-    let body = Body { fingerprint: args.fingerprint.as_deref() };
+    let body = AcceptToolChangeRequest { fingerprint: args.fingerprint.clone() };
     client.send(Method::POST, &["api", "tools", &args.name, "accept"], &body).await?;
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "accepted": true}));

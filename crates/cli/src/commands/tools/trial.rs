@@ -2,23 +2,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use toolway_api::tools::CallToolResponseRef;
 use toolway_core::{CallRequest, Caller, Engine, EngineParts, RawArguments, Registry, SourceRetention};
 use toolway_tools::own::OwnTool;
-use toolway_types::{CallId, Outcome, RawJson, ResultEnvelope, Slug};
+use toolway_types::{Outcome, RawJson, ResultEnvelope, Slug};
 
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::signals::{ProcessSignal, SignalListener};
-
-/// The outcome, in the form in which the gateway gives it.
-#[derive(Debug, Serialize)]
-struct ToolTrialResponse<'a> {
-    call_id: CallId,
-    duration_ms: f64,
-    #[serde(flatten)]
-    envelope: ResultEnvelope<'a>,
-}
 
 /// Runs it; gives the answer as JSON. Interrupted, it ends what it started.
 pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &CliContext) -> CliResult<String> {
@@ -39,10 +30,11 @@ pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &CliContext
         }
     };
     let outcome: &Outcome = &finished.outcome;
-    let answer = ToolTrialResponse {
+    let answer = CallToolResponseRef {
         call_id: finished.id,
         duration_ms: finished.durations.total.as_secs_f64() * 1000.0,
         envelope: ResultEnvelope(outcome),
+        error: None,
     };
     serde_json::to_string(&answer)
         .map_err(|error| CliError::new(format!("cannot write the outcome: {error}")))

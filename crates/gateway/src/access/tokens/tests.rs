@@ -57,10 +57,10 @@ fn client(expires_ms: Option<i64>) -> NewToken {
     let device = DeviceBinding { id: Some("d".to_owned()), name: None, platform: Some("p".to_owned()) };
     NewToken {
         role: Role::Client,
-        label: "script".to_owned(),
+        label: Some("script".to_owned()),
         agent: Some("home".to_owned()),
         device,
-        expires_ms,
+        lifetime: expires_ms.map(|at| Lifetime::from_millis(at - 1_000_000)),
     }
 }
 
@@ -267,4 +267,25 @@ async fn no_secret_is_shown_by_accident() {
     let database = std::fs::read(bench.store.path()).unwrap();
     let needle = text.expose_secret().as_bytes();
     assert!(!database.windows(needle.len()).any(|window| window == needle));
+}
+
+#[tokio::test]
+async fn a_token_without_a_name_gets_the_one_of_its_device_or_its_role() {
+    let bench = TokensHarness::new().await;
+    for (label, name, expected) in
+        [(Some("script"), Some("pixel"), "script"), (None, Some("pixel"), "pixel"), (None, None, "client")]
+    {
+        let device = DeviceBinding { name: name.map(str::to_owned), ..DeviceBinding::default() };
+        let new = NewToken { label: label.map(str::to_owned), device, ..client(None) };
+        assert_eq!(bench.tokens.create(new).await.unwrap().1.label, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_device_has_no_agent() {
+    let bench = TokensHarness::new().await;
+    let refused = bench.tokens.create(NewToken { role: Role::Device, ..client(None) }).await;
+    assert!(matches!(refused, Err(AccessError::Agent(_))), "{refused:?}");
+    let device = NewToken { role: Role::Device, agent: None, ..client(None) };
+    bench.tokens.create(device).await.unwrap();
 }

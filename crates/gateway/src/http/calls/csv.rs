@@ -1,23 +1,22 @@
-//! Calls as lines for spreadsheets: comma-separated values after RFC 4180, with a head.
+//! Calls as comma-separated values (RFC 4180) with a header.
 
 use csv::{Terminator, WriterBuilder};
+use toolway_api::calls::CallDetail;
 use toolway_types::RawJson;
-
-use super::view::CallDetail;
 
 const HEAD: [&str; 27] = [
     "call_id",
     "started",
     "started_ms",
     "name",
-    "tool",
+    "tool_id",
     "source",
-    "caller",
+    "principal",
     "role",
-    "door",
+    "via",
     "agent",
-    "session",
-    "turn",
+    "session_id",
+    "turn_id",
     "status",
     "error_type",
     "code",
@@ -26,21 +25,21 @@ const HEAD: [&str; 27] = [
     "hooks",
     "rule",
     "duration_ms",
-    "waiting_ms",
+    "user_wait_ms",
     "queued_ms",
     "running_ms",
     "attempts",
     "arguments",
-    "ran_with",
+    "effective_arguments",
     "outcome",
 ];
 
-/// The line with the columns' names.
+/// The header.
 pub(super) fn head() -> Result<Vec<u8>, csv::Error> {
     write_records(|to| to.write_record(HEAD))
 }
 
-/// A line for each call.
+/// One line for each call.
 pub(super) fn lines(calls: &[CallDetail]) -> Result<Vec<u8>, csv::Error> {
     write_records(|to| calls.iter().try_for_each(|call| to.write_record(cells(call))))
 }
@@ -57,39 +56,40 @@ fn cells(whole: &CallDetail) -> [String; HEAD.len()] {
     let call = &whole.call;
     let maybe = |text: &Option<String>| text.as_deref().map(cell).unwrap_or_default();
     let json = |json: &Option<RawJson>| json.as_ref().map(|json| cell(json.get())).unwrap_or_default();
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let started = jiff::Timestamp::from_millisecond(call.started_ms).map(|it| it.to_string());
     [
         cell(&call.call_id),
         started.unwrap_or_default(),
         call.started_ms.to_string(),
         cell(&call.name),
-        maybe(&call.tool),
+        maybe(&call.tool_id),
         maybe(&call.source),
-        cell(&call.caller),
-        cell(&call.role),
-        cell(&call.door),
+        cell(&call.principal),
+        maybe(&call.role),
+        maybe(&call.via),
         maybe(&call.agent),
-        maybe(&call.session),
-        maybe(&call.turn),
-        call.status.to_owned(),
+        maybe(&call.session_id),
+        maybe(&call.turn_id),
+        call.status.clone(),
         maybe(&call.error_type),
         maybe(&call.code),
         maybe(&call.message),
         maybe(&call.approved_by),
         cell(&call.hooks.join(" ")),
         maybe(&call.rule),
-        call.duration_ms.to_string(),
-        call.waiting_ms.to_string(),
-        call.queued_ms.to_string(),
-        call.running_ms.to_string(),
-        call.attempts.to_string(),
+        number(call.duration_ms),
+        number(call.user_wait_ms),
+        number(call.queued_ms),
+        number(call.running_ms),
+        call.attempts.map(|attempts| attempts.to_string()).unwrap_or_default(),
         json(&whole.arguments),
-        json(&whole.ran_with),
+        json(&whole.effective_arguments),
         json(&whole.outcome),
     ]
 }
 
-/// A text that no spreadsheet takes for a formula: these come from tools and models.
+/// A text that no spreadsheet reads as a formula. Texts come from tools and models.
 fn cell(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }

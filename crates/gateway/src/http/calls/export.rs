@@ -1,4 +1,4 @@
-//! `/api/calls/export`: all calls that fit, in one answer that is read from the database as fast as it is taken.
+//! `/api/calls/export`: all matching calls in one response. It reads the database as fast as the client reads it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, TryStreamExt, stream};
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
+use toolway_api::ErrorResponse;
+use toolway_api::calls::{CallDetail, CallExportFormat, CallExportOrder, ExportCallsQuery};
 use toolway_store::{CallOrder, CallRow, StoreError};
-use utoipa::ToSchema;
 
 use super::csv;
-use super::query::asks_for_calls;
-use super::view::CallDetail;
-use crate::access::{AuthenticatedCaller, TokenState};
-use crate::http::error::ErrorResponse;
+use super::query::call_filter;
+use super::view::call_detail;
+use crate::access::TokenState;
+use crate::http::AuthenticatedCaller;
 use crate::http::resources::{ApiRoutes, resources};
 use crate::http::{ApiError, QueryParams};
 use crate::state::AppState;
@@ -27,79 +27,41 @@ pub(super) fn routes() -> ApiRoutes {
     resources!(export)
 }
 
-/// In which form.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CallExportFormat {
-    /// A JSON object on each line.
-    #[default]
-    Jsonl,
-    /// Comma-separated values.
-    Csv,
+fn content_type(format: CallExportFormat) -> HeaderValue {
+    HeaderValue::from_static(match format {
+        CallExportFormat::Jsonl => "application/x-ndjson",
+        CallExportFormat::Csv => "text/csv; charset=utf-8; header=present",
+    })
 }
 
-/// In which order, by the time they started.
-#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum CallExportOrder {
-    /// The oldest first.
-    #[default]
-    Oldest,
-    /// The newest first.
-    Newest,
+fn disposition(format: CallExportFormat) -> HeaderValue {
+    HeaderValue::from_static(match format {
+        CallExportFormat::Jsonl => "attachment; filename=\"toolway-calls.jsonl\"",
+        CallExportFormat::Csv => "attachment; filename=\"toolway-calls.csv\"",
+    })
 }
 
-impl CallExportFormat {
-    fn content_type(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
-            Self::Jsonl => "application/x-ndjson",
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-        })
-    }
-
-    fn disposition(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
-            Self::Jsonl => "attachment; filename=\"toolway-calls.jsonl\"",
-            Self::Csv => "attachment; filename=\"toolway-calls.csv\"",
-        })
-    }
-
-    /// What comes before the first call.
-    fn head(self) -> Result<Vec<u8>, CallExportError> {
-        match self {
-            Self::Jsonl => Ok(Vec::new()),
-            Self::Csv => Ok(csv::head()?),
-        }
-    }
-
-    fn lines(self, calls: &[CallDetail]) -> Result<Vec<u8>, CallExportError> {
-        if self == Self::Csv {
-            return Ok(csv::lines(calls)?);
-        }
-        let mut lines = Vec::new();
-        for call in calls {
-            serde_json::to_writer(&mut lines, call)?;
-            lines.push(b'\n');
-        }
-        Ok(lines)
+/// Bytes before the first call.
+fn head(format: CallExportFormat) -> Result<Vec<u8>, CallExportError> {
+    match format {
+        CallExportFormat::Jsonl => Ok(Vec::new()),
+        CallExportFormat::Csv => Ok(csv::head()?),
     }
 }
 
-asks_for_calls! {
-    /// Which calls, and how.
-    pub(super) struct ExportCallsQuery {
-        /// In which form.
-        #[serde(default)]
-        #[param(inline)]
-        format: CallExportFormat,
-        /// In which order, by the time they started.
-        #[serde(default)]
-        #[param(inline)]
-        order: CallExportOrder,
+fn lines(format: CallExportFormat, calls: &[CallDetail]) -> Result<Vec<u8>, CallExportError> {
+    if format == CallExportFormat::Csv {
+        return Ok(csv::lines(calls)?);
     }
+    let mut lines = Vec::new();
+    for call in calls {
+        serde_json::to_writer(&mut lines, call)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
-/// Why an export broke off.
+/// The reason why an export ended early.
 #[derive(Debug, thiserror::Error)]
 enum CallExportError {
     #[error(transparent)]
@@ -108,7 +70,7 @@ enum CallExportError {
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Csv(#[from] ::csv::Error),
-    #[error("the token no longer counts")]
+    #[error("the token is no longer valid")]
     Token,
     #[error("the gateway is shutting down")]
     Closing,
@@ -116,7 +78,7 @@ enum CallExportError {
 
 type CallPageStream = Pin<Box<dyn Stream<Item = Result<Vec<CallRow>, StoreError>> + Send>>;
 
-/// An export under way.
+/// A running export.
 struct CallExport {
     pages: CallPageStream,
     format: CallExportFormat,
@@ -127,21 +89,22 @@ struct CallExport {
 
 /// Export calls
 ///
-/// All that fit, of those that are recorded when this is asked for, each as `GET /api/calls/{id}` shows it, on a line
-/// of its own. An export that can't be finished breaks off without the proper end of an answer.
+/// All matching calls that are recorded at the time of the request, each like `GET /api/calls/{id}`, on a line of its
+/// own. A failed export ends without the regular end of an HTTP response.
 #[utoipa::path(
     get,
     path = "/api/calls/export",
     tag = "calls",
+    operation_id = "export_calls",
     params(ExportCallsQuery),
     responses(
         (
             status = 200,
-            description = "The calls. Texts that a spreadsheet would take for formulas start with `'` in CSV.",
+            description = "The calls. In CSV, texts that a spreadsheet would read as formulas start with `'`.",
             content((String = "application/x-ndjson"), (String = "text/csv"))
         ),
         (status = 429, description = "Too many exports and event streams are open.", body = ErrorResponse),
-        (status = 503, description = "They could not be read.", body = ErrorResponse),
+        (status = 503, description = "The database failed.", body = ErrorResponse),
     )
 )]
 pub(super) async fn export(
@@ -149,7 +112,7 @@ pub(super) async fn export(
     State(app): State<Arc<AppState>>,
     QueryParams(mut query): QueryParams<ExportCallsQuery>,
 ) -> Result<Response, ApiError> {
-    let filter = query.which().filter(&token)?;
+    let filter = call_filter(query.take_conditions(), &token)?;
     let order = match query.order {
         CallExportOrder::Oldest => CallOrder::OldestFirst,
         CallExportOrder::Newest => CallOrder::NewestFirst,
@@ -157,18 +120,18 @@ pub(super) async fn export(
     let room = app.reserve_event_stream()?;
     let format = query.format;
     let mut pages: CallPageStream = Box::pin(app.store.calls().export(filter, order));
-    // What fails at once is refused in words, which a broken answer has none of.
+    // Read the first page before the response starts: a failure is still a regular error then.
     let first = pages.try_next().await?.unwrap_or_default();
     tracing::info!(by = token.id(), ?format, "calls exported");
     let export = CallExport { pages, format, token, app, _permit: room };
-    let first = export.format.head().and_then(|head| Ok([head, export.lines(first)?].concat()));
+    let first = head(format).and_then(|head| Ok([head, export.lines(first)?].concat()));
     let rest = stream::try_unfold(export, async |mut export| {
         let next = export.next().await;
-        let next = next.inspect_err(|error| tracing::warn!(%error, "an export of calls broke off"))?;
+        let next = next.inspect_err(|error| tracing::warn!(%error, "an export of calls failed"))?;
         Ok(next.map(|lines| (lines, export)))
     });
     let body = Body::from_stream(futures_util::StreamExt::chain(stream::iter([first]), rest));
-    let headers = [(CONTENT_TYPE, format.content_type()), (CONTENT_DISPOSITION, format.disposition())];
+    let headers = [(CONTENT_TYPE, content_type(format)), (CONTENT_DISPOSITION, disposition(format))];
     Ok((headers, body).into_response())
 }
 
@@ -185,7 +148,7 @@ impl CallExport {
     }
 
     fn lines(&self, page: Vec<CallRow>) -> Result<Vec<u8>, CallExportError> {
-        let calls: Vec<CallDetail> = page.into_iter().map(|row| CallDetail::of(row, &self.token)).collect();
-        self.format.lines(&calls)
+        let calls: Vec<CallDetail> = page.into_iter().map(|row| call_detail(row, &self.token)).collect();
+        lines(self.format, &calls)
     }
 }

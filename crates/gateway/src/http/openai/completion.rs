@@ -141,7 +141,7 @@ pub(super) struct TurnEndExtension<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<&'static str>,
     /// Under which its calls are recorded.
-    turn: &'a str,
+    turn_id: &'a str,
     rounds: u32,
     tool_calls: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ impl<'a> TurnEndExtension<'a> {
     pub(super) fn for_end(head: &'a ChatCompletionHead, end: &'a TurnEnd) -> Self {
         Self {
             event: Some("done"),
-            turn: &head.turn,
+            turn_id: &head.turn,
             rounds: end.rounds,
             tool_calls: end.tool_calls,
             cost: end.cost,

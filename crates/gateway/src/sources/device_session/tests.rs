@@ -17,8 +17,9 @@ use toolway_types::{Outcome, PrincipalId, SpecDocument, SystemClock, ToolOutput}
 use toolway_wire::GatewayMessage;
 
 use super::*;
-use crate::socket::outbox::OutgoingFrame;
-use crate::sources::device_source::DeviceSourceState;
+use crate::outbox::OutgoingFrame;
+use crate::sources::device_source::{DeviceSource, DeviceSourceState};
+use crate::sources::remote_tool::remote_tools;
 
 /// Something that happens. Numbers pick one of the calls made so far.
 #[derive(Debug, Clone)]
@@ -39,11 +40,11 @@ enum DeviceSessionEvent {
     DropCaller(usize),
     /// Time passes.
     AdvanceTime(u64),
-    /// The network drops the socket; the seat waits.
+    /// The network drops the socket; the session waits.
     Disconnect,
     /// The device comes back and resumes.
     Resume,
-    /// The device comes back without its memory: a new seat.
+    /// The device comes back without its memory: a new session.
     Restart,
     /// Everything that can run does.
     Settle,
@@ -115,7 +116,7 @@ struct DeviceSessionHarness {
     attachment: Option<DeviceAttachment>,
     queue: Option<mpsc::Receiver<OutgoingFrame>>,
     calls: Vec<StartedCall>,
-    /// How often each request reached the device on the present seat.
+    /// How often each request reached the device on the present session.
     requests: HashMap<String, u32>,
 }
 
@@ -132,13 +133,13 @@ impl DeviceSessionHarness {
         });
         let slug = "phone".parse().unwrap();
         let source = DeviceSource::new(slug, PrincipalId::from("t"), None, DeviceSourceState::default());
-        let seat = new_session(&registry, &source);
+        let session = new_session(&registry, &source);
         let mut world = Self {
             registry,
             engine,
             log,
             source,
-            session: seat,
+            session,
             attachment: None,
             queue: None,
             calls: Vec::new(),
@@ -270,11 +271,11 @@ impl DeviceSessionHarness {
 fn new_session(registry: &Arc<Registry>, source: &Arc<DeviceSource>) -> Arc<DeviceSession> {
     let lease = registry.lease(source.slug().clone(), SourceRetention::Nothing);
     let terms = DeviceSessionOptions { version: 2, resume_token: Some("again".to_owned()), calls_limit: 8 };
-    let seat = DeviceSession::new(source.clone(), lease, terms);
+    let session = DeviceSession::new(source.slug().clone(), lease, terms);
     let spec = SpecCache::default().compile(SpecDocument::named("echo")).unwrap();
-    let tools = seat.tools(vec![spec]);
-    seat.with_lease(|lease| lease.replace(tools)).unwrap();
-    seat
+    let tools = remote_tools(&session, vec![spec]);
+    session.with_lease(|lease| lease.replace(tools)).unwrap();
+    session
 }
 
 /// Lets every task run as far as it can without time passing.
@@ -371,7 +372,7 @@ fn an_older_socket_cannot_remove_the_tools_of_a_newer_one_r2() {
 }
 
 /// What a socket says for its whole source counts only while it sits there: not once another does, nor once the
-/// seat has ended, however late it comes.
+/// session has ended, however late it comes.
 #[test]
 fn an_older_socket_can_no_longer_speak_for_its_source() {
     runtime().block_on(async {
@@ -381,7 +382,7 @@ fn an_older_socket_can_no_longer_speak_for_its_source() {
         world.attach().await;
         let second = world.attachment.take().unwrap();
         assert_eq!((first.while_attached(|| 1), second.while_attached(|| 2)), (None, Some(2)));
-        // Another seat at the same source, as when the device has started anew.
+        // Another session at the same source, as when the device has started anew.
         world.apply_event(DeviceSessionEvent::Restart).await;
         let third = world.attachment.take().unwrap();
         assert_eq!((second.while_attached(|| 2), third.while_attached(|| 3)), (None, Some(3)));

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use reqwest::Method;
-use serde::Deserialize;
-use serde_json::json;
+use toolway_api::tokens::{AssignableRole, CreateTokenRequest, CreateTokenResponse, TokenList, TokenSummary};
 
 use crate::client::{GatewayClient, parse_response};
 use crate::context::CliContext;
@@ -16,24 +15,6 @@ use crate::folder::{create_private_dir, private_file};
 pub(super) enum ClientTokenChange {
     Reused,
     Created,
-}
-
-#[derive(Debug, Deserialize)]
-struct Tokens {
-    tokens: Vec<Listed>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Listed {
-    id: String,
-    label: String,
-    status: String,
-    agent: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Made {
-    token: String,
 }
 
 /// The label by which the token is known again.
@@ -55,11 +36,14 @@ pub(super) async fn ensure_token(
     if !anew && is_right && private_file::read_token(&path)?.is_some() {
         return Ok(ClientTokenChange::Reused);
     }
-    let mut body = json!({"role": "client", "label": token_label(client)});
-    if let (Some(agent), Some(fields)) = (agent, body.as_object_mut()) {
-        fields.insert("agent".to_owned(), agent.into());
-    }
-    let made: Made = parse_response(&gateway.send(Method::POST, &["api", "tokens"], &body).await?)?;
+    let body = CreateTokenRequest {
+        role: AssignableRole::Client,
+        label: Some(token_label(client)),
+        agent: agent.map(str::to_owned),
+        expires_in_s: None,
+    };
+    let made: CreateTokenResponse =
+        parse_response(&gateway.send(Method::POST, &["api", "tokens"], &body).await?)?;
     context.folder.create()?;
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
@@ -87,13 +71,13 @@ pub(super) async fn remove_token(
     }
 }
 
-async fn active_tokens(client: &str, gateway: &GatewayClient) -> CliResult<Vec<Listed>> {
-    let all: Tokens = parse_response(&gateway.get(&["api", "tokens"], &[]).await?)?;
+async fn active_tokens(client: &str, gateway: &GatewayClient) -> CliResult<Vec<TokenSummary>> {
+    let all: TokenList = parse_response(&gateway.get(&["api", "tokens"], &[]).await?)?;
     let label = token_label(client);
-    Ok(all.tokens.into_iter().filter(|token| token.label == label && token.status == "active").collect())
+    Ok(all.tokens.into_iter().filter(|token| token.label == label && token.is_active()).collect())
 }
 
-async fn revoke_tokens(tokens: &[Listed], gateway: &GatewayClient) -> CliResult {
+async fn revoke_tokens(tokens: &[TokenSummary], gateway: &GatewayClient) -> CliResult {
     for token in tokens {
         gateway.send_empty(Method::DELETE, &["api", "tokens", &token.id]).await?;
     }

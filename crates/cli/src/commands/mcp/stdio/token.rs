@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
-use serde_json::json;
+use toolway_api::tokens::{AssignableRole, CreateTokenRequest, CreateTokenResponse};
 
 use super::StdioArgs;
 use crate::client::target::{explicit_token, missing_token_error, owner_token};
@@ -94,12 +93,6 @@ fn client_token(client: &str, context: &CliContext) -> CliResult<BridgeToken> {
     Ok(BridgeToken { secret: text, location: TokenLocation::DataFolder(path), is_automatic: false })
 }
 
-#[derive(Deserialize)]
-struct Made {
-    id: String,
-    token: String,
-}
-
 /// Makes a token as the owner and keeps it. Where another process was quicker, its token is taken.
 async fn create_token(
     path: &Path,
@@ -119,17 +112,23 @@ async fn create_token(
         return Ok(kept(there));
     }
     let owner = owner_client(place, context)?;
-    let body = json!({"role": "client", "label": AUTOMATIC_CLIENT});
-    let made: Made = parse_response(&owner.send(Method::POST, &["api", "tokens"], &body).await?)?;
+    let body = CreateTokenRequest {
+        role: AssignableRole::Client,
+        label: Some(AUTOMATIC_CLIENT.to_owned()),
+        agent: None,
+        expires_in_s: None,
+    };
+    let made: CreateTokenResponse =
+        parse_response(&owner.send(Method::POST, &["api", "tokens"], &body).await?)?;
     match save_token(path, &made.token, refused) {
         Ok(None) => Ok(kept(made.token.into())),
         Ok(Some(there)) => {
             // That nobody uses ours is all that matters.
-            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.id]).await;
+            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.summary.id]).await;
             Ok(kept(there))
         }
         Err(failure) => {
-            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.id]).await;
+            let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.summary.id]).await;
             Err(failure)
         }
     }

@@ -18,7 +18,7 @@ fn arguments_that_are_no_object_are_bad_usage() {
 
 #[test]
 fn progress_is_said_in_words() {
-    let said = |text: &str| parse_response::<ToolCallProgress>(text).unwrap().describe();
+    let said = |text: &str| describe_progress(&parse_response(text).unwrap());
     assert_eq!(said(r#"{"progress":0.25}"#), "25 %");
     assert_eq!(said(r#"{"progress":3,"total":4,"message":"third\nof four"}"#), "75 %  third\\nof four");
     assert_eq!(said(r#"{"progress":17}"#), "17");

@@ -3,21 +3,20 @@ use super::*;
 #[test]
 fn outcomes_of_both_kinds_are_read() {
     let success = r#"{"call_id":"x","duration_ms":1.5,"status":"success","result":{"a":1.0}}"#;
-    let CallOutcome::Success(found) = CallOutcome::parse(success).unwrap() else { panic!("a success") };
-    assert_eq!(found.result.get(), r#"{"a":1.0}"#);
+    let found: CallToolResponse = parse_response(success).unwrap();
+    assert!(found.is_success());
+    assert_eq!(found.result.unwrap().get(), r#"{"a":1.0}"#);
     let error = r#"{"call_id":"x","duration_ms":1.5,"status":"error","error_type":"timeout","message":"m","code":"no_progress","dispatched":true,"retryable":true}"#;
-    let CallOutcome::Error(found) = CallOutcome::parse(error).unwrap() else { panic!("an error") };
-    assert_eq!((found.code.as_str(), found.dispatched), ("no_progress", true));
-    assert!(CallOutcome::parse("{}").is_err());
+    let found: CallToolResponse = parse_response(error).unwrap();
+    assert!(!found.is_success());
+    assert_eq!((found.code.as_deref(), found.dispatched), (Some("no_progress"), Some(true)));
+    assert!(parse_response::<CallToolResponse>("{}").is_err());
 }
 
 #[test]
 fn an_error_says_where_more_can_be_read_where_there_is_more() {
     let error = r#"{"call_id":"c1","status":"error","error_type":"execution_error","message":"m","code":"tool_failed"}"#;
-    let said = |recorded| {
-        let CallOutcome::Error(found) = CallOutcome::parse(error).unwrap() else { panic!("an error") };
-        outcome_error(found, recorded).render_text(false)
-    };
+    let said = |recorded| outcome_error(parse_response(error).unwrap(), recorded).render_text(false);
     assert_eq!(
         said(RecordLocation::GatewayRecord),
         "error: m (tool_failed)\nhint: `toolway calls show c1` shows the whole call\n"

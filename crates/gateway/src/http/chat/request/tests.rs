@@ -4,8 +4,8 @@ use toolway_models::MessagePart;
 use super::*;
 
 fn read(body: Value) -> Result<ChatTurnRequest, String> {
-    let body: ChatRequestBody = serde_json::from_value(body).map_err(|error| error.to_string())?;
-    body.read()
+    let body: ChatRequest = serde_json::from_value(body).map_err(|error| error.to_string())?;
+    read_request(body)
         .map_err(|refused| format!("{} {}: {}", refused.status.as_u16(), refused.code, refused.message))
 }
 
@@ -14,21 +14,21 @@ fn what_is_left_out_is_what_most_want() {
     let asked = read(json!({"content": "hello"})).unwrap();
     assert_eq!(asked.input, TurnInput::Message(vec![MessagePart::text("hello")]));
     assert!(asked.stream, "events");
-    assert!(!asked.ask && !asked.debug, "nobody is asked, and nothing is shown of the prompt");
+    assert!(!asked.is_interactive && !asked.debug, "nobody is asked, and nothing is shown of the prompt");
     assert_eq!((asked.session_id, asked.agent), (None, None));
 }
 
 #[test]
 fn every_field_is_read() {
     let asked = read(json!({
-        "session_id": "s1", "agent": "home", "content": "look", "debug": true, "stream": false, "ask": true,
+        "session_id": "s1", "agent": "home", "content": "look", "debug": true, "stream": false, "interactive": true,
         "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}],
     }))
     .unwrap();
     let picture = MessagePart::Image { data: "iVBORw0=".to_owned(), mime_type: "image/png".to_owned() };
     assert_eq!(asked.input, TurnInput::Message(vec![MessagePart::text("look"), picture]));
     assert_eq!((asked.session_id.as_deref(), asked.agent.as_deref()), (Some("s1"), Some("home")));
-    assert!(asked.debug && asked.ask && !asked.stream);
+    assert!(asked.debug && asked.is_interactive && !asked.stream);
     assert_eq!(read(json!({"regenerate": true, "content": null})).unwrap().input, TurnInput::Regenerate);
 }
 
@@ -43,7 +43,7 @@ fn what_makes_no_sense_is_refused_in_words() {
         ),
         (
             json!({"content": "x", "agent": ""}),
-            "400 malformed_request: agent has 0 characters; it may have 1 to 128",
+            "400 malformed_request: agent has 0 characters; it must have 1 to 128",
         ),
         (
             json!({"content": "x".repeat((1 << 20) + 1)}),

@@ -59,7 +59,7 @@ fn an_answer_has_openais_form_and_ours_beside_it() {
                          "logprobs": null, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15,
                       "prompt_tokens_details": {"cached_tokens": 0}},
-            "toolway": {"turn": "t1", "rounds": 2, "tool_calls": 1, "cost": 0.25, "currency": "USD",
+            "toolway": {"turn_id": "t1", "rounds": 2, "tool_calls": 1, "cost": 0.25, "currency": "USD",
                         "calls": [{"id": ID, "name": "pixel-8__camera", "status": "success", "duration_ms": 1.5}]},
         })
     );

@@ -45,7 +45,7 @@ fn first() -> Value {
 
 fn last(finish: &str) -> Value {
     json!({"choices": choice(json!({}), json!(finish)),
-           "toolway": {"event": "done", "turn": "t1", "rounds": 2, "tool_calls": 1, "cost": 0.25, "currency": "USD"}})
+           "toolway": {"event": "done", "turn_id": "t1", "rounds": 2, "tool_calls": 1, "cost": 0.25, "currency": "USD"}})
 }
 
 fn text(text: &str) -> TurnEvent {

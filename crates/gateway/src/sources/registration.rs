@@ -10,32 +10,32 @@ use toolway_wire::gateway_message::Rejected;
 
 use crate::rules::RegistrationAllowance;
 
-/// What a connection may hold.
+/// The tools that a connection may still register.
 #[derive(Debug)]
-pub(super) struct RegistrationCapacity {
-    /// How many more tools.
-    pub(super) tools: usize,
-    /// How many more bytes of specs.
-    pub(super) bytes: usize,
+pub(crate) struct RegistrationCapacity {
+    /// Number of further tools.
+    pub(crate) tools: usize,
+    /// Number of further bytes of specs.
+    pub(crate) bytes: usize,
     /// The names that the connection holds already and keeps: registering one of those anew takes no more room
     /// for tools.
-    pub(super) own_names: HashSet<String>,
+    pub(crate) own_names: HashSet<String>,
     /// The names that other connections of its source hold, where the owner says how many the source may have.
-    pub(super) other_names: HashSet<String>,
+    pub(crate) other_names: HashSet<String>,
 }
 
-/// What became of the specs of one message.
+/// The checked specs of one message.
 #[derive(Debug, Default)]
-pub(super) struct CheckedSpecs {
-    pub(super) accepted: Vec<Arc<ToolSpec>>,
-    pub(super) rejected: Vec<Rejected>,
+pub(crate) struct CheckedSpecs {
+    pub(crate) accepted: Vec<Arc<ToolSpec>>,
+    pub(crate) rejected: Vec<Rejected>,
 }
 
-/// Most refusals that are answered one by one.
+/// Maximum number of rejections in a response.
 const MAX_REJECTED: usize = 4096;
 
 /// Compiles specs. `allowed` says what the owner lets the source register.
-pub(super) fn check_specs(
+pub(crate) fn check_specs(
     specs: &SpecCache,
     tools: &[RawJson],
     room: &RegistrationCapacity,
@@ -100,5 +100,5 @@ fn name_of(raw: &RawJson) -> String {
     name.chars().take(MAX_SHOWN).collect()
 }
 
-/// How many characters of a refused name are given back.
+/// Maximum length of a rejected name in a response, in characters.
 const MAX_SHOWN: usize = 16 << 10;

@@ -32,7 +32,7 @@ impl UriHost {
         (name.len() <= 253 && name.split('.').all(label)).then(|| Self::Name(name.to_ascii_lowercase()))
     }
 
-    /// Whether it can only mean this computer: an address of the loopback network, or a name that no name
+    /// Returns whether it can only mean this computer: an address of the loopback network, or a name that no name
     /// server is asked for.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
@@ -125,7 +125,7 @@ impl WebOrigin {
         Self { port: authority.port.or(usual), scheme, host: authority.host }
     }
 
-    /// Whether it is one of `http` or `https`.
+    /// Returns whether the scheme is `http` or `https`.
     #[must_use]
     pub fn is_web(&self) -> bool {
         matches!(self.scheme.as_str(), "http" | "https")

@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
+use toolway_api::openapi::PolicyRuleSchema;
 use toolway_core::policy::definition::{RuleCondition, RuleDefinition};
 use utoipa::PartialSchema;
-
-use super::PolicyRuleSchema;
 
 fn names(schema: &Value) -> Vec<String> {
     let properties = schema["properties"].as_object().unwrap();
@@ -11,13 +10,12 @@ fn names(schema: &Value) -> Vec<String> {
     names
 }
 
-/// What is described is what is read, and nothing is left out.
 #[test]
-fn a_rule_is_described_as_it_is_read() {
+fn the_schema_of_a_rule_has_the_fields_that_are_read() {
     let described = serde_json::to_value(PolicyRuleSchema::schema()).unwrap();
     let read = schemars::schema_for!(RuleDefinition).to_value();
     let mut expected = names(&read);
-    // It stands in the path.
+    // The name is in the path.
     expected.retain(|name| name != "name");
     assert_eq!(names(&described), expected);
     assert_eq!(described["required"], json!(["effect"]));

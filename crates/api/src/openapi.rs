@@ -1,0 +1,19 @@
+//! Schemas that no derive can express, for the OpenAPI document.
+
+mod agent_definition;
+mod builder;
+mod call_status;
+mod chat_request;
+mod mcp_server_definition;
+mod policy_rule;
+mod text;
+mod variants;
+
+pub use agent_definition::{AgentDefinitionSchema, AgentNameSchema};
+pub use call_status::CallStatusSchema;
+pub use chat_request::ChatRequestSchema;
+pub use mcp_server_definition::{McpServerDefinitionSchema, McpServerNameSchema};
+pub use policy_rule::PolicyRuleSchema;
+pub use text::{ShortTextSchema, ToolPatternSchema};
+pub use variants::CreateGrantRequestSchema;
+pub(crate) use variants::{described_by_role, split_by_role};

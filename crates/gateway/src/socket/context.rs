@@ -1,0 +1,95 @@
+//! The context that the handlers of one connection share: the gateway, the token, the agreed version, and the outbox.
+
+use std::sync::Arc;
+
+use toolway_wire::client_message::Connect;
+use toolway_wire::gateway_message::ErrorMessage;
+use toolway_wire::{GatewayMessage, VERSION};
+
+use super::close::CloseReason;
+use crate::access::TokenState;
+use crate::outbox::{Outbox, PeerGone};
+use crate::sources::identity::IdentityClaims;
+use crate::state::AppState;
+
+/// Frames longer than this, in bytes, are parsed on a thread for blocking work, so that they delay nobody else.
+pub(super) const PARSE_BLOCKING_THRESHOLD: usize = 256 << 10;
+
+/// The kind of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SocketKind {
+    /// `/ws/device`: offers tools only.
+    Device,
+    /// `/ws/chat`: a chat client; may offer tools, too.
+    Chat,
+}
+
+impl SocketKind {
+    /// The entry point's name in metrics.
+    pub(super) fn entry_point(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Chat => "chat",
+        }
+    }
+}
+
+/// The parameters in the address of a connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SocketParams {
+    pub(crate) session_id: Option<Arc<str>>,
+    pub(crate) name: Option<String>,
+    pub(crate) persona: Option<String>,
+}
+
+/// One connection, without the state of its handlers.
+pub(super) struct SocketContext {
+    pub(super) app: Arc<AppState>,
+    pub(super) token: Arc<TokenState>,
+    pub(super) kind: SocketKind,
+    /// The protocol version that was agreed.
+    pub(super) version: u32,
+    pub(super) outbox: Outbox,
+    pub(super) params: SocketParams,
+    /// The `connect` message, once it has come.
+    pub(super) hello: Option<Connect>,
+}
+
+impl SocketContext {
+    /// Records `connect`, which may raise the version but never lowers it.
+    pub(super) fn record_hello(&mut self, hello: Connect) {
+        self.version = self.version.max(hello.v.unwrap_or(1).clamp(1, VERSION));
+        self.hello = Some(hello);
+    }
+
+    /// The identity that the peer claims.
+    pub(super) fn claims(&self) -> IdentityClaims<'_> {
+        let hello = self.hello.as_ref();
+        IdentityClaims {
+            device_id: hello.and_then(|hello| hello.device_id.as_deref()),
+            paired_id: self.token.device.id.as_deref(),
+            paired_name: self.token.device.name.as_deref(),
+            device_name: hello.and_then(|hello| hello.device_name.as_deref()),
+            name: self.params.name.as_deref(),
+        }
+    }
+
+    pub(super) fn has_capability(&self, capability: &str) -> bool {
+        let hello = self.hello.as_ref();
+        hello.is_some_and(|hello| hello.capabilities.iter().any(|named| named == capability))
+    }
+
+    pub(super) async fn send(&self, message: impl Into<GatewayMessage>) -> Result<(), CloseReason> {
+        self.outbox.send(message.into().encode()).await.map_err(|PeerGone| CloseReason::PeerGone)
+    }
+
+    pub(super) async fn send_error(&self, code: &str, message: impl Into<String>) -> Result<(), CloseReason> {
+        self.app.metrics.record_refusal(code);
+        self.send(ErrorMessage {
+            message: message.into(),
+            code: Some(code.to_owned()),
+            ..ErrorMessage::default()
+        })
+        .await
+    }
+}

@@ -1,0 +1,67 @@
+//! The index of known sources, and the choice of their slugs.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use toolway_types::{PrincipalId, Slug};
+
+use super::device_session::WeakDeviceSession;
+use super::device_source::DeviceSource;
+use super::identity::DeviceIdentity;
+
+/// All known sources.
+#[derive(Debug, Default)]
+pub(super) struct SourceIndex {
+    pub(super) by_slug: HashMap<Slug, Arc<DeviceSource>>,
+    pub(super) by_identity: HashMap<(PrincipalId, DeviceIdentity), Slug>,
+    pub(super) per_token: HashMap<PrincipalId, usize>,
+    /// Slugs of sources that were removed.
+    pub(super) retired: HashSet<Slug>,
+    /// Slugs of MCP servers, which no device is given.
+    pub(super) reserved: HashSet<Slug>,
+    /// Sessions by the token that resumes them.
+    pub(super) resumable: HashMap<String, WeakDeviceSession>,
+}
+
+impl SourceIndex {
+    pub(super) fn add(&mut self, source: Arc<DeviceSource>) {
+        let (slug, token) = (source.slug().clone(), source.token().clone());
+        if let Some(identity) = source.identity() {
+            self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
+        }
+        *self.per_token.entry(token).or_default() += 1;
+        self.by_slug.insert(slug, source);
+    }
+
+    pub(super) fn remove(&mut self, slug: &Slug, spend: bool) {
+        let Some(source) = self.by_slug.remove(slug) else { return };
+        if let Some(identity) = source.identity() {
+            self.by_identity.remove(&(source.token().clone(), identity.clone()));
+        }
+        if let Some(count) = self.per_token.get_mut(source.token()) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.per_token.remove(source.token());
+            }
+        }
+        if spend {
+            self.retired.insert(slug.clone());
+        }
+    }
+
+    /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
+    pub(super) fn free_slug(&self, label: &str) -> Slug {
+        let plain = Slug::from_label(label);
+        let taken = |slug: &Slug| {
+            slug.is_reserved()
+                || self.by_slug.contains_key(slug)
+                || self.retired.contains(slug)
+                || self.reserved.contains(slug)
+        };
+        if !taken(&plain) {
+            return plain;
+        }
+        let numbered = (2u32..).map(|number| plain.with_number(number)).find(|slug| !taken(slug));
+        numbered.unwrap_or(plain)
+    }
+}

@@ -1,0 +1,43 @@
+//! Removing a device for good, with the token that only it uses.
+
+use std::sync::Arc;
+
+use toolway_store::StoreError;
+use toolway_types::Role;
+
+use super::DeviceSources;
+use super::device_source::DeviceSource;
+use crate::access::{AccessError, AccessTokens, LOCAL_DEVICE_ID};
+
+/// A device that could not be removed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeviceRemovalError {
+    /// Its token could not be revoked.
+    #[error(transparent)]
+    Token(#[from] AccessError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Removes a device. Its connections are closed and its tools leave. A token that was for this device alone is revoked
+/// first, so that the device can't come back.
+pub(crate) async fn remove_device(
+    sources: &DeviceSources,
+    tokens: &AccessTokens,
+    source: &Arc<DeviceSource>,
+) -> Result<(), DeviceRemovalError> {
+    let token = source.token().to_string();
+    let role = tokens.by_id(&token).map(|token| token.role());
+    // The gateway's own computer comes back with the gateway. A client's or the owner's token is good for more than
+    // this device.
+    let is_for_device_only = token != LOCAL_DEVICE_ID
+        && sources.count_of(source.token()) == 1
+        && matches!(role, Some(Role::Device | Role::Companion));
+    if is_for_device_only {
+        tokens.revoke(&token).await?;
+    }
+    sources.remove(source).await?;
+    tracing::info!(source = %source.slug(), "device removed");
+    Ok(())
+}
