@@ -6,8 +6,8 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// An agent. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub struct AgentRecord {
 
 /// The table of agents. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct AgentRepository<'s>(pub(crate) &'s Store);
+pub struct AgentRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of an agent";
 const READING: &str = "read of the agents";

@@ -6,14 +6,15 @@ mod page;
 mod removal;
 mod search_pattern;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use toolway_types::CallId;
 
 use crate::call_row::{COLUMNS, CallRow, CallStatus};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 use crate::writer::rows::key_of;
 
 use page::{CallReader, PageLimits};
@@ -40,7 +41,7 @@ pub struct CallPage {
 
 /// The recorded calls.
 #[derive(Debug, Clone, Copy)]
-pub struct CallRepository<'s>(pub(crate) &'s Store);
+pub struct CallRepository<'s>(pub(crate) &'s Arc<Database>);
 
 impl CallRepository<'_> {
     /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
@@ -59,7 +60,7 @@ impl CallRepository<'_> {
     ) -> Result<CallPage, StoreError> {
         self.0.flush_before_read().await;
         let room = PageLimits { calls: limit.clamp(1, MAX_PAGE), bytes: MAX_PAGE_BYTES, time: SEARCH_TIME };
-        let reading = CallReader { store: self.0, filter, order: CallOrder::NewestFirst, newest: None };
+        let reading = CallReader { database: self.0, filter, order: CallOrder::NewestFirst, newest: None };
         reading.page(cursor.copied(), room).await
     }
 
@@ -89,16 +90,12 @@ impl CallRepository<'_> {
 }
 
 /// The place of the call that was first written last.
-async fn newest_seq(store: &Store) -> Result<i64, StoreError> {
+async fn newest_seq(database: &Database) -> Result<i64, StoreError> {
     let (newest,): (i64,) = sqlx::query_as("SELECT coalesce(max(seq), 0) FROM calls")
-        .fetch_one(store.readers())
+        .fetch_one(database.readers())
         .await
         .map_err(StoreError::database("read of the calls"))?;
     Ok(newest)
-}
-
-pub(crate) fn usize_to_i64(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

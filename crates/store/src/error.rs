@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sessions::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
+use crate::size_limits::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -182,4 +182,13 @@ pub(crate) fn is_transient(error: &sqlx::Error) -> bool {
 /// Whether the connection itself is in doubt, rather than the database busy or full.
 pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| !matches!(code, 5 | 6 | 13))
+}
+
+/// The error of a connection that could not be opened.
+pub(crate) fn open_error(path: &Path, error: sqlx::Error) -> StoreError {
+    match sqlite_code(&error) {
+        // "File is not a database", which the first bytes did not tell.
+        Some(26) => StoreError::NotADatabase { path: path.to_owned() },
+        _ => StoreError::Database { doing: "opening", source: error },
+    }
 }

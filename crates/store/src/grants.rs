@@ -7,8 +7,8 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -124,7 +124,7 @@ impl GrantRecord {
 
 /// The table of grants. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct GrantRepository<'s>(pub(crate) &'s Store);
+pub struct GrantRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a grant";
 const COLUMNS: &str = "id, kind, permission, source, tool, principal, agent, decision, created_ms, created_by, \
@@ -189,18 +189,18 @@ impl GrantRepository<'_> {
 }
 
 /// Throws away grants that have not counted since before a time.
-pub(crate) async fn remove_ended(store: &Store, before_ms: i64) -> Result<(), StoreError> {
+pub(crate) async fn remove_ended(database: &Database, before_ms: i64) -> Result<(), StoreError> {
     const ENDED: &str = "SELECT EXISTS (SELECT 1 FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?)";
     const FORGET: &str = "DELETE FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?";
     let (some,): (bool,) = sqlx::query_as(ENDED)
         .bind(before_ms)
-        .fetch_one(store.readers())
+        .fetch_one(database.readers())
         .await
         .map_err(StoreError::database("read of the grants"))?;
     if some {
-        store.change("removal of old grants", sqlx::query(FORGET).bind(before_ms)).await?;
+        database.change("removal of old grants", sqlx::query(FORGET).bind(before_ms)).await?;
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use sqlx::{Connection, Row, SqliteConnection};
 use toolway_types::RawJson;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct RuleRecord {
 
 /// The table of rules. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct RuleRepository<'s>(pub(crate) &'s Store);
+pub struct RuleRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a rule";
 

@@ -6,9 +6,9 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::Slug;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::specs;
-use crate::store::Store;
 use crate::writer::soft_changes::SourceChange;
 
 /// A source. Times are milliseconds since the Unix epoch.
@@ -40,7 +40,7 @@ pub struct SourceRecord {
 
 /// The table of sources.
 #[derive(Debug, Clone, Copy)]
-pub struct SourceRepository<'s>(pub(crate) &'s Store);
+pub struct SourceRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a source";
 const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_version, created_ms, last_seen_ms, \
@@ -136,12 +136,12 @@ impl SourceRepository<'_> {
 
     /// Notes that a source was seen. Costs a moment and is written within about a second.
     pub fn touch(&self, slug: &Slug, seen_ms: i64) {
-        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: None });
+        self.0.queue.change_source(slug, SourceChange { seen_ms, tools: None });
     }
 
     /// Notes a source's tools. Costs a moment and is written within about a second.
     pub fn set_tools(&self, slug: &Slug, tools: Vec<String>, seen_ms: i64) {
-        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
+        self.0.queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
     }
 }
 

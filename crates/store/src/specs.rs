@@ -16,8 +16,8 @@ use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use toolway_types::Slug;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// SHA-256 of a document.
 pub type SpecFingerprint = [u8; 32];
@@ -104,7 +104,7 @@ impl SpecRow {
 
 /// The tables of specs.
 #[derive(Debug, Clone, Copy)]
-pub struct SpecRepository<'s>(pub(crate) &'s Store);
+pub struct SpecRepository<'s>(pub(crate) &'s Database);
 
 const READING: &str = "read of the specs";
 const WRITING: &str = "writing of specs";
@@ -181,7 +181,7 @@ impl SpecRepository<'_> {
         let (rows, bytes) =
             self.0.write(move |conn| Box::pin(async move { write(conn, &notes, at_ms).await })).await?;
         // A source that changes its tools again and again leaves documents behind faster than retention comes by.
-        let unswept = &self.0.inner().unswept_bytes;
+        let unswept = &self.0.unswept_bytes;
         if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
             unswept.store(0, Ordering::Relaxed);
             if let Err(error) = remove_unused_documents(self.0).await {
@@ -239,7 +239,7 @@ pub(crate) fn forget(
 }
 
 /// Throws away documents that no tool has any more.
-pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreError> {
+pub(crate) async fn remove_unused_documents(database: &Database) -> Result<(), StoreError> {
     let find = format!("SELECT hex(fingerprint) FROM spec_documents WHERE fingerprint NOT IN {USED} LIMIT ?");
     // One of them may be in use again by now.
     let delete = format!(
@@ -249,7 +249,7 @@ pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreEr
     loop {
         let rows = sqlx::query(sqlx::AssertSqlSafe(find.clone()))
             .bind(SWEEP_BATCH)
-            .fetch_all(store.readers())
+            .fetch_all(database.readers())
             .await
             .map_err(StoreError::database(READING))?;
         if rows.is_empty() {
@@ -258,7 +258,7 @@ pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreEr
         let unused = rows.iter().map(|row| RowColumns(row).required(0)).collect::<Result<Vec<_>, _>>()?;
         let unused = serde_json::Value::from(unused).to_string();
         let delete = sqlx::query(sqlx::AssertSqlSafe(delete.clone())).bind(unused);
-        if !store.change("removal of old specs", delete).await? {
+        if !database.change("removal of old specs", delete).await? {
             return Ok(());
         }
     }

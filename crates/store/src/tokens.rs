@@ -7,8 +7,8 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::Role;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// A token. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ impl TokenRecord {
 
 /// The table of tokens. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct TokenRepository<'s>(pub(crate) &'s Store);
+pub struct TokenRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a token";
 const COLUMNS: &str = "id, hash, role, label, agent, device_id, device_name, platform, created_ms, expires_ms, \
@@ -136,7 +136,7 @@ impl TokenRepository<'_> {
 
     /// Notes that a token was used. Costs a moment and is written within about a second.
     pub fn touch(&self, id: &Arc<str>, at_ms: i64) {
-        self.0.inner().queue.touch_token(id, at_ms);
+        self.0.queue.touch_token(id, at_ms);
     }
 }
 

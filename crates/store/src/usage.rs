@@ -6,8 +6,8 @@ mod report;
 mod tool_usage;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 pub use model_request::{ModelRequestRecord, RequestStatus};
 pub use report::{ModelUsageGrouping, ModelUsageRow, UsageFilter};
@@ -20,7 +20,7 @@ const WRITING: &str = "writing of a request to a model";
 
 /// The requests to models.
 #[derive(Debug, Clone, Copy)]
-pub struct UsageRepository<'s>(pub(crate) &'s Store);
+pub struct UsageRepository<'s>(pub(crate) &'s Database);
 
 impl UsageRepository<'_> {
     /// Keeps requests that belong to no running turn; those of a turn are kept with what was said in it. It survives

@@ -9,8 +9,10 @@ mod connection;
 mod faults;
 pub(crate) mod job;
 pub(crate) mod queue;
+pub(crate) mod response_drafts;
 pub(crate) mod rows;
 pub(crate) mod soft_changes;
+pub(crate) mod submit;
 
 use std::collections::{HashSet, VecDeque};
 use std::io;

@@ -10,12 +10,13 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
+use super::CallPage;
 use super::filter::{CallCursor, CallFilter};
 use super::search_pattern::SearchPattern;
-use super::{CallPage, usize_to_i64};
 use crate::call_row::{COLUMNS, CallRow, RowColumns};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
+use crate::integers::usize_to_i64;
 
 /// Calls whose small columns one step looks at.
 const STEP_ROWS: i64 = 4096;
@@ -66,7 +67,7 @@ pub(super) struct PageLimits {
 /// Which calls, in which order, up to which.
 #[derive(Debug)]
 pub(super) struct CallReader<'s> {
-    pub(super) store: &'s Store,
+    pub(super) database: &'s Database,
     pub(super) filter: &'s CallFilter,
     pub(super) order: CallOrder,
     /// No call that was first written after this one.
@@ -109,7 +110,7 @@ impl CallReader<'_> {
         let mut sql = self.select(COLUMNS, from);
         sql.push(self.order.clause()).push_bind(usize_to_i64(room.calls.saturating_add(1)));
         let mut page = PageBuilder::new(room);
-        let mut rows = sql.build().fetch(self.store.readers());
+        let mut rows = sql.build().fetch(self.database.readers());
         while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
             let (at, call) = cursor_and_call(&row)?;
             if !page.try_push(at, call) {
@@ -243,8 +244,8 @@ impl CallReader<'_> {
     /// The rows of a statement that looks through calls. One such statement runs at a time, so that there are always
     /// readers for those who know what they want.
     async fn rows(&self, mut sql: QueryBuilder<Sqlite>) -> Result<Vec<SqliteRow>, StoreError> {
-        let _alone = self.store.inner().search_lock.lock().await;
-        sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))
+        let _alone = self.database.search_lock.lock().await;
+        sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))
     }
 
     /// A statement for some columns of what the filter lets through but for the text, from a place on.

@@ -7,8 +7,8 @@ use super::filter::CallFilter;
 use super::page::{CallCandidate, CallOrder, CallReader, ScanStep, statement_capacity};
 use super::search_pattern::SearchPattern;
 use super::{CallRepository, newest_seq};
+use crate::call_log_size::{self, RemovedCalls};
 use crate::error::StoreError;
-use crate::retention::{self, RemovedCalls};
 use crate::writer::rows::key_of;
 
 /// What became of a call that was to be thrown away.
@@ -47,7 +47,7 @@ impl CallRepository<'_> {
     pub async fn remove_all(&self, filter: &CallFilter) -> Result<RemovedCalls, StoreError> {
         self.0.flush_before_read().await;
         let reading = CallReader {
-            store: self.0,
+            database: self.0,
             filter,
             order: CallOrder::OldestFirst,
             newest: Some(newest_seq(self.0).await?),
@@ -68,7 +68,7 @@ impl CallRepository<'_> {
             }
             from = end;
         }
-        removed.freed_bytes = retention::release_pages(self.0).await?;
+        removed.freed_bytes = call_log_size::release_pages(self.0).await?;
         Ok(removed)
     }
 
@@ -79,7 +79,7 @@ impl CallRepository<'_> {
         candidates: &[CallCandidate],
     ) -> Result<u64, StoreError> {
         let seqs = reading.matching_seqs(needle, candidates).await?;
-        if seqs.is_empty() { Ok(0) } else { retention::remove_by_seq(self.0, &seqs).await }
+        if seqs.is_empty() { Ok(0) } else { call_log_size::remove_by_seq(self.0, &seqs).await }
     }
 }
 

@@ -4,10 +4,9 @@ use futures_util::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::record::{MESSAGE_COLUMNS, MessageRecord};
-use super::turns::u64_to_i64;
 use super::{READING, SessionRepository};
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::{u64_to_i64, usize_to_i64};
 
 /// Most messages of one page.
 const MAX_PAGE: usize = 1000;
@@ -71,7 +70,7 @@ impl SessionRepository<'_> {
         sql.push(" LIMIT ").push_bind(usize_to_i64(limit + 1));
         let mut page = MessagePage::default();
         let mut bytes = 0;
-        let mut rows = sql.build().fetch(self.store.readers());
+        let mut rows = sql.build().fetch(self.database.readers());
         while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
             if page.messages.len() >= limit || bytes > MAX_PAGE_BYTES {
                 page.has_more = true;

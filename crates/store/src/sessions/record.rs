@@ -6,6 +6,7 @@ use toolway_types::RawJson;
 
 use crate::call_row::{RowColumns, from_index, index_of};
 use crate::error::StoreError;
+use crate::token_counts::TokenCounts;
 
 /// Who gave a session its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -70,21 +71,6 @@ impl TurnState {
     pub(crate) fn number(self) -> i64 {
         index_of(STATES, self)
     }
-}
-
-/// Numbers of tokens. None where they were not reported, never 0 for that.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenCounts {
-    /// Read, those from a cache among them.
-    pub input: Option<u64>,
-    /// Written, those spent on thinking among them.
-    pub output: Option<u64>,
-    /// Of those read, from a cache.
-    pub cached: Option<u64>,
-    /// Of those read, written into a cache.
-    pub cache_written: Option<u64>,
-    /// Of those written, spent on thinking.
-    pub reasoning: Option<u64>,
 }
 
 /// A session.

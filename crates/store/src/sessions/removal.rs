@@ -2,12 +2,12 @@
 
 use sqlx::{Connection, SqliteConnection};
 
-use super::turns::u64_to_i64;
 use super::{SessionRepository, WRITING};
+use crate::call_log_size;
 use crate::call_row::RowColumns;
-use crate::calls::CallFilter;
+use crate::calls::{CallFilter, CallRepository};
 use crate::error::StoreError;
-use crate::retention;
+use crate::integers::u64_to_i64;
 
 /// Bytes of messages that are removed at a time.
 const STEP_BYTES: u64 = 8 << 20;
@@ -39,16 +39,16 @@ impl SessionRepository<'_> {
         let mut removed = RemovedSession { messages: session.messages, ..RemovedSession::default() };
         while self.remove_newest(id).await? {}
         let name = id.to_owned();
-        removed.turns = self.store.write_durably(move |conn| Box::pin(remove_all(conn, name))).await?;
+        removed.turns = self.database.write_durably(move |conn| Box::pin(remove_all(conn, name))).await?;
         if with_calls {
             let filter = CallFilter {
                 session: Some(id.to_owned()),
                 principal: Some(session.principal),
                 ..CallFilter::default()
             };
-            removed.calls = self.store.calls().remove_all(&filter).await?.calls;
+            removed.calls = CallRepository(self.database).remove_all(&filter).await?.calls;
         }
-        retention::release_pages(self.store).await?;
+        call_log_size::release_pages(self.database).await?;
         Ok(Some(removed))
     }
 
@@ -59,7 +59,7 @@ impl SessionRepository<'_> {
         let rows = sqlx::query(NEWEST)
             .bind(id)
             .bind(STEP_MESSAGES + 1)
-            .fetch_all(self.store.readers())
+            .fetch_all(self.database.readers())
             .await
             .map_err(StoreError::database(super::READING))?;
         let (mut bytes, mut from) = (0_u64, None);
@@ -73,7 +73,7 @@ impl SessionRepository<'_> {
         }
         let Some(from) = from.filter(|from| *from > 1) else { return Ok(false) };
         let session = id.to_owned();
-        self.store.write(move |conn| Box::pin(remove_from(conn, session, from, bytes))).await?;
+        self.database.write(move |conn| Box::pin(remove_from(conn, session, from, bytes))).await?;
         Ok(true)
     }
 }

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::record::{SESSION_COLUMNS, SessionRecord};
 use super::{MAX_SEARCHED_BYTES, READING, SessionRepository};
 use crate::call_row::RowColumns;
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::usize_to_i64;
 
 /// Most sessions of one page.
 const MAX_PAGE: usize = 1000;
@@ -155,7 +155,7 @@ impl SessionRepository<'_> {
         }
         sql.push(" ORDER BY updated_ms DESC, id DESC LIMIT ").push_bind(usize_to_i64(limit));
         let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+            sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().map(SessionRecord::read).collect()
     }
 
@@ -177,11 +177,11 @@ impl SessionRepository<'_> {
             return Ok(found);
         }
         let others = serde_json::Value::from_iter(others.iter().map(|it| it.id.as_str())).to_string();
-        let _alone = self.store.inner().search_lock.lock().await;
+        let _alone = self.database.search_lock.lock().await;
         let rows = sqlx::query(FOUND)
             .bind(others)
             .bind(needle)
-            .fetch_all(self.store.readers())
+            .fetch_all(self.database.readers())
             .await
             .map_err(StoreError::database(READING))?;
         for row in &rows {

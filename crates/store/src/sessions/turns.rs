@@ -6,14 +6,15 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::drafts::ResponseDraft;
-use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TokenCounts, TurnRecord, TurnState};
+use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TurnRecord, TurnState};
 use super::search::normalise_text;
 use super::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES, READING, SessionRepository, WRITING};
 use crate::call_row::RowColumns;
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::{u64_to_i64, usize_to_i64};
+use crate::token_counts::TokenCounts;
 use crate::usage::{self, ModelRequestRecord};
+use crate::writer::response_drafts::ResponseDraft;
 
 /// Most turns that are read at a time.
 const MAX_TURNS: usize = 1000;
@@ -120,7 +121,7 @@ impl SessionRepository<'_> {
         if let TurnOpening::Message(message) = &turn.opening {
             check_size(message)?;
         }
-        self.store.write(move |conn| Box::pin(begin(conn, turn))).await
+        self.database.write(move |conn| Box::pin(begin(conn, turn))).await
     }
 
     /// Adds what was said in a running turn, and the requests to models that it came from, in one transaction that
@@ -138,7 +139,7 @@ impl SessionRepository<'_> {
         at_ms: i64,
     ) -> Result<AppendedMessages, StoreError> {
         let turn = turn.to_owned();
-        self.store
+        self.database
             .write(move |conn| {
                 Box::pin(async move {
                     let said = TurnBatch { turn: &turn, messages: &messages, requests: &requests, at_ms };
@@ -154,7 +155,7 @@ impl SessionRepository<'_> {
     /// # Errors
     /// As [`Sessions::append`] does. A turn whose last messages are refused has ended all the same.
     pub async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
-        self.store
+        self.database
             .write(move |conn| {
                 Box::pin(async move {
                     let said = TurnBatch {
@@ -173,7 +174,7 @@ impl SessionRepository<'_> {
     /// a second, and becomes a message if the gateway stops before the answer is whole. `next` is the number that
     /// the answer will have ([`Begun::next`], [`Appended::next`]); a draft of one that is there already is dropped.
     pub fn draft(&self, turn: &Arc<str>, next: u64, text: impl Into<String>) {
-        self.store.inner().queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
+        self.database.queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
     }
 
     /// The newest turns of a session, the oldest of them first: at most `limit` (1 to 1,000).
@@ -187,7 +188,7 @@ impl SessionRepository<'_> {
         sql.push(" ORDER BY started_ms DESC, id DESC LIMIT ")
             .push_bind(usize_to_i64(limit.clamp(1, MAX_TURNS)));
         let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+            sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().rev().map(TurnRecord::read).collect()
     }
 
@@ -199,8 +200,11 @@ impl SessionRepository<'_> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE id = ").push_bind(id.to_owned());
         self.push_session_principal(&mut sql, "turns.session");
-        let row =
-            sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        let row = sql
+            .build()
+            .fetch_optional(self.database.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
         row.as_ref().map(TurnRecord::read).transpose()
     }
 }
@@ -452,11 +456,6 @@ fn check_capacity(place: &SessionTotals, messages: &[NewMessage]) -> Result<(), 
     let more: u64 = messages.iter().map(|message| message.bytes() as u64).sum();
     let fits = place.bytes.saturating_add(more) <= MAX_SESSION_BYTES;
     if fits { Ok(()) } else { Err(StoreError::SessionFull { id: place.session.clone() }) }
-}
-
-/// A number as SQLite has it.
-pub(super) fn u64_to_i64(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Makes a message of what a running turn's answer had come to.

@@ -6,7 +6,7 @@ use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
 use super::WRITING;
 use crate::call_row::index_of;
 use crate::error::StoreError;
-use crate::sessions::TokenCounts;
+use crate::token_counts::TokenCounts;
 
 /// How a request to a model ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use sqlx::{QueryBuilder, Sqlite};
 use super::{READING, UsageRepository};
 use crate::call_row::RowColumns;
 use crate::error::StoreError;
-use crate::sessions::TokenCounts;
+use crate::token_counts::TokenCounts;
 
 /// Most lines of a report.
 pub(super) const MAX_ROWS: usize = 1000;
@@ -95,7 +95,7 @@ impl UsageRepository<'_> {
         );
         filter.push_to(&mut sql);
         sql.push(" GROUP BY 1, 2 ORDER BY 1, 2");
-        let _alone = self.0.inner().search_lock.lock().await;
+        let _alone = self.0.search_lock.lock().await;
         let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
         let lines = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let mut lines = merge_unpriced(lines);

@@ -88,7 +88,7 @@ impl UsageRepository<'_> {
             sql.push(" AND +started_ms < ").push_bind(to);
         }
         sql.push(" GROUP BY source, tool");
-        let _alone = self.0.inner().search_lock.lock().await;
+        let _alone = self.0.search_lock.lock().await;
         let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
         for row in &rows {
             let columns = RowColumns(row);

@@ -15,10 +15,10 @@ use toolway_types::{CallId, PrincipalId, RawJson, Slug};
 
 use self::unwritten_keys::UnwrittenKeys;
 use super::job::WriterJob;
+use super::response_drafts::ResponseDraft;
 use super::soft_changes::{SoftChanges, SourceChange};
 use crate::options::{Durability, StoreOptions};
 use crate::outcome;
-use crate::sessions::ResponseDraft;
 
 /// A call's opening or closing.
 #[derive(Debug, Clone)]

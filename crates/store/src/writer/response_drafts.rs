@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::SqliteConnection;
 
-use super::turns::u64_to_i64;
+use crate::integers::u64_to_i64;
 
 /// How far an answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) struct ResponseDraft {
 }
 
 /// Writes drafts, but for those of turns that have ended and of answers that are there already.
-pub(crate) async fn write(
+pub(crate) async fn write_drafts(
     conn: &mut SqliteConnection,
     drafts: &HashMap<Arc<str>, ResponseDraft>,
 ) -> Result<(), sqlx::Error> {
