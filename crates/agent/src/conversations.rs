@@ -6,7 +6,6 @@
 mod error;
 mod running_turns;
 mod sessions;
-mod settings;
 mod suspended_turns;
 mod turn_lifecycle;
 mod view;
@@ -34,8 +33,8 @@ use error::MAX_ID;
 use running_turns::RunningTurns;
 use suspended_turns::SuspendedTurns;
 
+pub use crate::conversation_settings::ConversationSettings;
 pub use error::{InvalidSessionId, OpenSessionError, SessionError, StartTurnError};
-pub use settings::ConversationSettings;
 pub use view::{
     ExportFormat, MessageList, MessageView, SessionDetail, SessionList, SessionListOptions, SessionSummary,
     TurnSummary, UnknownValue, UsageGrouping, UsageQuery, UsageReportRow,

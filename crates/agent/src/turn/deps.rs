@@ -11,7 +11,7 @@ use toolway_types::Clock;
 use super::conversation_store::ConversationStore;
 use crate::budget::BudgetTracker;
 use crate::context::TokenCounter;
-use crate::conversations::ConversationSettings;
+use crate::conversation_settings::ConversationSettings;
 use crate::models::ModelCatalog;
 use crate::prices::PriceCatalog;
 use crate::selection::DefinitionCache;

@@ -31,7 +31,7 @@ use super::tool_calls::{ToolCallResults, ToolCallRunner, skipped_results};
 use crate::agents::Agent;
 use crate::budget::BudgetDecision;
 use crate::context::TokenCounter;
-use crate::conversations::ConversationSettings;
+use crate::conversation_settings::ConversationSettings;
 use crate::event::{NoticeCode, TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
 use crate::models::{ModelLookupError, ModelRef};
 use crate::name_suggestions;
