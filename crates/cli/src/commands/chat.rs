@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::prompt_input::read_piped_stdin;
 use super::sessions;
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
@@ -22,8 +23,6 @@ use crate::error::{CliError, CliResult};
 use attachment::{ImageAttachment, MessageAttachment};
 use turn::ChatTurnRequest;
 use view::DetailOptions;
-
-pub(crate) use single_turn::read_piped_stdin;
 
 /// Flags of `chat`.
 #[derive(Debug, Args)]
