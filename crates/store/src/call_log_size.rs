@@ -15,13 +15,13 @@ pub(crate) const STEP_BYTES: i64 = 4 << 20;
 const STEP_PAGES: i64 = 128;
 /// Empty pages below which nothing is given back; new records will use them.
 pub(crate) const PAGES_KEPT: i64 = 256;
-/// What the account of a request to a model takes, with its places in indexes.
+/// Size of the record of a model request in bytes, with its index entries.
 const REQUEST_BYTES: i64 = 384;
 
-/// What was thrown away.
+/// The result of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RemovedCalls {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
     /// By how many bytes the database's file shrank, or will when its log is next moved into it.
     pub freed_bytes: u64,
@@ -79,7 +79,7 @@ pub(crate) async fn remove_by_seq(database: &Database, seqs: &[i64]) -> Result<u
         .await
 }
 
-/// How many bytes conversations and their accounts take, roughly.
+/// Approximate size of conversations and usage records in bytes.
 pub(crate) async fn conversation_bytes(database: &Database) -> Result<i64, StoreError> {
     const BYTES: &str = "SELECT (SELECT coalesce(sum(bytes), 0) FROM sessions) \
          + ? * (SELECT count(*) FROM model_requests)";
@@ -115,7 +115,7 @@ pub(crate) async fn release_pages(database: &Database) -> Result<u64, StoreError
     Ok(u64::try_from((before.all - now.all) * before.size).unwrap_or(0))
 }
 
-/// How large the database is.
+/// Size of the database, in pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DatabasePages {
     pub(crate) all: i64,

@@ -27,7 +27,7 @@ pub use removal::CallRemoval;
 const MAX_PAGE: usize = 1000;
 /// Most bytes of arguments and outcomes on one page, past which it ends early.
 const MAX_PAGE_BYTES: usize = 8 << 20;
-/// How long one page looks for a text.
+/// Time limit of a text search for one page.
 const SEARCH_TIME: Duration = Duration::from_millis(250);
 
 /// Some of the recorded calls, in order.
@@ -35,7 +35,7 @@ const SEARCH_TIME: Duration = Duration::from_millis(250);
 pub struct CallPage {
     /// The calls.
     pub calls: Vec<CallRow>,
-    /// Where the next page starts; none where this was the last.
+    /// Cursor of the next page. None if this is the last page.
     pub next: Option<CallCursor>,
 }
 
@@ -47,11 +47,11 @@ impl CallRepository<'_> {
     /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
     /// of them (1 to 1,000), and at most about 8 MiB; what comes after is on the next page.
     ///
-    /// Where a text is looked for, the page also ends after a quarter of a second, wherever it got, and may be empty
+    /// A text search also ends the page after a quarter of a second. The page may then be empty
     /// though there is a next one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(
         &self,
         filter: &CallFilter,
@@ -67,7 +67,7 @@ impl CallRepository<'_> {
     /// One call; none where it is not recorded. One that has just ended is found.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn get(&self, id: CallId) -> Result<Option<CallRow>, StoreError> {
         let found = self.find(id).await?;
         if found.as_ref().is_some_and(|call| call.status != CallStatus::Open) {

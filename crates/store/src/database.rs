@@ -42,7 +42,7 @@ pub(crate) struct Database {
     pub(crate) writer_ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What was found going on when the store was opened, and closed.
+/// Calls and turns that were still open when the database was opened. They are closed then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct InterruptedWork {
     pub(crate) calls: u64,

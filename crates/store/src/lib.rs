@@ -1,4 +1,4 @@
-//! What Toolway keeps: tokens, sources, grants, policy rules, specs, agents, conversations, what models cost, and
+//! Toolway's storage: tokens, sources, grants, policy rules, specs, agents, conversations, model costs, and
 //! the records of calls, in one SQLite database in the data folder.
 //!
 //! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,

@@ -26,7 +26,7 @@ impl Store {
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
     /// # Errors
-    /// Where there is no database of Toolway, or one of a newer Toolway, or where SQLite fails.
+    /// Fails if there is no database of Toolway, if a newer Toolway wrote it, or if SQLite fails.
     pub async fn open_existing(
         dir: &Path,
         clock: Arc<dyn Clock>,
@@ -45,11 +45,11 @@ impl Store {
         Self::from_connection(connector, conn, dir, clock, options, MIGRATIONS, InterruptedWork::default())
     }
 
-    /// Whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
+    /// Reports whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
     /// [`Store::open`] opened always has.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn is_current(&self) -> Result<bool, StoreError> {
         let database = self.database();
         let mut conn = database.connector.helper().await.map_err(|error| open_error(self.path(), error))?;

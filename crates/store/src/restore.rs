@@ -18,14 +18,14 @@ impl Store {
     /// Replaces everything with a backup's contents, in one transaction. The backup is not touched: a copy of
     /// it is checked and, where it is of an older version, brought up to date first. Calls that run meanwhile
     /// are recorded all the same; calls that were open in the backup are closed as `gateway_restarted`, and turns that
-    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: whoever runs them
-    /// is told so when it tries.
+    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: their next write
+    /// fails.
     ///
     /// Records wait while this goes on, and calls that must be committed before they run wait with them.
-    /// Whoever keeps tokens or sources in memory must load them again afterwards.
+    /// Callers that keep tokens or sources in memory must load them again afterwards.
     ///
     /// # Errors
-    /// Where the file is no backup, is damaged, or is of a newer version; what the file system or SQLite says.
+    /// Fails if the file is not a backup, is damaged, or has a newer version, or if the file system or SQLite fails.
     /// Nothing has changed then.
     pub async fn restore_from(&self, backup: &Path) -> Result<(), StoreError> {
         let database = self.database();
@@ -73,7 +73,7 @@ async fn prepare_copy(copy: &Path, backup: &Path, database: &Database) -> Result
     conn.close().await.map_err(failed())
 }
 
-/// What an error means while a backup is checked.
+/// Maps an error during the check of a backup.
 fn backup_error(backup: &Path) -> impl FnOnce(sqlx::Error) -> StoreError {
     let path = backup.to_owned();
     move |source| match sqlite_code(&source) {

@@ -12,13 +12,13 @@ use crate::store::Store;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Store {
-    /// Throws away calls that are older than the settings allow, and the oldest where the database is larger
-    /// than it may be without its conversations, which are kept until they are removed; calls that still run stay. With them go grants that have not counted for as long, and
-    /// specs that no tool has any more. To be called now and then: it returns at once where there is nothing
-    /// to do.
+    /// Removes calls that are older than the settings allow, and the oldest calls while the database is too large.
+    /// Conversations do not count, because they are kept until somebody removes them. Running calls stay. Grants that
+    /// ended as long ago and unused specs are removed too. Call it from time to time: it returns at once if there is
+    /// nothing to do.
     ///
     /// # Errors
-    /// What SQLite says; what was thrown away until then stays so.
+    /// Fails if SQLite fails. The calls removed until then stay removed.
     pub async fn enforce_retention(&self) -> Result<RemovedCalls, StoreError> {
         let options = &self.database().options;
         let mut removed = RemovedCalls::default();

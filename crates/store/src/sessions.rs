@@ -47,7 +47,7 @@ impl<'s> SessionRepository<'s> {
     /// One session; none where there is none of this id.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn get(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(record::SESSION_COLUMNS).push(" FROM sessions WHERE id = ").push_bind(id.to_owned());
@@ -60,10 +60,10 @@ impl<'s> SessionRepository<'s> {
         row.as_ref().map(SessionRecord::read).transpose()
     }
 
-    /// How many there are.
+    /// Number of sessions.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn count(&self) -> Result<u64, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT count(*) FROM sessions WHERE true");
         self.push_principal(&mut sql);
@@ -76,7 +76,7 @@ impl<'s> SessionRepository<'s> {
     /// Answers whether the session has the title now.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn rename(&self, id: &str, title: Option<&str>, by: TitleBy) -> Result<bool, StoreError> {
         const RENAME: &str = "UPDATE sessions SET title = ?1, title_by = ?2 \
              WHERE id = ?3 AND (?4 IS NULL OR principal = ?4) AND title_by <= ?5";

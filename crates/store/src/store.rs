@@ -45,7 +45,7 @@ impl Store {
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
     /// # Errors
-    /// Where folder or file can't be made or read, where the file is not a database of Toolway or one of a newer
+    /// Fails if the folder or the file can't be created or read, if the file is not a database of Toolway or of a newer
     /// Toolway (it is left as it is then), or where SQLite fails.
     pub async fn open(dir: &Path, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_with(dir, clock, options, MIGRATIONS).await
@@ -112,13 +112,13 @@ impl Store {
         })))
     }
 
-    /// How many calls were found open when the store was opened, and closed as `gateway_restarted`.
+    /// Number of calls that were open when the store was opened. They were closed as `gateway_restarted`.
     #[must_use]
     pub fn closed_at_open(&self) -> u64 {
         self.0.interrupted.calls
     }
 
-    /// How many turns were found running when the store was opened, and marked as interrupted.
+    /// Number of turns that were running when the store was opened. They were marked as interrupted.
     #[must_use]
     pub fn interrupted_at_open(&self) -> u64 {
         self.0.interrupted.turns
@@ -130,7 +130,7 @@ impl Store {
         self.0.connector.path()
     }
 
-    /// What the engine records its calls with.
+    /// The engine's recorder.
     #[must_use]
     pub fn recorder(&self) -> Arc<dyn Recorder> {
         Arc::new(StoreRecorder::new(Arc::clone(&self.0)))
@@ -184,13 +184,13 @@ impl Store {
         SessionRepository { database: &self.0, principal: None }
     }
 
-    /// What models were asked, and what it cost.
+    /// The requests to models and their costs.
     #[must_use]
     pub fn usage(&self) -> UsageRepository<'_> {
         UsageRepository(&self.0)
     }
 
-    /// How the recording of calls fares.
+    /// Health of recording.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
         self.0.counters.health(self.0.queue.waiting())
@@ -245,7 +245,7 @@ async fn prepare(
     migrations::check_known(path, version, newest)?;
     if version > 0 && version < newest {
         let copy = database_copy::backup_before_upgrade(dir, connector, clock, version).await?;
-        tracing::info!(from = version, to = newest, copy = %copy.display(), "bringing the database up to date");
+        tracing::info!(from = version, to = newest, copy = %copy.display(), "upgrading the database");
     }
     sqlx::query("PRAGMA journal_mode = WAL")
         .execute(&mut *conn)

@@ -1,4 +1,4 @@
-//! What models were asked, what it took and what it cost. Nobody's words are here: only numbers, and the names they
+//! Requests to models, their tokens and costs. No conversation text is here: only numbers, and the names they
 //! are added up by. They stay when a session is removed.
 
 mod model_request;
@@ -27,17 +27,17 @@ impl UsageRepository<'_> {
     /// the program, not the computer.
     ///
     /// # Errors
-    /// What SQLite says; none is kept then.
+    /// Fails if SQLite fails. Then no request is stored.
     pub async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError> {
         self.0
             .write(move |conn| Box::pin(async move { model_request::write_all(conn, &requests).await }))
             .await
     }
 
-    /// What a principal's requests cost that began at a time or later, as far as that is known, in one currency.
+    /// Known cost of a principal's requests that began at a time or later, in one currency.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn spent(&self, principal: &str, since_ms: i64, currency: &str) -> Result<f64, StoreError> {
         const SPENT: &str = "SELECT coalesce(sum(cost), 0.0) FROM model_requests \
              WHERE principal = ? AND started_ms >= ? AND currency = ?";

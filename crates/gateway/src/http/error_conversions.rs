@@ -12,7 +12,7 @@ use crate::chat::input::BadMessage;
 
 /// A token that is bound to one agent asks for another.
 pub(crate) fn agent_forbidden(bound: &str, asked: &str) -> ApiError {
-    let words = format!("this token may talk to the agent {bound:?} only, not to {asked:?}");
+    let words = format!("this token may only use the agent {bound:?}, not {asked:?}");
     ApiError::new(StatusCode::FORBIDDEN, "agent_forbidden", words)
         .with_hint("leave the agent out, or use a token that is bound to none")
 }

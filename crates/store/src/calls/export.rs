@@ -13,10 +13,10 @@ use crate::call_row::CallRow;
 use crate::database::Database;
 use crate::error::StoreError;
 
-/// What one page holds at most.
+/// Limits of one page.
 const PAGE_LIMITS: PageLimits = PageLimits { calls: 256, bytes: 1 << 20, time: Duration::from_millis(250) };
 
-/// How far an export is.
+/// State of an export.
 struct CallExport {
     database: Arc<Database>,
     filter: CallFilter,
@@ -32,7 +32,7 @@ impl CallRepository<'_> {
     /// of at most 256 calls and about 1 MiB, none of them empty. What is thrown away meanwhile is missing.
     ///
     /// # Errors
-    /// What SQLite says; nothing comes after that.
+    /// Fails if SQLite fails. The stream ends with the error.
     pub fn export(
         &self,
         filter: CallFilter,

@@ -53,14 +53,14 @@ impl CallOrder {
     }
 }
 
-/// What a page holds at most.
+/// Limits of one page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageLimits {
     /// Calls.
     pub(super) calls: usize,
     /// Bytes of their long texts, past which it ends.
     pub(super) bytes: usize,
-    /// How long a text is looked for.
+    /// Time limit of a text search.
     pub(super) time: Duration,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct CallCandidate {
 pub(super) struct ScanStep {
     /// Those that the small columns let through, in order.
     pub(super) candidates: Vec<CallCandidate>,
-    /// Where the next step starts; none where this was the last.
+    /// Start of the next step. None if this is the last step.
     pub(super) end: Option<CallCursor>,
 }
 
@@ -175,7 +175,7 @@ impl CallReader<'_> {
         Ok(ScanStep { candidates, end })
     }
 
-    /// Where the step from a place on ends; none where it takes all that is left. Read from an index alone.
+    /// End of the step that starts at a place. None if the step takes all remaining calls. Read from an index alone.
     async fn end_of_step(&self, from: Option<CallCursor>) -> Result<Option<CallCursor>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT started_ms, seq FROM calls WHERE true");
         self.filter.push_times(&mut sql);
@@ -281,7 +281,7 @@ impl PageBuilder {
         Self { page: CallPage::default(), limits: room, bytes: 0, last: None }
     }
 
-    /// How many more calls to look for: one more than fits, to know whether there is a next page.
+    /// Number of calls still to find: one more than fits, to know whether there is a next page.
     fn remaining(&self) -> usize {
         self.limits.calls.saturating_sub(self.page.calls.len()).saturating_add(1)
     }
@@ -323,7 +323,7 @@ fn cursor_and_call(row: &SqliteRow) -> Result<(CallCursor, CallRow), StoreError>
     Ok((CallCursor { started_ms: call.started_ms, seq }, call))
 }
 
-/// How many of these one statement looks through: one at least.
+/// Number of these that one statement looks through, at least one.
 pub(super) fn statement_capacity(candidates: &[CallCandidate]) -> usize {
     let mut bytes = 0;
     let within = |it: &&CallCandidate| {

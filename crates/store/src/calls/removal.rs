@@ -11,7 +11,7 @@ use crate::call_log_size::{self, RemovedCalls};
 use crate::error::StoreError;
 use crate::writer::rows::key_of;
 
-/// What became of a call that was to be thrown away.
+/// Result of removing a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallRemoval {
     /// It is gone.
@@ -29,7 +29,7 @@ impl CallRepository<'_> {
     /// Throws away one call, unless it still runs.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn remove(&self, id: CallId) -> Result<CallRemoval, StoreError> {
         const REMOVE: &str = "DELETE FROM calls WHERE id = ? AND status <> 0";
         self.0.flush_before_read().await;
@@ -43,7 +43,7 @@ impl CallRepository<'_> {
     /// not those that still run.
     ///
     /// # Errors
-    /// What SQLite says; what was thrown away until then stays so.
+    /// Fails if SQLite fails. The calls removed until then stay removed.
     pub async fn remove_all(&self, filter: &CallFilter) -> Result<RemovedCalls, StoreError> {
         self.0.flush_before_read().await;
         let reading = CallReader {

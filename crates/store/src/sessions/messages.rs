@@ -18,7 +18,7 @@ const MAX_PAGE_BYTES: usize = 32 << 20;
 pub struct MessagePage {
     /// The messages.
     pub messages: Vec<MessageRecord>,
-    /// Whether there are more in the direction of reading.
+    /// True if there are more messages in the reading direction.
     pub has_more: bool,
 }
 
@@ -26,7 +26,7 @@ impl SessionRepository<'_> {
     /// The messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn messages_after(
         &self,
         session: &str,
@@ -41,7 +41,7 @@ impl SessionRepository<'_> {
     /// The newest messages before a number, or of all: at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn messages_before(
         &self,
         session: &str,

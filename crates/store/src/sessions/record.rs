@@ -8,7 +8,7 @@ use crate::call_row::{RowColumns, from_index, index_of};
 use crate::error::StoreError;
 use crate::token_counts::TokenCounts;
 
-/// Who gave a session its title.
+/// Author of a session's title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TitleBy {
@@ -21,7 +21,7 @@ pub enum TitleBy {
     Person,
 }
 
-/// Whose a message is.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoredRole {
@@ -33,7 +33,7 @@ pub enum StoredRole {
     Tool,
 }
 
-/// How far a turn got.
+/// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnState {
@@ -78,19 +78,19 @@ impl TurnState {
 pub struct SessionRecord {
     /// Its id, which no other has.
     pub id: String,
-    /// Whose it is.
+    /// Owner of the session.
     pub principal: String,
     /// The agent that was last talked to in it.
     pub agent: String,
     /// Its title.
     pub title: Option<String>,
-    /// Who gave it.
+    /// Author of the title.
     pub title_by: TitleBy,
     /// When it began.
     pub created_ms: i64,
     /// When something was last said in it.
     pub updated_ms: i64,
-    /// How many messages it has; their numbers are 1 to this.
+    /// Number of messages. Messages are numbered from 1 to this.
     pub messages: u64,
     /// Bytes that they take.
     pub bytes: u64,
@@ -99,13 +99,13 @@ pub struct SessionRecord {
 /// A message to be kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Whose it is.
+    /// Author of the message.
     pub role: StoredRole,
     /// Its parts: a JSON array.
     pub parts: RawJson,
-    /// What a search looks through.
+    /// Text for searches.
     pub text: String,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
 }
 
@@ -116,11 +116,11 @@ pub struct MessageRecord {
     pub seq: u64,
     /// The turn in which it was said.
     pub turn: String,
-    /// Whose it is.
+    /// Author of the message.
     pub role: StoredRole,
     /// Its parts: a JSON array.
     pub parts: RawJson,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
     /// When it was kept.
     pub created_ms: i64,
@@ -135,9 +135,9 @@ pub struct TurnRecord {
     pub session: String,
     /// The number of the message that it answers.
     pub answers: u64,
-    /// How far it got.
+    /// State of the turn.
     pub state: TurnState,
-    /// Whether its answer was taken out for another. What it cost stays.
+    /// True if the response was replaced by another. Its cost remains.
     pub is_replaced: bool,
     /// When it began.
     pub started_ms: i64,
@@ -149,13 +149,13 @@ pub struct TurnRecord {
     pub message: Option<String>,
     /// Why the model's last answer ended.
     pub finish: Option<String>,
-    /// How often a model was asked.
+    /// Number of requests to models.
     pub rounds: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub calls: u32,
     /// Tokens of all its requests.
     pub tokens: TokenCounts,
-    /// What they cost; none where a price or a number is not known.
+    /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,

@@ -14,14 +14,14 @@ const STEP_BYTES: u64 = 8 << 20;
 /// Most messages that are removed at a time.
 const STEP_MESSAGES: i64 = 500;
 
-/// What was removed.
+/// Numbers of removed items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RemovedSession {
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// How many turns.
+    /// Number of turns.
     pub turns: u64,
-    /// How many records of calls.
+    /// Number of call records.
     pub calls: u64,
 }
 
@@ -33,7 +33,7 @@ impl SessionRepository<'_> {
     /// A turn that runs in it has nothing to write to any more; whoever ends turns ends it first.
     ///
     /// # Errors
-    /// What SQLite says. A large session may have lost its newest messages then; it can be removed again.
+    /// Fails if SQLite fails. A large session may have lost its newest messages then; it can be removed again.
     pub async fn remove(&self, id: &str, with_calls: bool) -> Result<Option<RemovedSession>, StoreError> {
         let Some(session) = self.get(id).await? else { return Ok(None) };
         let mut removed = RemovedSession { messages: session.messages, ..RemovedSession::default() };

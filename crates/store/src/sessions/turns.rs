@@ -26,17 +26,17 @@ pub struct NewTurn {
     pub id: String,
     /// The session; made where there is none yet.
     pub session: String,
-    /// Whose session it is.
+    /// Owner of the session.
     pub principal: String,
     /// The agent that answers.
     pub agent: String,
     /// When it begins, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// What it answers.
+    /// The input that the turn answers.
     pub opening: TurnOpening,
 }
 
-/// What a turn answers.
+/// Input of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnOpening {
     /// A new message.
@@ -48,18 +48,18 @@ pub enum TurnOpening {
     },
 }
 
-/// Where a turn stands that has begun.
+/// Position of a new turn in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartedTurn {
     /// The number of the message that it answers.
     pub answers: u64,
     /// The number that its next message will have.
     pub next: u64,
-    /// Whether the session was not there before.
+    /// True if the session is new.
     pub is_new_session: bool,
 }
 
-/// Where messages were put.
+/// Position of added messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppendedMessages {
     /// The number of the first.
@@ -68,7 +68,7 @@ pub struct AppendedMessages {
     pub next: u64,
 }
 
-/// How a turn ends.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnding {
     /// The turn.
@@ -87,24 +87,24 @@ pub struct TurnEnding {
     pub message: Option<String>,
     /// Why the model's last answer ended.
     pub finish: Option<String>,
-    /// How often a model was asked.
+    /// Number of requests to models.
     pub rounds: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub calls: u32,
     /// Tokens of all its requests.
     pub tokens: TokenCounts,
-    /// What they cost; none where a price or a number is not known.
+    /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
 }
 
-/// Where a session is.
+/// Totals of a session.
 struct SessionTotals {
     session: String,
     messages: u64,
     bytes: u64,
-    /// Whether a draft of the turn is there.
+    /// True if the turn has a draft.
     has_draft: bool,
 }
 
@@ -153,7 +153,7 @@ impl SessionRepository<'_> {
     /// that survives the program (not the computer).
     ///
     /// # Errors
-    /// As [`Sessions::append`] does. A turn whose last messages are refused has ended all the same.
+    /// As [`SessionRepository::append`] does. A turn whose last messages are refused has ended all the same.
     pub async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
         self.database
             .write(move |conn| {
@@ -180,7 +180,7 @@ impl SessionRepository<'_> {
     /// The newest turns of a session, the oldest of them first: at most `limit` (1 to 1,000).
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn turns(&self, session: &str, limit: usize) -> Result<Vec<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE session = ").push_bind(session.to_owned());
@@ -195,7 +195,7 @@ impl SessionRepository<'_> {
     /// One turn; none where there is none of this id.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn turn(&self, id: &str) -> Result<Option<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE id = ").push_bind(id.to_owned());
@@ -209,7 +209,7 @@ impl SessionRepository<'_> {
     }
 }
 
-/// What was said in a turn.
+/// Messages of a turn, to be added.
 struct TurnBatch<'t> {
     turn: &'t str,
     messages: &'t [NewMessage],
@@ -371,7 +371,7 @@ async fn write_batch_in_transaction(
 /// Statements that go to SQLite together: each that goes alone is a way to another thread and back.
 type SqlBatch = QueryBuilder<Sqlite>;
 
-/// Asks where the session of a running turn is; [`read_place`] reads the answer.
+/// Asks where the session of a running turn is; [`read_totals`] reads the answer.
 fn push_totals_query(script: &mut SqlBatch, turn: &str) {
     script
         .push(

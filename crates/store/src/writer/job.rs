@@ -24,9 +24,9 @@ pub(crate) type ConnectionJob = Box<
 pub(crate) enum WriterJob {
     /// Runs on the connection.
     Run {
-        /// Whether its commits must be on disk, rather than with the system.
+        /// True if its commits must be on disk when they return.
         durable: bool,
-        /// What to do.
+        /// The work.
         task: ConnectionJob,
     },
     /// Answers how many records are still not written, after one attempt at those that were in before it.

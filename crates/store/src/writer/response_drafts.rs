@@ -7,7 +7,7 @@ use sqlx::SqliteConnection;
 
 use crate::integers::u64_to_i64;
 
-/// How far an answer is.
+/// The text of an unfinished response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseDraft {
     /// The number that its message will have.

@@ -11,7 +11,7 @@ use toolway_types::Slug;
 
 use super::response_drafts::{ResponseDraft, write_drafts};
 
-/// What changed about a source.
+/// A change of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct SourceChange {
     /// When it was last seen.

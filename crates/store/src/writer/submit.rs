@@ -12,7 +12,7 @@ use crate::error::StoreError;
 /// Runs something on the writer's connection, after the records that wait already.
 ///
 /// # Errors
-/// What the work itself failed with; [`StoreError::Closed`] where there is no writer any more.
+/// The error of the work; [`StoreError::Closed`] if the writer has ended.
 pub(crate) async fn run<T, F>(queue: &Arc<WriteQueue>, durable: bool, job: F) -> Result<T, StoreError>
 where
     T: Send + 'static,
