@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::gateway::GatewayLaunchOptions;
-use crate::suite::SuiteLengths;
+use crate::suite_lengths::SuiteLengths;
 
 /// What came of it.
 #[derive(Debug, Serialize)]

@@ -7,15 +7,14 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::device::{BenchDevice, BenchDeviceIdentity};
 use crate::error::{ErrorContext, Result, unexpected};
 use crate::gateway::{BenchGateway, SOURCES_PER_TOKEN, create_data_folder};
+use crate::output::print_line;
 use crate::process::{ChildProcess, ChildProgram};
-use crate::report::print_line;
 use crate::tool_specs::app_frame;
 
 /// Most sockets of one process.
@@ -139,23 +138,9 @@ impl DeviceProcesses {
     }
 }
 
-/// The lines of standard input; the end of them says that the parent has ended, whatever way. A thread of its own
-/// reads them, which nothing waits for when this process ends.
-pub(crate) fn input_lines() -> UnboundedReceiver<String> {
-    let (sender, receiver) = unbounded_channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lines().map_while(std::result::Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
 /// Runs the child: holds what it is told to until standard input ends.
 pub(crate) async fn run_device_process() -> Result<()> {
-    let mut lines = input_lines();
+    let mut lines = crate::input_lines::input_lines();
     let Some(line) = lines.recv().await else { return Ok(()) };
     let job: HoldRequest = serde_json::from_str(&line).context("reading what to hold")?;
     let devices = match connect_all(&job).await {

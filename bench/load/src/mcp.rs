@@ -7,6 +7,7 @@ mod proxy;
 pub(crate) mod report;
 mod request;
 pub(crate) mod server;
+mod session;
 mod sessions;
 mod target_measurement;
 mod testbed;
@@ -21,8 +22,8 @@ use self::target_measurement::{McpTargetMeasurement, measure_in_rounds};
 use self::testbed::{McpTestbed, proxied_tool_call, tool_call, tool_list};
 use crate::error::Result;
 use crate::gateway::GatewayLaunchOptions;
-use crate::report::log_progress;
-use crate::suite::SuiteLengths;
+use crate::output::log_progress;
+use crate::suite_lengths::SuiteLengths;
 
 /// Calls in flight under load.
 const IN_FLIGHT: usize = 16;
@@ -79,7 +80,7 @@ pub(crate) async fn measure(plan: &McpPlan, lengths: SuiteLengths) -> Result<Mcp
     Ok(McpReport::new(
         McpComparison { many, one, lists, sessions },
         rounds,
-        testbed::worker_count(&plan.gateway),
+        server::worker_count(&plan.gateway),
     ))
 }
 

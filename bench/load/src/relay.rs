@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 
 use crate::error::{ErrorContext, Result};
 use crate::gateway::{create_data_folder, wait_for_authority};
+use crate::output::print_line;
 use crate::process::{ChildProcess, ChildProgram};
-use crate::report::print_line;
 use crate::socket::{READ_BUFFER, WRITE_BUFFER};
 
 /// Sockets that wait for their other half.
@@ -68,7 +68,7 @@ pub(crate) fn serve_process(workers: usize) -> Result<()> {
         runtime.worker_threads(workers).enable_all().build().context("starting the relay's runtime")?;
     runtime.block_on(async {
         let (authority, serving) = serve().await?;
-        let mut input = crate::device_processes::input_lines();
+        let mut input = crate::input_lines::input_lines();
         print_line(&serde_json::json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
         tokio::select! {
             result = tokio::spawn(serving) => match result {

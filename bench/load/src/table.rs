@@ -1,149 +1,16 @@
-//! A table of figures: what was measured, what the relay had, and whether the goal was reached or by how much it
-//! was missed. [`crate::figures`] fills it.
+//! All figures of one run as a table. [`crate::suite`] fills it.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::chat::ChatReport;
+use crate::figure::{FigureRow, format_rows};
 use crate::idle_devices::IdleReport;
 use crate::load::LoadReport;
 use crate::mcp::McpReport;
 use crate::registration::RegisterReport;
-use crate::report::format_bytes;
 use crate::startup::StartReport;
-
-/// How a number is written.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FigureUnit {
-    /// Microseconds.
-    Micros,
-    /// Milliseconds.
-    Millis,
-    /// Calls a second.
-    PerSecond,
-    /// Bytes.
-    Bytes,
-    /// Devices.
-    Devices,
-    /// Hundredths.
-    Percent,
-}
-
-impl FigureUnit {
-    fn write(self, value: f64) -> String {
-        match self {
-            Self::Micros if value >= 100.0 => format!("{value:.0} µs"),
-            Self::Micros => format!("{value:.1} µs"),
-            Self::Millis => format!("{value:.1} ms"),
-            Self::PerSecond => format!("{value:.0}/s"),
-            Self::Bytes => format_bytes(value),
-            Self::Devices => format!("{value:.0}"),
-            Self::Percent => format!("{value:.0} %"),
-        }
-    }
-}
-
-/// What must hold of a row.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FigureGoal {
-    /// The measured value.
-    AtMost(f64),
-    /// The measured value.
-    AtLeast(f64),
-    /// The ratio to the other side.
-    RatioAtMost(f64),
-    /// The ratio to the other side.
-    RatioAtLeast(f64),
-}
-
-/// One figure.
-#[derive(Debug, Serialize)]
-pub(crate) struct FigureRow {
-    /// What was measured, under which load.
-    pub(crate) what: String,
-    pub(crate) measured: f64,
-    pub(crate) unit: FigureUnit,
-    /// The relay's value, or that of the gateway with ten devices.
-    pub(crate) beside: Option<f64>,
-    /// Measured ÷ beside.
-    pub(crate) ratio: Option<f64>,
-    /// None: reported only.
-    pub(crate) goals: Vec<FigureGoal>,
-    pub(crate) reached: bool,
-    /// Whether the run behind it had calls and no errors.
-    pub(crate) sound: bool,
-    pub(crate) verdict: String,
-}
-
-impl FigureRow {
-    /// A figure that is reported only.
-    pub(crate) fn new(what: &str, measured: f64, unit: FigureUnit) -> Self {
-        Self {
-            what: what.to_owned(),
-            measured,
-            unit,
-            beside: None,
-            ratio: None,
-            goals: Vec::new(),
-            reached: true,
-            sound: true,
-            verdict: "reported".to_owned(),
-        }
-    }
-
-    /// Sets what it is compared with.
-    pub(crate) fn beside(mut self, value: f64, ratio: f64) -> Self {
-        (self.beside, self.ratio) = (Some(value), Some(ratio));
-        self
-    }
-
-    /// Judges the row; goals come after everything that they judge.
-    pub(crate) fn goals(mut self, goals: &[FigureGoal]) -> Self {
-        self.goals = goals.to_vec();
-        let misses: Vec<_> = goals.iter().filter_map(|goal| self.miss(*goal)).collect();
-        self.reached = misses.is_empty();
-        self.verdict =
-            if misses.is_empty() { "reached".to_owned() } else { format!("missed: {}", misses.join(", ")) };
-        self
-    }
-
-    /// Says that the run behind it can't be believed.
-    pub(crate) fn sound(mut self, sound: bool) -> Self {
-        self.sound = sound;
-        if !sound {
-            self.reached = false;
-            self.verdict = "not valid: there were errors".to_owned();
-        }
-        self
-    }
-
-    /// By how much a goal is missed.
-    fn miss(&self, goal: FigureGoal) -> Option<String> {
-        let ratio = self.ratio.unwrap_or(0.0);
-        let (value, limit, at_most, name) = match goal {
-            FigureGoal::AtMost(limit) => (self.measured, limit, true, ""),
-            FigureGoal::AtLeast(limit) => (self.measured, limit, false, ""),
-            FigureGoal::RatioAtMost(limit) => (ratio, limit, true, "ratio "),
-            FigureGoal::RatioAtLeast(limit) => (ratio, limit, false, "ratio "),
-        };
-        let reached = if at_most { value <= limit } else { value >= limit };
-        let percent = (value / limit - 1.0) * 100.0;
-        (!reached).then(|| format!("{name}{percent:+.0} %"))
-    }
-
-    fn goal_text(&self) -> String {
-        let texts = self.goals.iter().map(|goal| match goal {
-            FigureGoal::AtMost(limit) => format!("≤ {}", self.unit.write(*limit)),
-            FigureGoal::AtLeast(limit) => format!("≥ {}", self.unit.write(*limit)),
-            FigureGoal::RatioAtMost(limit) => format!("≤ {limit} ×"),
-            FigureGoal::RatioAtLeast(limit) => format!("≥ {limit} ×"),
-        });
-        texts.collect::<Vec<_>>().join(", ")
-    }
-}
 
 /// All figures of one run, and the runs behind them.
 #[derive(Debug, Default, Serialize)]
@@ -160,47 +27,9 @@ pub(crate) struct FigureTable {
 }
 
 impl FigureTable {
-    /// Rows as text, and how many goals they reach. `beside` is what the column of what is beside is called.
-    pub(crate) fn drawn_rows(rows: &[FigureRow], beside: &str) -> String {
-        let head = ["what", "measured", beside, "ratio", "goal", ""].map(str::to_owned);
-        let body = rows.iter().map(|row| {
-            [
-                row.what.clone(),
-                row.unit.write(row.measured),
-                row.beside.map(|value| row.unit.write(value)).unwrap_or_default(),
-                row.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default(),
-                row.goal_text(),
-                row.verdict.clone(),
-            ]
-        });
-        let lines: Vec<[String; 6]> = std::iter::once(head).chain(body).collect();
-        let widths: [usize; 6] = std::array::from_fn(|column| {
-            lines
-                .iter()
-                .filter_map(|line| line.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        });
-        let mut text = String::new();
-        for (number, line) in lines.iter().enumerate() {
-            let cells: Vec<_> =
-                line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-            if number == 0 {
-                let rules: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                let _ = writeln!(text, "{}", rules.join("  ").trim_end());
-            }
-        }
-        let reached = rows.iter().filter(|row| row.reached && !row.goals.is_empty()).count();
-        let asked = rows.iter().filter(|row| !row.goals.is_empty()).count();
-        let _ = writeln!(text, "\n{reached} of {asked} goals reached");
-        text
-    }
-
     /// The table as text.
     pub(crate) fn drawn(&self) -> String {
-        let mut text = Self::drawn_rows(&self.rows, "relay");
+        let mut text = format_rows(&self.rows, "relay");
         for part in &self.failed {
             let _ = writeln!(text, "not measured: {part}");
         }

@@ -27,7 +27,7 @@ pub use file::check;
 
 /// The agent that is there from the start.
 pub const DEFAULT_AGENT: &str = "default";
-/// What it is told where nobody says otherwise.
+/// The default prompt.
 const DEFAULT_PROMPT: &str = "You are a helpful assistant. Your tools run on the devices, apps and servers of the \
      person you talk to. Use them where they help, and say plainly when one of them failed. Never say that something \
      was done unless a tool confirmed it.";
@@ -36,7 +36,7 @@ pub(crate) const FIND_TOOLS: &str = "builtin/find_tools";
 /// Most agents.
 const MAX_AGENTS: usize = 1000;
 
-/// What the list of agents is made of.
+/// Dependencies of the catalog.
 pub struct AgentCatalogDeps {
     /// Is told what tools each agent may use.
     pub engine: Arc<Engine>,
@@ -50,7 +50,7 @@ pub struct AgentCatalogDeps {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Where an agent stands.
+/// Origin of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentOrigin {
     /// Nowhere: it is `default`, as it comes.
@@ -69,18 +69,18 @@ pub enum AgentOrigin {
 /// An agent with where it stands and what is wrong with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentView {
-    /// What it is.
+    /// Definition of the agent.
     pub definition: Arc<AgentDefinition>,
-    /// Where it stands.
+    /// Origin of the agent.
     pub origin: AgentOrigin,
-    /// What is wrong with it though it counts, in words: its model is not there, its file has become unreadable.
+    /// Problems of an agent that is still in use, for example a missing model or a file that has become unreadable.
     pub problems: Vec<String>,
 }
 
 /// An agent, with what was made of it.
 #[derive(Debug)]
 pub(crate) struct Agent {
-    /// What it is.
+    /// Definition of the agent.
     pub(crate) definition: AgentDefinition,
     /// The tools that its patterns name, as they were written.
     pub(crate) scope: AgentScope,
@@ -116,10 +116,10 @@ impl std::fmt::Debug for AgentCatalog {
 
 impl AgentCatalog {
     /// Reads the agents and tells the engine of them. What is wrong with a file or a stored agent is kept in
-    /// [`Agents::problems`].
+    /// [`AgentCatalog::problems`].
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn open(parts: AgentCatalogDeps) -> Result<Arc<Self>, StoreError> {
         let agents = Self {
             deps: parts,
@@ -148,7 +148,7 @@ impl AgentCatalog {
         Ok(self.view_of(found))
     }
 
-    /// What an agent is.
+    /// Returns an agent's definition.
     ///
     /// # Errors
     /// [`NoSuchAgent`].
@@ -206,10 +206,10 @@ impl AgentCatalog {
         Ok(self.reload().await?)
     }
 
-    /// Reads files and database again. What can't be read is in [`Agents::problems`]; what stood before stands.
+    /// Reads files and database again. What can't be read is in [`AgentCatalog::problems`]; what stood before stands.
     ///
     /// # Errors
-    /// Where the store can't be read; then nothing has changed.
+    /// Fails if the store can't be read. Then nothing has changed.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _changing = self.change_lock.lock().await;
         let stored = self.deps.store.agents().list().await?;
@@ -242,14 +242,14 @@ impl AgentCatalog {
             }
         }
         for problem in &problems {
-            tracing::error!("an agent was not taken: {problem}");
+            tracing::error!("an agent is not used: {problem}");
         }
         self.problems.store(Arc::new(problems));
         self.activate(next);
         Ok(())
     }
 
-    /// Whether a file has changed since they were read. Looks at files, so it is a little work.
+    /// Reports whether a file has changed since the last read. It looks at files, so it is not free.
     pub async fn has_changed(&self) -> bool {
         let folder = self.deps.folder.clone();
         let now =
@@ -258,7 +258,7 @@ impl AgentCatalog {
         now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
-    /// What does not count, and why.
+    /// The agents that are not in use, and the reasons.
     #[must_use]
     pub fn problems(&self) -> Vec<FileProblem> {
         self.problems.load().as_ref().clone()
@@ -277,12 +277,12 @@ impl AgentCatalog {
         };
         let refusal = match next.get(name).map(|standing| &standing.origin) {
             Some(AgentOrigin::Database) => {
-                Some("the database has an agent of this name, which stands".to_owned())
+                Some("the database has an agent of this name, which takes precedence".to_owned())
             }
             // No two files of one folder have one name, but on file systems that tell a from A, and those that don't.
-            Some(AgentOrigin::File { path, .. }) => Some(format!("{} is of this name too", path.display())),
+            Some(AgentOrigin::File { path, .. }) => Some(format!("{} has this name too", path.display())),
             Some(AgentOrigin::BuiltIn) | None if !next.contains_key(name) && next.len() >= MAX_AGENTS => {
-                Some(format!("there are {MAX_AGENTS} agents already, which is the most"))
+                Some(format!("there are already {MAX_AGENTS} agents, the maximum"))
             }
             Some(AgentOrigin::BuiltIn) | None => None,
         };
@@ -301,7 +301,7 @@ impl AgentCatalog {
                 let before = self.entries.load();
                 if let Some(standing) = before.get(&bad.name).filter(|it| it.is_from_file(&bad.path)) {
                     let outdated = bad.problems.first().map(|problem| {
-                        format!("its file is not what stands here, since it can't be used: {problem}")
+                        format!("the file can't be used, so the previous version stays: {problem}")
                     });
                     next.insert(bad.name, AgentEntry { stale_reason: outdated, ..standing.clone() });
                 }
@@ -310,7 +310,7 @@ impl AgentCatalog {
         }
     }
 
-    /// Where the folder can't be read: all that stood in it.
+    /// Keeps the previous agents of the folder if the folder can't be read.
     fn retain_file_agents(&self, next: &mut BTreeMap<String, AgentEntry>) {
         for (name, standing) in self.entries.load().iter() {
             let is_free = next.get(name).is_none_or(|it| it.origin == AgentOrigin::BuiltIn);
@@ -367,7 +367,7 @@ impl Agent {
         Ok(Self { definition, scope, named_tools: named })
     }
 
-    /// What the engine lets it use: what it says, and the tool with which it finds the rest of that.
+    /// Tools that the engine lets the agent use: those of its definition, and the tool that finds more of them.
     fn effective_scope(&self) -> AgentScope {
         let tools = &self.definition.tools;
         if tools.is_empty() || tools.iter().any(|it| it.strip_prefix('!') == Some(FIND_TOOLS)) {
@@ -405,7 +405,7 @@ fn built_in() -> AgentEntry {
 fn entry_from_record(record: &AgentRecord) -> Result<AgentEntry, String> {
     let definition: AgentDefinition = record.body.to().map_err(|error| error.to_string())?;
     if definition.name != record.name {
-        return Err(format!("it says that its name is {:?}", definition.name));
+        return Err(format!("its body has the name {:?}", definition.name));
     }
     let agent = Agent::new(definition).map_err(|problems| error::join_problems(&problems))?;
     Ok(AgentEntry { agent: Arc::new(agent), origin: AgentOrigin::Database, stale_reason: None })

@@ -1,4 +1,4 @@
-//! How much a principal may spend on models in a day. What was spent is asked of the store once a day and principal,
+//! The daily budget of each principal for models. The spent amount is read from the store once a day and principal,
 //! and kept up to date in memory from then on, so that looking before each request costs next to nothing.
 //!
 //! Only what is known counts: a request whose price is not in the table is not in the sum. Requests that are under
@@ -23,7 +23,7 @@ const WARN_AT: f64 = 0.8;
 /// Most principals that are kept in memory.
 const MAX_CACHED: usize = 4096;
 
-/// What happens when a day's budget is used up.
+/// Reaction to a used-up budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExceeded {
@@ -34,18 +34,19 @@ pub enum OnExceeded {
     Warn,
 }
 
-/// How much may be spent.
+/// Settings of budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetSettings {
     /// In a day and by each principal, in the currency of the price table. Nothing is a bound where nothing is said.
     pub per_day: Option<f64>,
-    /// What happens when it is used up: `stop`, no more requests until the next day, or `warn`, it is said and requests
+    /// Reaction to a used-up budget: `stop`, no more requests until the next day, or `warn`, a notice is sent and
+    /// requests
     /// go on.
     pub on_exceeded: OnExceeded,
 }
 
-/// Whether a request may be made.
+/// Decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetDecision {
     /// It may.
@@ -59,12 +60,12 @@ pub enum BudgetDecision {
     Stop {
         /// In words.
         message: String,
-        /// What to do about it.
+        /// The next step for a person.
         hint: String,
     },
 }
 
-/// Where the clock of days is.
+/// Time zone that determines the start of days.
 pub type TimeZoneSource = Arc<dyn Fn() -> TimeZone + Send + Sync>;
 
 /// The budgets of all principals.
@@ -82,7 +83,7 @@ struct BudgetState {
     days: HashMap<Arc<str>, DailySpend>,
 }
 
-/// What a principal has spent in a day.
+/// A principal's spending of one day.
 struct DailySpend {
     start_ms: i64,
     currency: Arc<str>,
@@ -101,10 +102,10 @@ impl BudgetTracker {
         self.state.lock().settings = settings;
     }
 
-    /// Whether a principal may make a request now, where prices are in `currency`.
+    /// Decides whether a principal may make a request now. Prices are in `currency`.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// Fails if the store can't be read.
     pub async fn check(
         &self,
         principal: &Arc<str>,
@@ -203,7 +204,7 @@ fn decide(
         OnExceeded::Warn => BudgetDecision::Warn { message },
         OnExceeded::Stop => BudgetDecision::Stop {
             message,
-            hint: format!("it begins anew at {}; the setting budget.per_day raises it", today.next),
+            hint: format!("the budget resets at {}; raise it with the setting budget.per_day", today.next),
         },
     }
 }

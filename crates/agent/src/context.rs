@@ -1,4 +1,4 @@
-//! What of a conversation is sent to a model so that it can read it: all of it where it fits. Else old results of
+//! Fits a conversation to its model: the whole conversation is sent if it fits. Else old results of
 //! tools are replaced by a short note first, and then what is oldest by a summary, which the caller has made and keeps
 //! as a message of its own. A call and its result stay together, and the person's last message always stays.
 //!
@@ -23,10 +23,10 @@ use measured_history::MeasuredHistory;
 
 /// Part of the room from which on older messages are summarised.
 const SUMMARISE_AT: f64 = 0.95;
-/// How much more than a model reads is still tried, where it is not known how well it is counted.
+/// Factor by which a request may exceed the model's limit while the token count is not calibrated.
 const UNCALIBRATED_TOLERANCE: f64 = 1.3;
 
-/// How conversations are made to fit.
+/// Settings for fitting conversations to models.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextSettings {
     /// Part of what the model can read from which on it is said that it nears its end, and old results are shortened
@@ -45,7 +45,7 @@ impl Default for ContextSettings {
     }
 }
 
-/// What is to fit.
+/// Input of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextPlanInput<'a> {
     /// The conversation.
@@ -54,30 +54,30 @@ pub struct ContextPlanInput<'a> {
     pub system_bytes: usize,
     /// Bytes of the tools' definitions.
     pub tools_bytes: usize,
-    /// How many tokens the model can read, where that is known.
+    /// Context size of the model in tokens, if known.
     pub context_tokens: Option<u64>,
     /// Most tokens that it may write, where that is said.
     pub max_output: Option<u64>,
 }
 
-/// What is to be sent.
+/// The messages of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextPlan {
     /// The messages, not mended yet.
     pub messages: Vec<ModelMessage>,
-    /// How many tokens the request takes, about.
+    /// Estimated tokens of the request.
     pub tokens: u64,
     /// The model's room is nearly used up: in words.
     pub warning: Option<String>,
     /// Something was left out: in words.
     pub compacted: Option<String>,
-    /// What should be summarised first. Without it the messages leave it out.
+    /// A summary to be made first. Without it, the messages omit that part.
     pub summary_request: Option<SummaryRequest>,
-    /// Whether the messages fit. Where it is not known what the model can read, they do.
+    /// True if the messages fit, or the model's context size is not known.
     pub fits: bool,
 }
 
-/// What of a conversation is to be sent.
+/// Plans the messages of a request.
 #[must_use]
 pub fn plan(input: ContextPlanInput<'_>, settings: &ContextSettings, counter: &TokenCounter) -> ContextPlan {
     let base = counter.tokens(input.system_bytes.saturating_add(input.tools_bytes));
@@ -98,7 +98,7 @@ pub fn plan(input: ContextPlanInput<'_>, settings: &ContextSettings, counter: &T
     }
 }
 
-/// What a plan is made from.
+/// State while a plan is made.
 struct ContextPlanner<'p> {
     history: MeasuredHistory<'p>,
     /// Tokens of instructions and tools.
@@ -155,7 +155,7 @@ impl ContextPlanner<'_> {
             messages,
             tokens,
             warning: self.warning(tokens),
-            compacted: Some(format!("{count} older messages were left out to make room")),
+            compacted: Some(format!("{count} older messages were omitted to make room")),
             summary_request: Some(summary::summary_request(pieces, cut, self.history_budget, self.counter)),
             fits: self.fits(tokens),
         }
@@ -186,8 +186,8 @@ fn history_budget(context: u64, max_output: Option<u64>, settings: &ContextSetti
 fn shortened_notice(results: usize) -> Option<String> {
     match results {
         0 => None,
-        1 => Some("an older result of a tool was left out to make room".to_owned()),
-        count => Some(format!("{count} older results of tools were left out to make room")),
+        1 => Some("an older tool result was omitted to make room".to_owned()),
+        count => Some(format!("{count} older tool results were omitted to make room")),
     }
 }
 

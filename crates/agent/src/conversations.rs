@@ -6,7 +6,6 @@
 mod error;
 mod running_turns;
 mod sessions;
-mod settings;
 mod suspended_turns;
 mod turn_lifecycle;
 mod view;
@@ -34,30 +33,30 @@ use error::MAX_ID;
 use running_turns::RunningTurns;
 use suspended_turns::SuspendedTurns;
 
+pub use crate::conversation_settings::ConversationSettings;
 pub use error::{InvalidSessionId, OpenSessionError, SessionError, StartTurnError};
-pub use settings::ConversationSettings;
 pub use view::{
     ExportFormat, MessageList, MessageView, SessionDetail, SessionList, SessionListOptions, SessionSummary,
     TurnSummary, UnknownValue, UsageGrouping, UsageQuery, UsageReportRow,
 };
 
-/// What conversations are made of.
+/// Dependencies of conversations.
 pub struct ConversationDeps {
     /// Runs the tools.
     pub engine: Arc<Engine>,
     /// Keeps what is said.
     pub store: Store,
-    /// Who answers.
+    /// The agents.
     pub agents: Arc<AgentCatalog>,
     /// With which model.
     pub models: Arc<ModelCatalog>,
     /// At what price.
     pub prices: Arc<PriceCatalog>,
-    /// How much may be spent.
+    /// The budgets.
     pub budgets: Arc<BudgetTracker>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// What the owner can set.
+    /// The owner's settings.
     pub settings: ConversationSettings,
 }
 
@@ -79,15 +78,15 @@ pub struct OpenedSession {
     pub agent: Arc<str>,
     /// The model that answers, as `NAME/ID`; none where none is set up.
     pub model: Option<String>,
-    /// Whether something was said in it before.
+    /// True if the session has messages.
     pub resumed: bool,
-    /// How many messages it has.
+    /// Number of messages.
     pub message_count: u64,
-    /// Whether a turn runs in it: see [`Conversations::attach`].
+    /// True if a turn runs in the session; see [`Conversations::attach`].
     pub busy: bool,
 }
 
-/// What became of a wish to end a turn.
+/// Result of a request to abort a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbortStatus {
     /// The turn is being ended.
@@ -156,7 +155,7 @@ impl Conversations {
     /// been said.
     ///
     /// # Errors
-    /// [`OpenError`].
+    /// [`OpenSessionError`].
     pub async fn open(
         &self,
         who: &Arc<Principal>,
@@ -272,7 +271,7 @@ impl Conversations {
         Ok(self.agents.agent(name)?)
     }
 
-    /// Whether a session, if there is one, is this principal's.
+    /// Checks that a session, if it exists, belongs to this principal.
     async fn check_owner(&self, who: &Principal, session: &str) -> Result<(), SessionError> {
         match self.deps.store.session(session).await? {
             Some(known) if *known.principal != *who.id.0 => Err(SessionError::OwnerMismatch),

@@ -1,4 +1,4 @@
-//! What an agent is: a prompt, a model, and the tools it may use.
+//! The definition of an agent: a prompt, a model, and the tools it may use.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,16 +11,16 @@ use toolway_models::ModelOptions;
 pub struct AgentDefinition {
     /// Its name: `[a-z][a-z0-9_-]{0,63}`.
     pub name: String,
-    /// What it is for, for people.
+    /// Description for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What its model is told before anything else.
+    /// System prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
     /// The model that answers, as `NAME/ID`; the first that was added where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How that model is to answer.
+    /// Options of the model.
     #[serde(default)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub options: ModelOptions,
@@ -32,7 +32,7 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub approval: Option<ApprovalMode>,
-    /// What ends a turn of it.
+    /// Limits of a turn.
     #[serde(default, skip_serializing_if = "TurnLimits::is_none")]
     pub limits: TurnLimits,
     /// Most tools that its model is told of at once; the others it finds with `find_tools`.
@@ -40,7 +40,7 @@ pub struct AgentDefinition {
     pub max_tools: Option<usize>,
 }
 
-/// What ends a turn, besides the model. Nothing does where nothing is said.
+/// Limits of a turn. A missing limit means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TurnLimits {
@@ -56,7 +56,7 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// Whether nothing is said.
+    /// Reports whether no limit is set.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()

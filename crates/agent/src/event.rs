@@ -1,4 +1,4 @@
-//! What whoever watches a turn is told.
+//! Events of a turn, as viewers get them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +27,13 @@ pub enum TurnEvent {
         /// Always an object; `{}` where what the model wrote is none.
         arguments: RawJson,
     },
-    /// How far a running tool is.
+    /// Progress of a running tool.
     ToolProgress {
         /// The call's id.
         id: CallId,
         /// The tool's name as the model knows it.
         name: String,
-        /// How far.
+        /// The progress.
         progress: ProgressReport,
     },
     /// A tool ended.
@@ -42,16 +42,16 @@ pub enum TurnEvent {
         id: CallId,
         /// The tool's name as the model knows it.
         name: String,
-        /// How it ended, as the model is told.
+        /// Outcome, in the form that the model gets.
         outcome: Arc<Outcome>,
-        /// How long it took, waiting included.
+        /// Duration, including waiting.
         duration: Duration,
     },
     /// A request to the model failed before anything came of it, and is made again.
     Retrying {
         /// Which attempt failed, from 1.
         attempt: u32,
-        /// How long until the next.
+        /// Time until the next attempt.
         wait: Duration,
         /// Why it failed.
         error: ModelError,
@@ -63,7 +63,7 @@ pub enum TurnEvent {
         /// In words.
         message: String,
     },
-    /// What is sent to the model, where that was asked for: one JSON object a message, whose `content` is a string.
+    /// The request to the model, if requested: one JSON object for each message, whose `content` is a string.
     DebugPrompt(Vec<RawJson>),
     /// The turn is over.
     Ended(TurnEnd),
@@ -71,7 +71,7 @@ pub enum TurnEvent {
     TitleGenerated(String),
 }
 
-/// What a person should know.
+/// Kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeCode {
@@ -93,7 +93,7 @@ pub enum NoticeCode {
     Empty,
 }
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
     /// In which way.
@@ -102,13 +102,13 @@ pub struct TurnEnd {
     pub full_response: String,
     /// Tokens of all its requests together.
     pub usage: ModelUsage,
-    /// What they cost; none where a price or a number is not known.
+    /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
-    /// How often the model was asked.
+    /// Number of requests to the model.
     pub rounds: u32,
-    /// How many tools it called.
+    /// Number of tool calls.
     pub tool_calls: u32,
     /// Why the model's last answer ended; none where it was cut off.
     pub finish: Option<FinishReason>,
@@ -135,7 +135,7 @@ pub struct TurnFailure {
     pub code: TurnFailureCode,
     /// In words.
     pub message: String,
-    /// What to do about it.
+    /// The next step for a person.
     pub hint: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! A whole session as a text: Markdown for people, JSON for programs (`docs/sessions.md` has its form).
 //!
-//! What people, models and tools wrote is data: in Markdown it can't end its own part, pass for a heading or another
+//! Text of people, models and tools is data: in Markdown it can't end its own part, pass for a heading or another
 //! speaker, or bring HTML of its own.
 
 mod markdown;
@@ -30,7 +30,7 @@ const MAX_CALLS: usize = 10_000;
 /// durations.
 ///
 /// # Errors
-/// Where the store can't be read.
+/// Fails if the store can't be read.
 pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
     let whole = SessionContents::read(store, session, MAX_BYTES).await?;
     Ok(markdown::write(session, &whole))
@@ -39,7 +39,7 @@ pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, 
 /// A session as a JSON text.
 ///
 /// # Errors
-/// Where the store can't be read.
+/// Fails if the store can't be read.
 pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
     let whole = SessionContents::read(store, session, MAX_BYTES).await?;
     let messages =
@@ -58,11 +58,11 @@ pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, Stor
 struct SessionContents {
     /// The oldest first.
     messages: Vec<MessageRecord>,
-    /// How many messages came before these.
+    /// Number of earlier messages that are omitted.
     left_out: u64,
     /// The oldest first.
     turns: Vec<TurnRecord>,
-    /// How long calls took, in microseconds.
+    /// Durations of calls in microseconds.
     call_micros: HashMap<CallId, u64>,
 }
 
@@ -95,7 +95,7 @@ impl SessionContents {
     }
 }
 
-/// How long the calls took whose results are among these.
+/// Durations of the calls whose results are among these messages.
 async fn call_durations(
     store: &Store,
     messages: &[MessageRecord],

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 /// No such file is longer than this, in bytes.
 pub(crate) const MAX_FILE: u64 = 1 << 20;
 
-/// What is wrong in a file.
+/// A problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {message}", path.display())]
 pub struct FileProblem {
@@ -15,9 +15,9 @@ pub struct FileProblem {
     pub path: PathBuf,
     /// The line in it, from 1; 1 where it is the whole file.
     pub line: usize,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// The next step for a person.
     pub hint: Option<String>,
 }
 
@@ -61,10 +61,10 @@ pub(crate) fn read_text_limited(path: &Path, most: u64) -> Result<Option<String>
     Ok(Some(text))
 }
 
-/// What tells one state of some files from another.
+/// Identifies one state of some files.
 pub(crate) type FileStamps = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
-/// How these files are now; one that is not there is not among them.
+/// The current state of files. Missing files are left out.
 pub(crate) fn file_stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamps {
     let mut mark: FileStamps = files
         .into_iter()

@@ -8,6 +8,7 @@
 pub mod agents;
 pub mod budget;
 pub mod context;
+mod conversation_settings;
 pub mod conversations;
 pub mod definition;
 pub mod event;

@@ -2,7 +2,7 @@
 
 /// Most names that are proposed.
 const MAX_SUGGESTIONS: usize = 3;
-/// How alike names are that are proposed, from 0 to 1.
+/// Least similarity of suggested names, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.75;
 
 /// The names that are close to one, the closest first.
@@ -17,7 +17,7 @@ pub(crate) fn close_names<'n>(name: &str, known: impl IntoIterator<Item = &'n st
     alike.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known.to_owned()).collect()
 }
 
-/// Whether one is the other's beginning or end.
+/// Reports whether one name is a prefix or suffix of the other.
 fn is_prefix_or_suffix(name: &str, known: &str) -> bool {
     let known = known.to_lowercase();
     name.len() > 2 && (known.starts_with(name) || known.ends_with(name) || name.ends_with(known.as_str()))

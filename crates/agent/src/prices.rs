@@ -1,4 +1,4 @@
-//! What models cost: a table that the owner writes or imports into the file `prices.toml`. None is shipped, and
+//! Prices of models: a table that the owner writes or imports into the file `prices.toml`. None is shipped, and
 //! nothing is guessed: what a request cost is not known where a number of tokens or a price is not.
 //!
 //! ```toml
@@ -36,31 +36,31 @@ pub use import::{PriceImport, PriceImportError, import};
 /// Tokens that a price is for.
 const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
-/// What the models of a pattern cost, in the table's currency per million tokens.
+/// Prices of the models that match a pattern, in the table's currency per million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// A pattern over `NAME/ID`: `*` is any text, `?` any character.
     pub model: String,
-    /// What is read.
+    /// Input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<f64>,
-    /// What is written, thinking included.
+    /// Output tokens, including thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<f64>,
-    /// What is read from the provider's cache; like `input` where nothing is said.
+    /// Tokens read from the provider's cache; like `input` if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<f64>,
-    /// What is read and written into the provider's cache; like `input` where nothing is said.
+    /// Tokens written into the provider's cache; like `input` if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_written: Option<f64>,
     /// Only for requests that read at most so many tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_input_tokens: Option<u64>,
-    /// How many tokens these models can read.
+    /// Context size of these models in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// Where that stands.
+    /// Source of the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// When it was read there, `2026-11-01`.
@@ -68,10 +68,10 @@ pub struct Price {
     pub date: Option<String>,
 }
 
-/// What something cost.
+/// A cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
-    /// How much.
+    /// The amount.
     pub amount: f64,
     /// Of which currency.
     pub currency: Arc<str>,
@@ -118,7 +118,7 @@ impl PriceTable {
         &self.prices
     }
 
-    /// What a request to a model (`NAME/ID`) cost; none where a price or a number of tokens is not known.
+    /// Cost of a request to a model (`NAME/ID`). None if a price or a number of tokens is not known.
     #[must_use]
     pub fn cost(&self, model: &str, usage: &ModelUsage) -> Option<Cost> {
         let (input, output) = (usage.input?, usage.output?);
@@ -134,7 +134,7 @@ impl PriceTable {
         Some(Cost { amount, currency: Arc::clone(&self.currency) })
     }
 
-    /// How many tokens a model (`NAME/ID`) can read, where the table says so.
+    /// Context size of a model (`NAME/ID`) in tokens, if it is in the table.
     #[must_use]
     pub fn context_window(&self, model: &str) -> Option<u64> {
         self.matching(model).find_map(|price| price.context_window)

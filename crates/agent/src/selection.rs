@@ -17,14 +17,14 @@ use recent_tools::RecentTools;
 
 pub(crate) use definition_cache::DefinitionCache;
 
-/// What a request carries.
+/// The tools of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SelectedTools {
     /// The tools.
     pub(crate) tools: Arc<ToolSet>,
-    /// How many were left out since there are too many.
+    /// Number of tools omitted because there are too many.
     pub(crate) omitted: usize,
-    /// Whether the model can find those.
+    /// True if the model can find the omitted tools.
     pub(crate) can_find: bool,
     /// Those that can't be said to this model: name and why.
     pub(crate) not_expressible: Arc<[(String, String)]>,
@@ -66,12 +66,12 @@ struct SelectionKey {
 struct ToolCandidate<'s> {
     rank: ToolRank,
     id: ToolId,
-    /// What the model is to call it.
+    /// Name for the model.
     name: String,
     spec: &'s Arc<ToolSpec>,
 }
 
-/// How much a tool is wanted; the smaller, the more.
+/// Priority of a tool; smaller is higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ToolRank {
     /// Of the chat's own connection.
@@ -89,7 +89,7 @@ impl ToolSelector {
         Self { definition_cache: shelf, recent: RecentTools::default(), last: None }
     }
 
-    /// What was used and found in a conversation before, and is from now on.
+    /// Tools that the conversation has used or found.
     pub(crate) fn recent(&mut self) -> &mut RecentTools {
         &mut self.recent
     }
@@ -221,7 +221,8 @@ fn tool_limit(choice: &SelectionInput<'_>) -> usize {
     agents.min(models).min(choice.model.provider.limits().max_tools)
 }
 
-/// Whether the bare name of a tool of the caller's own connection leads to it: no tool that comes with the gateway or
+/// Reports whether the bare name of a tool of the caller's own connection leads to it: no tool that comes with the
+/// gateway or
 /// that its owner made has it, nor is it another's full name. And models must be able to say it.
 fn resolves_by_bare_name(snapshot: &RegistrySnapshot, caller: &Caller, id: &ToolId) -> bool {
     id.tool.as_str().parse::<ExposedName>().is_ok()

@@ -1,5 +1,5 @@
-//! What this crate's tests share: models that say what a script says, tools made of closures, a keeper in memory, and
-//! a world of all that.
+//! Shared by this crate's tests: scripted models, tools made of closures, a store in memory, and
+//! a harness of all these.
 
 mod harness;
 mod memory_store;

@@ -1,8 +1,8 @@
-//! What was said, between the form in which the store keeps it and the one in which models are told: each part as a
+//! Converts messages between the store's form and the models' form: each part as a
 //! JSON object ([`part`]), messages with where they stand ([`history`]), and what is broken in them mended before a
 //! model sees it ([`mod@repair`]).
 //!
-//! What is stored is never rewritten: reading copes with whatever stands there, also with what a newer version wrote.
+//! Stored messages are never rewritten: reading copes with any content, also with that of a newer version.
 
 pub mod history;
 pub mod part;

@@ -1,5 +1,6 @@
-//! What a turn is started with ([`TurnRequest`], [`StatelessRequest`]) and how it is watched ([`TurnViewer`]); in the
-//! modules beside this file, how it runs.
+//! Turns: requests that start one ([`TurnRequest`], [`StatelessRequest`]) and the view of a running one
+//! ([`TurnViewer`]). The
+//! child modules run turns.
 
 pub(crate) mod broadcast;
 pub(crate) mod conversation_store;
@@ -30,19 +31,19 @@ use crate::event::TurnEvent;
 pub struct TurnRequest {
     /// The session's id.
     pub session: Arc<str>,
-    /// Who asks.
+    /// Principal that makes the request.
     pub principal: Arc<Principal>,
-    /// The agent that answers, as [`Opened`](crate::conversations::Opened) said it; the session's own where nothing
+    /// The agent that answers, as [`OpenedSession`](crate::conversations::OpenedSession) has it; the session's own where nothing
     /// is said, and `default` in a new one.
     pub agent: Option<Arc<str>>,
-    /// What.
+    /// Input of the turn.
     pub input: TurnInput,
     /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
     /// request to the model: a client may register its first tool in mid-turn.
     pub registration: ConnectionRegistration,
-    /// Where questions to the person go, where there is one to be asked.
+    /// Receives questions to the person, if a person can be asked.
     pub questions: Option<QuestionSink>,
-    /// Whether [`TurnEvent::DebugPrompt`] is wanted.
+    /// True to publish [`TurnEvent::DebugPrompt`].
     pub debug: bool,
 }
 
@@ -52,7 +53,7 @@ impl std::fmt::Debug for TurnRequest {
     }
 }
 
-/// What a connection has registered, as it is now: the connection sets it, its turns read it. Cheap to clone; all
+/// Current registration of a connection: the connection sets it, its turns read it. Cheap to clone; all
 /// clones are one.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionRegistration(Arc<RwLock<Option<CallerRegistration>>>);
@@ -70,7 +71,7 @@ impl ConnectionRegistration {
     }
 }
 
-/// What a turn answers.
+/// Input of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnInput {
     /// A new message: text, pictures.
@@ -84,7 +85,7 @@ pub enum TurnInput {
 pub struct StatelessRequest {
     /// The agent's name.
     pub agent: String,
-    /// Who asks.
+    /// Principal that makes the request.
     pub principal: Arc<Principal>,
     /// System messages of the caller, which stand after the agent's own prompt.
     pub system: Vec<String>,
@@ -92,11 +93,11 @@ pub struct StatelessRequest {
     pub messages: Vec<ModelMessage>,
     /// Tools that the caller runs itself: a call of one ends the turn.
     pub client_tools: Vec<ToolDefinition>,
-    /// Whether the model must call one.
+    /// Setting for whether the model must call a tool.
     pub tool_choice: ToolChoice,
     /// The form that the answer must have.
     pub output: Option<OutputSchema>,
-    /// What the caller wants otherwise than the agent.
+    /// Options that override the agent's.
     pub options: ModelOptions,
 }
 
@@ -116,8 +117,8 @@ pub struct TurnViewer {
     pub text_so_far: String,
     /// Calls that are under way at that time.
     pub running_calls: Vec<RunningToolCall>,
-    /// What happens from then on. Bounded: a viewer that does not read holds the turn up, for as long as its own
-    /// door lets it.
+    /// Events from then on. Bounded: a viewer that does not read delays the turn, up to a
+    /// time limit.
     pub events: mpsc::Receiver<TurnEvent>,
 }
 

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use crate::bundle::Bundle;
 
+pub use crate::manifest::ManifestMetaData;
+
 pub use package_changes::{ChangedPackages, PackageChanges};
 
 /// Reaches the app providers of one phone.
@@ -121,22 +123,6 @@ pub enum DeclarationEntry {
         /// Its authorities, as the manifest has them: several are joined by `;`.
         authorities: String,
     },
-}
-
-/// A value of a manifest's `<meta-data>`. The compiler that builds an app gives it a type by its looks: `"1"`
-/// becomes an integer, `"1.0"` a float, `"true"` a boolean.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ManifestMetaData {
-    /// A string.
-    Text(String),
-    /// An integer.
-    Int(i32),
-    /// A floating-point number.
-    Float(f32),
-    /// A boolean.
-    Boolean(bool),
-    /// Something else, in the words of the host.
-    Other(String),
 }
 
 /// The provider that serves an authority.

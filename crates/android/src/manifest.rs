@@ -8,16 +8,17 @@
 mod apk;
 mod bytes;
 mod manifest_reader;
+mod meta_data;
 mod resources;
 mod signature;
 mod strings;
 mod value;
 mod xml;
 
-use crate::host::ManifestMetaData;
 use crate::mcp;
 
 pub use apk::{Apk, ApkError};
+pub use meta_data::ManifestMetaData;
 
 /// An app's manifest.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants,
@@ -111,8 +111,8 @@ pub(crate) fn run(command: CliCommand, context: &CliContext) -> CliResult {
         CliCommand::Serve(args) => serve::run(&args, context),
         CliCommand::Config(command) => config::run(command, context),
         CliCommand::Version => version::run(context),
-        CliCommand::Completions(args) => completions::run(&args, context),
-        CliCommand::Man(args) => man::run(&args, context),
+        CliCommand::Completions(args) => completions::run(&args, Cli::command(), context),
+        CliCommand::Man(args) => man::run(&args, Cli::command(), context),
         CliCommand::Pair(args) => block_on(pair::run(args, context)),
         CliCommand::Device(args) => block_on(device::run(args, context)),
         CliCommand::Tools(command) => block_on(tools::run(command, context)),

@@ -1,6 +1,7 @@
 //! Asks a running gateway over its REST API.
 
 mod body_stream;
+mod connect;
 mod errors;
 mod sse;
 pub(crate) mod target;

@@ -18,6 +18,7 @@ pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod policy;
 pub(crate) mod prices;
+pub(crate) mod prompt_input;
 pub(crate) mod restore;
 pub(crate) mod secrets;
 pub(crate) mod serve;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use toolway_types::{Clock, SystemClock};
 
-use crate::client::{ConnectArgs, GatewayClient, GatewayTarget};
 use crate::environment::ProcessEnvironment;
 use crate::error::{CliError, CliResult};
 use crate::folder::DataFolder;
@@ -49,11 +48,6 @@ impl CliContext {
         };
         let printer = Printer::new(json, environment.stdout, environment.stderr);
         Ok(Self { printer, folder, config, clock: Arc::new(SystemClock), environment })
-    }
-
-    /// A client of the gateway that is meant.
-    pub(crate) fn client(&self, args: &ConnectArgs) -> CliResult<GatewayClient> {
-        GatewayClient::new(GatewayTarget::find(args, self)?)
     }
 
     /// Now, in milliseconds since the epoch.

@@ -1,16 +1,11 @@
 //! Errors as a person or a program reads them. Every one says what went wrong, where, and in a line that
-//! starts with `hint:` what to do about it. Nothing else prints an error.
+//! starts with `hint:` what to do about it. [`crate::report`] prints them.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-
-use crate::environment::OutputStream;
-use crate::print::escape;
-use crate::print::style::Style;
 
 /// What a command gives back.
 pub(crate) type CliResult<T = ()> = Result<T, CliError>;
@@ -133,6 +128,16 @@ impl CliError {
         &self.0.message
     }
 
+    /// All that is wrong, where it is more than one thing.
+    pub(crate) fn problems(&self) -> &[CliProblem] {
+        &self.0.problems
+    }
+
+    /// What to do about it, one hint after another.
+    pub(crate) fn hint_list(&self) -> &[String] {
+        &self.0.hints
+    }
+
     /// What to do about it, in one line.
     pub(crate) fn hints(&self) -> Option<String> {
         if self.0.hints.is_empty() { None } else { Some(self.0.hints.join("; ")) }
@@ -157,23 +162,6 @@ impl CliError {
         }
     }
 
-    /// For a person: `error: …`, then each problem, then each hint.
-    pub(crate) fn render_text(&self, colour: bool) -> String {
-        let mut text = String::new();
-        let it = &self.0;
-        push_line(&mut text, &Style::Error.paint("error:", colour), &it.message);
-        for problem in &it.problems {
-            push_line(&mut text, "  -", &problem.message);
-            if let Some(hint) = &problem.hint {
-                push_line(&mut text, &format!("    {}", Style::Hint.paint("hint:", colour)), hint);
-            }
-        }
-        for hint in &it.hints {
-            push_line(&mut text, &Style::Hint.paint("hint:", colour), hint);
-        }
-        text
-    }
-
     /// For a program: the form of the REST API's errors, in one line.
     pub(crate) fn to_json(&self) -> Value {
         let it = &self.0;
@@ -192,21 +180,6 @@ impl CliError {
         }
         json!({ "error": error })
     }
-
-    /// Says it on standard error, unless it has been said.
-    pub(crate) fn print(&self, stderr: OutputStream, as_json: bool) {
-        if self.0.is_reported {
-            return;
-        }
-        let text = if as_json { format!("{}\n", self.to_json()) } else { self.render_text(stderr.colour) };
-        // Where standard error is closed there is nobody left to tell.
-        let _ = io::Write::write_all(&mut io::stderr().lock(), text.as_bytes());
-    }
-}
-
-/// Adds a line; what came from elsewhere can't pretend to be more than it is.
-fn push_line(text: &mut String, start: &str, rest: &str) {
-    let _ = writeln!(text, "{start} {}", escape::lines(rest).replace('\n', "\n  "));
 }
 
 /// What the system says, without its number.

@@ -15,6 +15,7 @@ mod host;
 mod principals;
 mod print;
 mod program;
+mod report;
 mod secrets;
 mod settings;
 mod signals;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolway_types::{Code, JsonObject, SpecDocument, ToolError};
 
-use crate::definition::{
-    CommandDefinition, CommandInput, CommandOutputFormat, DefinitionProblem, ToolMetadata,
-};
-use crate::parameters::check_placeholders;
-use crate::process::{CommandEnv, OutputLimits, ProcessOutput, ProgramLaunch, RunError};
+use crate::command_env::CommandEnv;
+use crate::definition::{CommandDefinition, CommandInput, CommandOutputFormat, ToolMetadata};
+use crate::placeholder_check::check_placeholders;
+use crate::problem::DefinitionProblem;
+use crate::process::{OutputLimits, ProcessOutput, ProgramLaunch, RunError};
 use crate::reported_failure;
 use crate::template::ArgvTemplate;
 

@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toolway_types::{RawJson, SpecDocument, ToolAnnotations};
 
-use crate::parameters;
-
-/// What is wrong with one definition, in words.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct DefinitionProblem(pub String);
+use crate::parameters::{self, ParameterSchema};
+use crate::problem::DefinitionProblem;
 
 /// What a definition says of its tool, whatever it is that runs.
 #[derive(Debug, Deserialize)]
@@ -103,16 +99,6 @@ pub struct CommandDefinition {
 pub(crate) enum ArgDefinition {
     One(String),
     Together(Vec<String>),
-}
-
-/// A JSON Schema, as a table or as JSON text.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "parameters are a table, or JSON in a string")]
-pub enum ParameterSchema {
-    /// JSON.
-    Text(String),
-    /// TOML.
-    Table(toml::Table),
 }
 
 /// How a command gets its arguments.

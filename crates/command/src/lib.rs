@@ -53,9 +53,12 @@
 
 mod capture;
 mod command;
+mod command_env;
 mod definition;
 mod definition_file;
 mod parameters;
+mod placeholder_check;
+mod problem;
 mod process;
 mod process_group;
 mod program;
@@ -64,6 +67,9 @@ mod template;
 
 pub use capture::{CaptureEnd, OutputCapture};
 pub use command::{PreparedCommand, ToolCommand};
-pub use definition::{CommandDefinition, DefinitionProblem, ParameterSchema, ToolMetadata};
+pub use command_env::CommandEnv;
+pub use definition::{CommandDefinition, ToolMetadata};
 pub use definition_file::{DefinitionEntry, DefinitionFile, DefinitionFileError, TextPosition};
-pub use process::{CommandEnv, OutputLimits, ProcessOutput, ProgramLaunch, RunError};
+pub use parameters::ParameterSchema;
+pub use problem::DefinitionProblem;
+pub use process::{OutputLimits, ProcessOutput, ProgramLaunch, RunError};

@@ -1,6 +1,6 @@
 //! Runs a program once, in a process group of its own, until it has ended or nobody wants it any more.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io;
@@ -13,7 +13,8 @@ use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
 use crate::capture::{CaptureEnd, OutputCapture};
-use crate::definition::DefinitionProblem;
+use crate::command_env::CommandEnv;
+use crate::problem::DefinitionProblem;
 use crate::process_group::ProcessGroup;
 use crate::program;
 
@@ -21,15 +22,6 @@ use crate::program;
 const PIPE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How much of its complaints an error tells, in bytes.
 const MAX_ERROR_TEXT_BYTES: usize = 2 << 10;
-
-/// What a program may get from this process, and where its definition lies.
-#[derive(Debug, Clone, Default)]
-pub struct CommandEnv {
-    /// The environment from which `env` passes variables through, and whose `PATH` finds programs.
-    pub environment: HashMap<OsString, OsString>,
-    /// Where relative `cwd`s start: the folder of the file.
-    pub base_dir: PathBuf,
-}
 
 /// A program that could not be run.
 #[derive(Debug, thiserror::Error)]

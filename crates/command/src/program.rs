@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::definition::DefinitionProblem;
-use crate::process::CommandEnv;
+use crate::command_env::CommandEnv;
+use crate::problem::DefinitionProblem;
 
 /// The absolute path of a program.
 pub(crate) fn find_program(program: &str, env: &CommandEnv) -> Result<PathBuf, DefinitionProblem> {

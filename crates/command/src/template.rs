@@ -4,7 +4,8 @@
 use serde_json::Value;
 use toolway_types::{Code, JsonObject, ToolError};
 
-use crate::definition::{ArgDefinition, DefinitionProblem};
+use crate::definition::ArgDefinition;
+use crate::problem::DefinitionProblem;
 
 /// A piece of an element.
 #[derive(Debug, PartialEq)]

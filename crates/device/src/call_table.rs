@@ -2,6 +2,7 @@
 //! the messages about it (docs/protocol.md, "Losing the connection"), and the results that the gateway has not yet
 //! acknowledged.
 
+mod device_call;
 mod result_cache;
 
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use toolway_wire::gateway_message::ToolCallRequest;
 
-use crate::context::DeviceCall;
+pub(crate) use device_call::DeviceCall;
 use result_cache::ResultCache;
 pub(crate) use result_cache::ResultCacheBounds;
 

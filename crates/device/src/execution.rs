@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, OwnedSemaphorePermit, RwLock, Semaphore};
 use toolway_types::{Code, RawJson, ToolError, ToolOutput};
 
-use crate::call_table::CallTable;
-use crate::context::{DeviceCall, ToolContext};
+use crate::call_table::{CallTable, DeviceCall};
+use crate::context::ToolContext;
 use crate::result_frame::{self, FrameFormat};
 use crate::tool::Tool;
 

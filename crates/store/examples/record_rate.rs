@@ -1,4 +1,4 @@
-//! What recording costs: pushes calls at a rate and prints the processor time of each thread per call.
+//! Measures the cost of recording: pushes calls at a rate and prints each thread's processor time per call.
 //! Linux only. `cargo run --release -p toolway-store --example record_rate -- [calls per second] [seconds] [each]`
 
 use std::collections::BTreeMap;

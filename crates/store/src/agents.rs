@@ -6,15 +6,15 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// An agent. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentRecord {
     /// Its name, which no other has.
     pub name: String,
-    /// What it says.
+    /// Definition of the agent, as JSON.
     pub body: RawJson,
     /// When it was first made.
     pub created_ms: i64,
@@ -24,7 +24,7 @@ pub struct AgentRecord {
 
 /// The table of agents. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct AgentRepository<'s>(pub(crate) &'s Store);
+pub struct AgentRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of an agent";
 const READING: &str = "read of the agents";
@@ -33,7 +33,7 @@ impl AgentRepository<'_> {
     /// Every agent, by name.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(&self) -> Result<Vec<AgentRecord>, StoreError> {
         const LIST: &str = "SELECT name, body, created_ms, updated_ms FROM agents ORDER BY name";
         let rows =
@@ -44,7 +44,7 @@ impl AgentRepository<'_> {
     /// One agent; none where there is none of this name.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn get(&self, name: &str) -> Result<Option<AgentRecord>, StoreError> {
         const GET: &str = "SELECT name, body, created_ms, updated_ms FROM agents WHERE name = ?";
         let row = sqlx::query(GET)
@@ -58,7 +58,7 @@ impl AgentRepository<'_> {
     /// Adds an agent, or changes what the one of this name says. Answers whether it is new.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn put(&self, name: &str, body: &RawJson, at_ms: i64) -> Result<bool, StoreError> {
         const CHANGE: &str = "UPDATE agents SET body = ?, updated_ms = ? WHERE name = ?";
         const ADD: &str = "INSERT INTO agents (name, body, created_ms, updated_ms) VALUES (?1, ?2, ?3, ?3)";
@@ -83,7 +83,7 @@ impl AgentRepository<'_> {
     /// Removes an agent. Answers whether there was one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn remove(&self, name: &str) -> Result<bool, StoreError> {
         let remove = sqlx::query("DELETE FROM agents WHERE name = ?").bind(name.to_owned());
         self.0.change(WRITING, remove).await

@@ -20,7 +20,7 @@ pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, sourc
      agent, session, turn, approved_by, notes, total_us, user_wait_us, queued_us, running_us, attempts, arguments, \
      effective_arguments, outcome";
 
-/// How far a call got.
+/// State of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallStatus {
@@ -52,7 +52,7 @@ pub struct CallRow {
     pub name: String,
     /// The tool it named, where there was one that the caller may use.
     pub tool: Option<ToolId>,
-    /// Who called.
+    /// Principal that made the call.
     pub principal: PrincipalId,
     /// With which role.
     pub role: Role,
@@ -65,7 +65,7 @@ pub struct CallRow {
     pub session: Option<String>,
     /// The model's answer within that conversation that asked for it.
     pub turn: Option<String>,
-    /// Who let it run: a principal, or `grant:` with a grant's id.
+    /// Approver of the call: a principal, or `grant:` with a grant's id.
     pub approved_by: Option<String>,
     /// The hooks that changed or cancelled something, in the order in which they did.
     pub hooks: Vec<String>,
@@ -75,7 +75,7 @@ pub struct CallRow {
     pub arguments: Option<RawJson>,
     /// The arguments it ran with where hooks changed them, likewise.
     pub ran_with: Option<RawJson>,
-    /// How far it got.
+    /// State of the call.
     pub status: CallStatus,
     /// The fine reason, where it failed.
     pub code: Option<Code>,
@@ -92,7 +92,7 @@ pub struct CallRow {
     pub queued_us: u64,
     /// Of that, the tool running.
     pub running_us: u64,
-    /// How often the request was sent to the tool.
+    /// Number of times that the request was sent to the tool.
     pub attempts: u32,
 }
 

@@ -6,14 +6,15 @@ mod page;
 mod removal;
 mod search_pattern;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use toolway_types::CallId;
 
 use crate::call_row::{COLUMNS, CallRow, CallStatus};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 use crate::writer::rows::key_of;
 
 use page::{CallReader, PageLimits};
@@ -26,7 +27,7 @@ pub use removal::CallRemoval;
 const MAX_PAGE: usize = 1000;
 /// Most bytes of arguments and outcomes on one page, past which it ends early.
 const MAX_PAGE_BYTES: usize = 8 << 20;
-/// How long one page looks for a text.
+/// Time limit of a text search for one page.
 const SEARCH_TIME: Duration = Duration::from_millis(250);
 
 /// Some of the recorded calls, in order.
@@ -34,23 +35,23 @@ const SEARCH_TIME: Duration = Duration::from_millis(250);
 pub struct CallPage {
     /// The calls.
     pub calls: Vec<CallRow>,
-    /// Where the next page starts; none where this was the last.
+    /// Cursor of the next page. None if this is the last page.
     pub next: Option<CallCursor>,
 }
 
 /// The recorded calls.
 #[derive(Debug, Clone, Copy)]
-pub struct CallRepository<'s>(pub(crate) &'s Store);
+pub struct CallRepository<'s>(pub(crate) &'s Arc<Database>);
 
 impl CallRepository<'_> {
     /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
     /// of them (1 to 1,000), and at most about 8 MiB; what comes after is on the next page.
     ///
-    /// Where a text is looked for, the page also ends after a quarter of a second, wherever it got, and may be empty
+    /// A text search also ends the page after a quarter of a second. The page may then be empty
     /// though there is a next one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(
         &self,
         filter: &CallFilter,
@@ -59,14 +60,14 @@ impl CallRepository<'_> {
     ) -> Result<CallPage, StoreError> {
         self.0.flush_before_read().await;
         let room = PageLimits { calls: limit.clamp(1, MAX_PAGE), bytes: MAX_PAGE_BYTES, time: SEARCH_TIME };
-        let reading = CallReader { store: self.0, filter, order: CallOrder::NewestFirst, newest: None };
+        let reading = CallReader { database: self.0, filter, order: CallOrder::NewestFirst, newest: None };
         reading.page(cursor.copied(), room).await
     }
 
     /// One call; none where it is not recorded. One that has just ended is found.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn get(&self, id: CallId) -> Result<Option<CallRow>, StoreError> {
         let found = self.find(id).await?;
         if found.as_ref().is_some_and(|call| call.status != CallStatus::Open) {
@@ -89,16 +90,12 @@ impl CallRepository<'_> {
 }
 
 /// The place of the call that was first written last.
-async fn newest_seq(store: &Store) -> Result<i64, StoreError> {
+async fn newest_seq(database: &Database) -> Result<i64, StoreError> {
     let (newest,): (i64,) = sqlx::query_as("SELECT coalesce(max(seq), 0) FROM calls")
-        .fetch_one(store.readers())
+        .fetch_one(database.readers())
         .await
         .map_err(StoreError::database("read of the calls"))?;
     Ok(newest)
-}
-
-pub(crate) fn usize_to_i64(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How the database is opened: small caches, no memory mapping, statements not logged.
+//! Opens the database, with small caches, without memory mapping, and without logging statements.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

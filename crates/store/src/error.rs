@@ -1,9 +1,9 @@
-//! What can go wrong, in words for the person who has to put it right.
+//! Errors of the store. Their texts tell a person how to fix the problem.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::sessions::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
+use crate::size_limits::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -11,24 +11,24 @@ pub enum StoreError {
     /// The file system refused.
     #[error("cannot {doing} {path}: {source}")]
     Io {
-        /// What was tried, such as `create`.
+        /// The attempted action, such as `create`.
         doing: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// SQLite refused.
     #[error("the database {doing} failed: {source}")]
     Database {
-        /// What was tried, such as `read of the calls`.
+        /// The attempted action, such as `read of the calls`.
         doing: &'static str,
-        /// What SQLite said.
+        /// Error of SQLite.
         source: sqlx::Error,
     },
     /// The file is not a database.
     #[error(
-        "{} is not a SQLite database; it was left as it is. Move it away to start afresh, or put a backup in its place",
+        "{} is not a SQLite database; the file was not changed. To start with an empty database, move it away; to restore, put a backup in its place",
         path.display()
     )]
     NotADatabase {
@@ -37,7 +37,7 @@ pub enum StoreError {
     },
     /// The file is another program's database.
     #[error(
-        "{} is a database, but not one of Toolway's; it was left as it is. Use another data folder, or move the file away",
+        "{} is a database, but not one of Toolway's; the file was not changed. Use another data folder, or move the file away",
         path.display()
     )]
     ForeignDatabase {
@@ -46,7 +46,7 @@ pub enum StoreError {
     },
     /// A newer Toolway made it.
     #[error(
-        "{} was written by a newer Toolway: it has version {found}, this program knows versions up to {known}. \
+        "{} was written by a newer Toolway: its version is {found}, and this program supports versions up to {known}. \
          Use the newer program again, or put a copy from before the upgrade (folder `backups` beside it) in its place",
         path.display()
     )]
@@ -67,7 +67,7 @@ pub enum StoreError {
         finding: String,
     },
     /// There is something where a new file was to be written.
-    #[error("{} exists already; name a file that does not", path.display())]
+    #[error("{} already exists; choose another file name", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -79,13 +79,13 @@ pub enum StoreError {
         slug: String,
     },
     /// The token exists already.
-    #[error("a token {id} exists already")]
+    #[error("a token {id} already exists")]
     TokenExists {
         /// Its id.
         id: String,
     },
     /// The grant exists already.
-    #[error("a grant {id} exists already")]
+    #[error("a grant {id} already exists")]
     GrantExists {
         /// Its id.
         id: String,
@@ -93,49 +93,49 @@ pub enum StoreError {
     /// There is no such thing.
     #[error("there is no {what} {id}")]
     Missing {
-        /// What was looked for, such as `running turn`.
+        /// Kind of the missing item, such as `running turn`.
         what: &'static str,
         /// Its id.
         id: String,
     },
     /// A conversation belongs to another principal.
-    #[error("the conversation {id} belongs to somebody else")]
+    #[error("the conversation {id} belongs to another principal")]
     SessionTaken {
         /// Its id.
         id: String,
     },
     /// A message is larger than one may be.
     #[error(
-        "a message of {bytes} bytes is too large to be kept; the most is {MAX_MESSAGE_BYTES} bytes. \
+        "a message of {bytes} bytes is too large; the maximum is {MAX_MESSAGE_BYTES} bytes. \
          Send pictures smaller, or in several messages"
     )]
     MessageTooLarge {
-        /// How large it is.
+        /// Size of the message in bytes.
         bytes: usize,
     },
     /// A conversation is as large as one may be.
     #[error(
-        "the conversation {id} is full: its messages take {MAX_SESSION_BYTES} bytes, which is the most. Start a new one"
+        "the conversation {id} is full: its messages have {MAX_SESSION_BYTES} bytes, the maximum. Start a new one"
     )]
     SessionFull {
         /// Its id.
         id: String,
     },
     /// The cursor is not one that a page gave.
-    #[error("the cursor is not one that an earlier page gave; start again without a cursor")]
+    #[error("the cursor is invalid; start again without a cursor")]
     BadCursor,
     /// A stored value has no meaning here.
     #[error("a stored {what} cannot be read: {text:?}")]
     BadValue {
-        /// What it should be.
+        /// Kind of the value.
         what: &'static str,
-        /// What is there.
+        /// The stored text.
         text: String,
     },
     /// Records wait to be written because the database can't be written to.
     #[error("{waiting} records could not be written yet: {why}")]
     Unwritten {
-        /// How many.
+        /// Number of records.
         waiting: usize,
         /// The last error.
         why: String,
@@ -173,13 +173,22 @@ pub(crate) fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
     code.parse::<i32>().ok().map(|extended| extended & 0xff)
 }
 
-/// Whether the same write may succeed later. An error that is not SQLite's own (its thread is gone, the
+/// Reports whether the same write may succeed later. An error that is not SQLite's own (its thread is gone, the
 /// file can't be opened) counts as passing: the connection is made anew.
 pub(crate) fn is_transient(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| TRANSIENT_CODES.contains(&code))
 }
 
-/// Whether the connection itself is in doubt, rather than the database busy or full.
+/// Reports whether the connection may be broken. A busy or full database does not count.
 pub(crate) fn is_connection_error(error: &sqlx::Error) -> bool {
     sqlite_code(error).is_none_or(|code| !matches!(code, 5 | 6 | 13))
+}
+
+/// The error of a connection that could not be opened.
+pub(crate) fn open_error(path: &Path, error: sqlx::Error) -> StoreError {
+    match sqlite_code(&error) {
+        // "File is not a database", which the first bytes did not tell.
+        Some(26) => StoreError::NotADatabase { path: path.to_owned() },
+        _ => StoreError::Database { doing: "opening", source: error },
+    }
 }

@@ -9,12 +9,12 @@ use crate::migrations::APPLICATION_ID;
 
 /// The database's file name in the data folder.
 pub(crate) const DATABASE: &str = "toolway.db";
-/// Where copies are kept that were made before an upgrade.
+/// Folder for the copies made before upgrades.
 pub(crate) const BACKUPS: &str = "backups";
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// What a file turned out to be.
+/// Kind of a database file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseFile {
     /// Nothing, or an empty file.
@@ -30,7 +30,7 @@ pub(crate) enum DatabaseFile {
 /// Looks at the first bytes of a file, without SQLite, which might change something beside it.
 ///
 /// # Errors
-/// Where it can't be read, is no database, or is another program's.
+/// Fails if the file can't be read, is not a database, or belongs to another program.
 pub(crate) fn inspect_file(path: &Path) -> Result<DatabaseFile, StoreError> {
     let mut head = Vec::with_capacity(100);
     match File::open(path) {

@@ -7,20 +7,20 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
-/// What was asked.
+/// The question that a grant answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantKind {
-    /// Whether a tool may use a permission.
+    /// May the tool use a permission?
     Permission,
-    /// Whether a tool may run.
+    /// May the tool run?
     Approval,
 }
 
-/// What was answered.
+/// The answer of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantDecision {
@@ -90,7 +90,7 @@ impl fmt::Display for GrantDecision {
 pub struct GrantRecord {
     /// Its id, a UUIDv7.
     pub id: String,
-    /// What was asked.
+    /// The question that was asked.
     pub kind: GrantKind,
     /// Which permission, where that was asked.
     pub permission: Option<String>,
@@ -98,11 +98,11 @@ pub struct GrantRecord {
     pub source: String,
     /// Of which of these: a name or a pattern, likewise.
     pub tool: String,
-    /// Whose calls it covers; none covers anybody's.
+    /// Principal whose calls the grant covers. None covers all principals.
     pub principal: Option<String>,
     /// In which agent's name they are made; none covers any, and calls outside an agent.
     pub agent: Option<String>,
-    /// What was answered.
+    /// The answer.
     pub decision: GrantDecision,
     /// When.
     pub created_ms: i64,
@@ -115,7 +115,7 @@ pub struct GrantRecord {
 }
 
 impl GrantRecord {
-    /// Whether it counts at a time.
+    /// Reports whether the grant is in force at a time.
     #[must_use]
     pub fn is_active(&self, now_ms: i64) -> bool {
         self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
@@ -124,7 +124,7 @@ impl GrantRecord {
 
 /// The table of grants. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct GrantRepository<'s>(pub(crate) &'s Store);
+pub struct GrantRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a grant";
 const COLUMNS: &str = "id, kind, permission, source, tool, principal, agent, decision, created_ms, created_by, \
@@ -135,7 +135,7 @@ impl GrantRepository<'_> {
     /// are kept.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(&self) -> Result<Vec<GrantRecord>, StoreError> {
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM grants ORDER BY created_ms, id"));
         let rows = self.0.rows("read of the grants", sqlx::query(sql)).await?;
@@ -145,7 +145,7 @@ impl GrantRepository<'_> {
     /// The grants that count at a time, oldest first.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn active(&self, now_ms: i64) -> Result<Vec<GrantRecord>, StoreError> {
         let mut all = self.list().await?;
         all.retain(|grant| grant.is_active(now_ms));
@@ -180,7 +180,7 @@ impl GrantRepository<'_> {
     /// Revokes a grant for good. Answers whether there was one that was not revoked yet.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn revoke(&self, id: &str, at_ms: i64) -> Result<bool, StoreError> {
         const REVOKE: &str = "UPDATE grants SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL";
         let id = id.to_owned();
@@ -189,18 +189,18 @@ impl GrantRepository<'_> {
 }
 
 /// Throws away grants that have not counted since before a time.
-pub(crate) async fn remove_ended(store: &Store, before_ms: i64) -> Result<(), StoreError> {
+pub(crate) async fn remove_ended(database: &Database, before_ms: i64) -> Result<(), StoreError> {
     const ENDED: &str = "SELECT EXISTS (SELECT 1 FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?)";
     const FORGET: &str = "DELETE FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
          coalesce(expires_ms, revoked_ms)) < ?";
     let (some,): (bool,) = sqlx::query_as(ENDED)
         .bind(before_ms)
-        .fetch_one(store.readers())
+        .fetch_one(database.readers())
         .await
         .map_err(StoreError::database("read of the grants"))?;
     if some {
-        store.change("removal of old grants", sqlx::query(FORGET).bind(before_ms)).await?;
+        database.change("removal of old grants", sqlx::query(FORGET).bind(before_ms)).await?;
     }
     Ok(())
 }

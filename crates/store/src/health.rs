@@ -1,4 +1,4 @@
-//! Whether records are kept, for metrics and `doctor`.
+//! Health of recording, for metrics and `doctor`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use toolway_types::Clock;
 
-/// How the recording of calls fares.
+/// Health of recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoreHealth {
     /// Rows written since the store was opened. A call that lasts longer than the window is written twice.
@@ -16,7 +16,7 @@ pub struct StoreHealth {
     pub records_lost: u64,
     /// Openings and closings that wait to be written.
     pub records_waiting: usize,
-    /// Whether the last attempt to write failed.
+    /// True if the last attempt to write failed.
     pub failing: bool,
     /// The last thing that went wrong, however long ago.
     pub last_error: Option<StoreFault>,

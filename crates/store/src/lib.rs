@@ -1,4 +1,4 @@
-//! What Toolway keeps: tokens, sources, grants, policy rules, specs, agents, conversations, what models cost, and
+//! Toolway's storage: tokens, sources, grants, policy rules, specs, agents, conversations, model costs, and
 //! the records of calls, in one SQLite database in the data folder.
 //!
 //! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,
@@ -10,13 +10,18 @@
 
 mod agents;
 mod backup;
+mod call_log_size;
 mod call_row;
 mod calls;
 mod connector;
+mod database;
+mod database_copy;
 mod error;
 mod files;
 mod grants;
 mod health;
+mod integers;
+mod interrupted_work;
 mod maintenance;
 mod migrations;
 mod options;
@@ -26,14 +31,17 @@ mod restore;
 mod retention;
 mod rules;
 mod sessions;
+mod size_limits;
 mod sources;
 mod specs;
 mod store;
+mod token_counts;
 mod tokens;
 mod usage;
 mod writer;
 
 pub use agents::{AgentRecord, AgentRepository};
+pub use call_log_size::RemovedCalls;
 pub use call_row::{CallRow, CallStatus};
 pub use calls::{
     CallCursor, CallFilter, CallOrder, CallPage, CallRemoval, CallRepository, StatusFilter, TextFilter,
@@ -43,17 +51,17 @@ pub use error::StoreError;
 pub use grants::{GrantDecision, GrantKind, GrantRecord, GrantRepository, UnknownGrantValue};
 pub use health::{StoreFault, StoreHealth};
 pub use options::{Durability, StoreOptions};
-pub use retention::RemovedCalls;
 pub use rules::{RuleRecord, RuleRepository};
 pub use sessions::{
-    AppendedMessages, MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES, MessagePage, MessageRecord,
-    NewMessage, NewTurn, RemovedSession, SessionCursor, SessionPage, SessionRecord, SessionRecordFilter,
-    SessionRepository, StartedTurn, StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnRecord,
-    TurnState,
+    AppendedMessages, MessagePage, MessageRecord, NewMessage, NewTurn, RemovedSession, SessionCursor,
+    SessionPage, SessionRecord, SessionRecordFilter, SessionRepository, StartedTurn, StoredRole, TitleBy,
+    TurnEnding, TurnOpening, TurnRecord, TurnState,
 };
+pub use size_limits::{MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES};
 pub use sources::{SourceRecord, SourceRepository};
 pub use specs::{LazySpecDocument, RegisteredSpec, SourceSpecs, SpecFingerprint, SpecRepository, SpecRow};
 pub use store::Store;
+pub use token_counts::TokenCounts;
 pub use tokens::{TokenRecord, TokenRepository};
 pub use usage::{
     ModelRequestRecord, ModelUsageGrouping, ModelUsageRow, RequestStatus, ToolUsageRow, UsageFilter,

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use toolway_types::Clock;
 
 use crate::connector::DatabaseConnector;
-use crate::error::{StoreError, sqlite_code};
+use crate::database::InterruptedWork;
+use crate::error::{StoreError, open_error, sqlite_code};
 use crate::files::{self, DATABASE, DatabaseFile};
 use crate::migrations::{self, MIGRATIONS};
 use crate::options::StoreOptions;
-use crate::store::{InterruptedWork, Store, open_error};
+use crate::store::Store;
 
 /// SQLite's result code for a damaged file.
 const CORRUPT: i32 = 11;
@@ -25,7 +26,7 @@ impl Store {
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
     /// # Errors
-    /// Where there is no database of Toolway, or one of a newer Toolway, or where SQLite fails.
+    /// Fails if there is no database of Toolway, if a newer Toolway wrote it, or if SQLite fails.
     pub async fn open_existing(
         dir: &Path,
         clock: Arc<dyn Clock>,
@@ -44,15 +45,15 @@ impl Store {
         Self::from_connection(connector, conn, dir, clock, options, MIGRATIONS, InterruptedWork::default())
     }
 
-    /// Whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
+    /// Reports whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that
     /// [`Store::open`] opened always has.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn is_current(&self) -> Result<bool, StoreError> {
-        let inner = self.inner();
-        let mut conn = inner.connector.helper().await.map_err(|error| open_error(self.path(), error))?;
-        Ok(migrations::version_of(&mut conn).await? == migrations::newest_version(inner.migrations))
+        let database = self.database();
+        let mut conn = database.connector.helper().await.map_err(|error| open_error(self.path(), error))?;
+        Ok(migrations::version_of(&mut conn).await? == migrations::newest_version(database.migrations))
     }
 
     /// Has SQLite check all of the database. Takes a while where it is large; calls go on meanwhile.
@@ -61,7 +62,7 @@ impl Store {
     /// [`StoreError::Damaged`] with the first thing that was found; what SQLite says.
     pub async fn check(&self) -> Result<(), StoreError> {
         let mut conn =
-            self.inner().connector.helper().await.map_err(|error| open_error(self.path(), error))?;
+            self.database().connector.helper().await.map_err(|error| open_error(self.path(), error))?;
         let checked: Result<(String,), sqlx::Error> =
             sqlx::query_as("PRAGMA integrity_check(1)").fetch_one(&mut conn).await;
         let finding = match checked {

@@ -15,7 +15,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x546c_7779;
 pub(crate) struct Migration {
     /// The version it leads to.
     pub(crate) version: i64,
-    /// What it does.
+    /// Statements of the step.
     pub(crate) sql: &'static str,
 }
 

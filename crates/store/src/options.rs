@@ -1,4 +1,4 @@
-//! What can be set.
+//! Options of the store.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct StoreOptions {
     /// Most bytes kept of one call's arguments, and of its outcome (1 MiB). Outcomes of calls with an
     /// idempotency key are kept whole, because a second caller is given them.
     pub record_bytes: usize,
-    /// How many days records of calls are kept (30); 0 keeps them for ever.
+    /// Days for which call records are kept (30). 0 keeps them forever.
     pub retention_days: u32,
     /// Most bytes the database may hold (1 GiB), what conversations take not counted; the oldest records of calls go
     /// first. 0 is no bound.
@@ -29,11 +29,11 @@ pub struct StoreOptions {
     pub queue_records: usize,
     /// Most bytes of arguments and outcomes that wait to be written (64 MiB).
     pub queue_bytes: usize,
-    /// How long a record waits for others to be written with (10 ms).
+    /// Time that a record waits for others, to be written with them (10 ms).
     pub window: Duration,
-    /// How long one attempt waits for another program's lock on the database (1 s).
+    /// Time that one attempt waits for another program's lock on the database (1 s).
     pub busy_timeout: Duration,
-    /// How long calls wait for their commit when the database can't be written to (1 s); after that they go
+    /// Time that calls wait for their commit when the database can't be written to (1 s). After that they go
     /// on while their records wait in the queue.
     pub give_up_after: Duration,
 }

@@ -134,7 +134,7 @@ pub(crate) fn decode(text: &str) -> Option<Outcome> {
     }))
 }
 
-/// How calls end that were open when the gateway stopped without closing them.
+/// Outcome of calls that were open when the gateway stopped without closing them.
 pub(crate) fn restart_outcome() -> Outcome {
     let error = ToolError::new(
         Code::GatewayRestarted,

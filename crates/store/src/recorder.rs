@@ -9,28 +9,28 @@ use toolway_core::record::{CallDurations, ClosedCall, EarlierCall, OpenedCall, R
 use toolway_types::PrincipalId;
 
 use crate::call_row::{RowColumns, call_id};
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::health::RecordingCounters;
 use crate::outcome;
-use crate::store::StoreInner;
 use crate::writer::queue::{QueuedCall, WriteQueue};
 
-/// Records calls in the store. Keeps the store open while it lives.
+/// Records calls in the store. Keeps the database open while it lives.
 #[derive(Debug)]
 pub(crate) struct StoreRecorder {
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,
     readers: SqlitePool,
-    _store: Arc<StoreInner>,
+    _database: Arc<Database>,
 }
 
 impl StoreRecorder {
-    pub(crate) fn new(store: Arc<StoreInner>) -> Self {
+    pub(crate) fn new(database: Arc<Database>) -> Self {
         Self {
-            queue: Arc::clone(&store.queue),
-            counters: Arc::clone(&store.counters),
-            readers: store.readers.clone(),
-            _store: store,
+            queue: Arc::clone(&database.queue),
+            counters: Arc::clone(&database.counters),
+            readers: database.readers.clone(),
+            _database: database,
         }
     }
 

@@ -6,40 +6,41 @@ use std::path::Path;
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use crate::backup::{path_text, run_blocking};
 use crate::connector::DatabaseConnector;
+use crate::database::{Database, InterruptedWork};
+use crate::database_copy::{path_text, run_blocking};
 use crate::error::{StoreError, sqlite_code};
 use crate::files::{self, DatabaseFile, ScratchFile};
 use crate::migrations;
-use crate::store::{InterruptedWork, Store, StoreInner};
+use crate::store::Store;
 
 impl Store {
     /// Replaces everything with a backup's contents, in one transaction. The backup is not touched: a copy of
     /// it is checked and, where it is of an older version, brought up to date first. Calls that run meanwhile
     /// are recorded all the same; calls that were open in the backup are closed as `gateway_restarted`, and turns that
-    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: whoever runs them
-    /// is told so when it tries.
+    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: their next write
+    /// fails.
     ///
     /// Records wait while this goes on, and calls that must be committed before they run wait with them.
-    /// Whoever keeps tokens or sources in memory must load them again afterwards.
+    /// Callers that keep tokens or sources in memory must load them again afterwards.
     ///
     /// # Errors
-    /// Where the file is no backup, is damaged, or is of a newer version; what the file system or SQLite says.
+    /// Fails if the file is not a backup, is damaged, or has a newer version, or if the file system or SQLite fails.
     /// Nothing has changed then.
     pub async fn restore_from(&self, backup: &Path) -> Result<(), StoreError> {
-        let inner = self.inner();
-        let _alone = inner.maintenance_lock.lock().await;
-        let known = migrations::newest_version(inner.migrations);
+        let database = self.database();
+        let _alone = database.maintenance_lock.lock().await;
+        let known = migrations::newest_version(database.migrations);
         match files::inspect_file(backup)? {
             DatabaseFile::Ours { version } if version > 0 => migrations::check_known(backup, version, known)?,
             DatabaseFile::Ours { .. } | DatabaseFile::Empty => {
                 return Err(StoreError::NotADatabase { path: backup.to_owned() });
             }
         }
-        let copy = copy_backup(backup, &inner.dir).await?;
-        prepare_copy(copy.path(), backup, inner).await?;
+        let copy = copy_backup(backup, &database.dir).await?;
+        prepare_copy(copy.path(), backup, database).await?;
         let incoming = path_text(copy.path())?;
-        self.write_durably(|conn| Box::pin(replace_with(conn, incoming))).await
+        database.write_durably(|conn| Box::pin(replace_with(conn, incoming))).await
     }
 }
 
@@ -57,22 +58,22 @@ async fn copy_backup(backup: &Path, dir: &Path) -> Result<ScratchFile, StoreErro
 }
 
 /// Checks the copy of a backup and brings it to this program's version.
-async fn prepare_copy(copy: &Path, backup: &Path, inner: &StoreInner) -> Result<(), StoreError> {
+async fn prepare_copy(copy: &Path, backup: &Path, database: &Database) -> Result<(), StoreError> {
     let failed = || backup_error(backup);
-    let mut conn = DatabaseConnector::new(copy, &inner.options).helper().await.map_err(failed())?;
+    let mut conn = DatabaseConnector::new(copy, &database.options).helper().await.map_err(failed())?;
     let (finding,): (String,) =
         sqlx::query_as("PRAGMA integrity_check(1)").fetch_one(&mut conn).await.map_err(failed())?;
     if finding != "ok" {
         return Err(StoreError::Damaged { path: backup.to_owned(), finding });
     }
     let version = migrations::version_of(&mut conn).await?;
-    migrations::check_known(backup, version, migrations::newest_version(inner.migrations))?;
-    migrations::apply(&mut conn, inner.migrations, version).await?;
-    InterruptedWork::close_interrupted(&mut conn, inner.clock.now_ms()).await?;
+    migrations::check_known(backup, version, migrations::newest_version(database.migrations))?;
+    migrations::apply(&mut conn, database.migrations, version).await?;
+    InterruptedWork::close_interrupted(&mut conn, database.clock.now_ms()).await?;
     conn.close().await.map_err(failed())
 }
 
-/// What an error means while a backup is checked.
+/// Maps an error during the check of a backup.
 fn backup_error(backup: &Path) -> impl FnOnce(sqlx::Error) -> StoreError {
     let path = backup.to_owned();
     move |source| match sqlite_code(&source) {

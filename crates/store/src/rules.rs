@@ -7,15 +7,15 @@ use sqlx::{Connection, Row, SqliteConnection};
 use toolway_types::RawJson;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleRecord {
     /// Its name, which no other has.
     pub name: String,
-    /// What it says.
+    /// Definition of the rule, as JSON.
     pub body: RawJson,
     /// When it was first made, in milliseconds since the Unix epoch.
     pub created_ms: i64,
@@ -23,7 +23,7 @@ pub struct RuleRecord {
 
 /// The table of rules. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct RuleRepository<'s>(pub(crate) &'s Store);
+pub struct RuleRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a rule";
 
@@ -31,7 +31,7 @@ impl RuleRepository<'_> {
     /// Every rule, in the order in which they are tried.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(&self) -> Result<Vec<RuleRecord>, StoreError> {
         const LIST: &str = "SELECT name, body, created_ms FROM rules ORDER BY position, name";
         let rows = self.0.rows("read of the rules", sqlx::query(LIST)).await?;
@@ -42,7 +42,7 @@ impl RuleRepository<'_> {
     /// new.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn put(&self, name: &str, body: &RawJson, at_ms: i64) -> Result<bool, StoreError> {
         const CHANGE: &str = "UPDATE rules SET body = ? WHERE name = ?";
         const ADD: &str = "INSERT INTO rules (name, position, body, created_ms) \
@@ -68,7 +68,7 @@ impl RuleRepository<'_> {
     /// Removes a rule. Answers whether there was one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn remove(&self, name: &str) -> Result<bool, StoreError> {
         let remove = sqlx::query("DELETE FROM rules WHERE name = ?").bind(name.to_owned());
         self.0.change(WRITING, remove).await
@@ -78,7 +78,7 @@ impl RuleRepository<'_> {
     /// there is one.
     ///
     /// # Errors
-    /// What SQLite says; nothing has moved then.
+    /// Fails if SQLite fails. Then nothing has moved.
     pub async fn move_to(&self, name: &str, before: usize) -> Result<bool, StoreError> {
         let name = name.to_owned();
         self.0

@@ -4,7 +4,6 @@
 //! answer is made again. What a message's parts mean is others' business: here they are a JSON text, beside the
 //! text that a search looks through.
 
-mod drafts;
 mod interrupted_turns;
 mod messages;
 mod record;
@@ -12,28 +11,21 @@ mod removal;
 mod search;
 mod turns;
 
+use std::sync::Arc;
+
 use sqlx::{QueryBuilder, Sqlite};
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
+use crate::size_limits::{MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES};
 
-pub(crate) use drafts::{ResponseDraft, write as write_drafts};
 pub(crate) use interrupted_turns::close_running_turns;
 pub use messages::MessagePage;
-pub use record::{
-    MessageRecord, NewMessage, SessionRecord, StoredRole, TitleBy, TokenCounts, TurnRecord, TurnState,
-};
+pub use record::{MessageRecord, NewMessage, SessionRecord, StoredRole, TitleBy, TurnRecord, TurnState};
 pub use removal::RemovedSession;
 pub use search::{SessionCursor, SessionPage, SessionRecordFilter};
 pub use turns::{AppendedMessages, NewTurn, StartedTurn, TurnEnding, TurnOpening};
-
-/// Most bytes of one message, its parts and its text together (32 MiB).
-pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
-/// Most bytes of all messages of one session (1 GiB).
-pub const MAX_SESSION_BYTES: u64 = 1 << 30;
-/// Most bytes of a message's text that a search looks through; what comes after is not found (64 KiB).
-pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
 const READING: &str = "read of a conversation";
 const WRITING: &str = "writing of a conversation";
@@ -41,7 +33,7 @@ const WRITING: &str = "writing of a conversation";
 /// The sessions: all of them, or one principal's.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRepository<'s> {
-    pub(crate) store: &'s Store,
+    pub(crate) database: &'s Arc<Database>,
     pub(crate) principal: Option<&'s str>,
 }
 
@@ -55,24 +47,28 @@ impl<'s> SessionRepository<'s> {
     /// One session; none where there is none of this id.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn get(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(record::SESSION_COLUMNS).push(" FROM sessions WHERE id = ").push_bind(id.to_owned());
         self.push_principal(&mut sql);
-        let row =
-            sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        let row = sql
+            .build()
+            .fetch_optional(self.database.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
         row.as_ref().map(SessionRecord::read).transpose()
     }
 
-    /// How many there are.
+    /// Number of sessions.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn count(&self) -> Result<u64, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT count(*) FROM sessions WHERE true");
         self.push_principal(&mut sql);
-        let row = sql.build().fetch_one(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        let row =
+            sql.build().fetch_one(self.database.readers()).await.map_err(StoreError::database(READING))?;
         Ok(u64::try_from(RowColumns(&row).number(0)?).unwrap_or(0))
     }
 
@@ -80,7 +76,7 @@ impl<'s> SessionRepository<'s> {
     /// Answers whether the session has the title now.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn rename(&self, id: &str, title: Option<&str>, by: TitleBy) -> Result<bool, StoreError> {
         const RENAME: &str = "UPDATE sessions SET title = ?1, title_by = ?2 \
              WHERE id = ?3 AND (?4 IS NULL OR principal = ?4) AND title_by <= ?5";
@@ -92,7 +88,7 @@ impl<'s> SessionRepository<'s> {
             .bind(id.to_owned())
             .bind(self.principal.map(str::to_owned))
             .bind(rank.number());
-        self.store.change(WRITING, query).await
+        self.database.change(WRITING, query).await
     }
 
     /// Adds the condition of whose they are to a statement that has a `WHERE` already.

@@ -6,9 +6,9 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::Slug;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
 use crate::specs;
-use crate::store::Store;
 use crate::writer::soft_changes::SourceChange;
 
 /// A source. Times are milliseconds since the Unix epoch.
@@ -18,9 +18,9 @@ pub struct SourceRecord {
     pub slug: Slug,
     /// The token it belongs to.
     pub token_id: String,
-    /// What joins a device that comes back to its source, within its token.
+    /// Identity by which a reconnecting device finds its source. Unique within its token.
     pub identity_key: String,
-    /// What it is, such as `device`.
+    /// Kind of the source, such as `device`.
     pub kind: String,
     /// The name shown, which may change.
     pub label: String,
@@ -40,7 +40,7 @@ pub struct SourceRecord {
 
 /// The table of sources.
 #[derive(Debug, Clone, Copy)]
-pub struct SourceRepository<'s>(pub(crate) &'s Store);
+pub struct SourceRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a source";
 const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_version, created_ms, last_seen_ms, \
@@ -50,7 +50,7 @@ impl SourceRepository<'_> {
     /// Every source, by slug; removed ones too, because their slugs are not free.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn all(&self) -> Result<Vec<SourceRecord>, StoreError> {
         self.0.flush_before_read().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sources ORDER BY slug"));
@@ -105,17 +105,18 @@ impl SourceRepository<'_> {
     /// Changes the name shown. Answers whether there is such a source that was not removed.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn set_label(&self, slug: &Slug, label: &str) -> Result<bool, StoreError> {
         const RENAME: &str = "UPDATE sources SET label = ? WHERE slug = ? AND removed_ms IS NULL";
         let (slug, label) = (slug.to_string(), label.to_owned());
         self.0.change(WRITING, sqlx::query(RENAME).bind(label).bind(slug)).await
     }
 
-    /// Removes a source and what is known of its tools' specs; its row stays, so that its slug is nobody else's. Answers whether there was one.
+    /// Removes a source and the specs of its tools. Its row stays, so that no other source gets its slug. Answers
+    /// whether there was one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn remove(&self, slug: &Slug, at_ms: i64) -> Result<bool, StoreError> {
         const REMOVE: &str = "UPDATE sources SET removed_ms = ? WHERE slug = ? AND removed_ms IS NULL";
         let failed = || StoreError::database(WRITING);
@@ -136,12 +137,12 @@ impl SourceRepository<'_> {
 
     /// Notes that a source was seen. Costs a moment and is written within about a second.
     pub fn touch(&self, slug: &Slug, seen_ms: i64) {
-        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: None });
+        self.0.queue.change_source(slug, SourceChange { seen_ms, tools: None });
     }
 
     /// Notes a source's tools. Costs a moment and is written within about a second.
     pub fn set_tools(&self, slug: &Slug, tools: Vec<String>, seen_ms: i64) {
-        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
+        self.0.queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
     }
 }
 

@@ -16,8 +16,8 @@ use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use toolway_types::Slug;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// SHA-256 of a document.
 pub type SpecFingerprint = [u8; 32];
@@ -36,7 +36,8 @@ const SWEEP_BATCH: i64 = 500;
 pub struct LazySpecDocument(Arc<dyn Fn() -> String + Send + Sync>);
 
 impl LazySpecDocument {
-    /// What `make` makes, always the same. It is called by the thread that writes, which must not end by it.
+    /// A document created on demand. `make` always returns the same text. The writer's thread calls it, so it must not
+    /// panic.
     #[must_use]
     pub fn new(make: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
@@ -74,14 +75,14 @@ pub struct RegisteredSpec {
     pub tool: String,
     /// Its document's fingerprint.
     pub fingerprint: SpecFingerprint,
-    /// What is shown when it changes.
+    /// Document that is shown when the spec changes.
     pub document: LazySpecDocument,
 }
 
 /// Tools that a source registers.
 pub type SourceSpecs = (Slug, Vec<RegisteredSpec>);
 
-/// What is known of a tool's specs.
+/// The accepted and the current spec of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecRow {
     /// The tool's name at its source.
@@ -90,12 +91,12 @@ pub struct SpecRow {
     pub approved: SpecFingerprint,
     /// The one that it was last registered with.
     pub current: SpecFingerprint,
-    /// Where they differ, when it last changed, in milliseconds since the Unix epoch.
+    /// Time of the last change in milliseconds since the Unix epoch, if the two specs differ.
     pub changed_ms: Option<i64>,
 }
 
 impl SpecRow {
-    /// Whether the tool has another spec than its owner let pass.
+    /// Reports whether the current spec differs from the one that the owner accepted.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.approved != self.current
@@ -104,17 +105,17 @@ impl SpecRow {
 
 /// The tables of specs.
 #[derive(Debug, Clone, Copy)]
-pub struct SpecRepository<'s>(pub(crate) &'s Store);
+pub struct SpecRepository<'s>(pub(crate) &'s Database);
 
 const READING: &str = "read of the specs";
 const WRITING: &str = "writing of specs";
 const USED: &str = "(SELECT accepted FROM tool_specs UNION SELECT current FROM tool_specs)";
 
 impl SpecRepository<'_> {
-    /// What is known of every tool, by source, each source's by name.
+    /// The specs of all tools by source, each source's sorted by name.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn all(&self) -> Result<BTreeMap<String, Vec<SpecRow>>, StoreError> {
         const ALL: &str =
             "SELECT tool, accepted, current, changed_ms, source FROM tool_specs ORDER BY source, tool";
@@ -126,10 +127,10 @@ impl SpecRepository<'_> {
         Ok(all)
     }
 
-    /// What is known of a source's tools, by name.
+    /// The specs of a source's tools, sorted by name.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn of_source(&self, source: &Slug) -> Result<Vec<SpecRow>, StoreError> {
         const OF: &str =
             "SELECT tool, accepted, current, changed_ms FROM tool_specs WHERE source = ? ORDER BY tool";
@@ -141,23 +142,23 @@ impl SpecRepository<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// What is known of some tools, by source, each source's by name; a source of none of whose tools anything is
+    /// The specs of some tools by source, each source's sorted by name. A source of whose tools nothing is
     /// known is missing.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn of_tools(&self, tools: &[(&Slug, &str)]) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
         of_pairs(self.0.readers(), &tools_json(tools.iter().copied())).await
     }
 
     /// Notes tools as a source registers them, all or none. Where nothing is new, nothing is written. Answers
-    /// what is known of all the source's tools now.
+    /// all specs of the source.
     ///
     /// Of a source, 16,384 tools are remembered and 64 MiB of documents kept. A tool past the first is missing
     /// in the answer, and must count as changed; past the second only fingerprints are kept.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn register(
         &self,
         source: &Slug,
@@ -168,11 +169,11 @@ impl SpecRepository<'_> {
         self.of_source(source).await
     }
 
-    /// Does [`Specs::note`] for several sources in one transaction, so that a thousand devices that come at once
-    /// cost a few. Answers what is known now of the tools that were noted, and of no others.
+    /// Does [`SpecRepository::register`] for several sources in one transaction, so that a thousand devices that come at once
+    /// cost a few. Answers the specs of the registered tools, and of no others.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn register_many(
         &self,
         notes: Vec<SourceSpecs>,
@@ -181,11 +182,11 @@ impl SpecRepository<'_> {
         let (rows, bytes) =
             self.0.write(move |conn| Box::pin(async move { write(conn, &notes, at_ms).await })).await?;
         // A source that changes its tools again and again leaves documents behind faster than retention comes by.
-        let unswept = &self.0.inner().unswept_bytes;
+        let unswept = &self.0.unswept_bytes;
         if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
             unswept.store(0, Ordering::Relaxed);
             if let Err(error) = remove_unused_documents(self.0).await {
-                tracing::warn!(%error, "specs that no tool has any more could not be thrown away");
+                tracing::warn!(%error, "unused specs could not be removed");
             }
         }
         Ok(rows)
@@ -195,7 +196,7 @@ impl SpecRepository<'_> {
     /// It is on disk then.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn approve(
         &self,
         source: &Slug,
@@ -212,7 +213,7 @@ impl SpecRepository<'_> {
     /// A document; none where it is not kept.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn document(&self, fingerprint: &SpecFingerprint) -> Result<Option<String>, StoreError> {
         let row = sqlx::query("SELECT document FROM spec_documents WHERE fingerprint = ?")
             .bind(fingerprint.to_vec())
@@ -225,7 +226,7 @@ impl SpecRepository<'_> {
     /// Forgets a source's tools: the next specs it registers pass as its first. Answers whether it had any.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn forget(&self, source: &Slug) -> Result<bool, StoreError> {
         self.0.change(WRITING, forget(source)).await
     }
@@ -239,7 +240,7 @@ pub(crate) fn forget(
 }
 
 /// Throws away documents that no tool has any more.
-pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreError> {
+pub(crate) async fn remove_unused_documents(database: &Database) -> Result<(), StoreError> {
     let find = format!("SELECT hex(fingerprint) FROM spec_documents WHERE fingerprint NOT IN {USED} LIMIT ?");
     // One of them may be in use again by now.
     let delete = format!(
@@ -249,7 +250,7 @@ pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreEr
     loop {
         let rows = sqlx::query(sqlx::AssertSqlSafe(find.clone()))
             .bind(SWEEP_BATCH)
-            .fetch_all(store.readers())
+            .fetch_all(database.readers())
             .await
             .map_err(StoreError::database(READING))?;
         if rows.is_empty() {
@@ -258,7 +259,7 @@ pub(crate) async fn remove_unused_documents(store: &Store) -> Result<(), StoreEr
         let unused = rows.iter().map(|row| RowColumns(row).required(0)).collect::<Result<Vec<_>, _>>()?;
         let unused = serde_json::Value::from(unused).to_string();
         let delete = sqlx::query(sqlx::AssertSqlSafe(delete.clone())).bind(unused);
-        if !store.change("removal of old specs", delete).await? {
+        if !database.change("removal of old specs", delete).await? {
             return Ok(());
         }
     }
@@ -286,7 +287,7 @@ async fn of_pairs(
     Ok(all)
 }
 
-/// How many tools are remembered of a source.
+/// Number of stored tools of a source.
 async fn count_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<usize, StoreError> {
     let (count,): (i64,) = sqlx::query_as("SELECT count(*) FROM tool_specs WHERE source = ?")
         .bind(source.as_str())
@@ -296,7 +297,7 @@ async fn count_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<us
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// How many bytes of documents are kept of a source.
+/// Size of the stored documents of a source in bytes.
 async fn bytes_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<usize, StoreError> {
     const BYTES: &str = "SELECT coalesce(sum(octet_length(document)), 0) FROM spec_documents \
          WHERE fingerprint IN (SELECT accepted FROM tool_specs WHERE source = ?1 \
@@ -333,7 +334,7 @@ fn changed_specs<'s>(
         }
     }
     if refused > 0 {
-        tracing::warn!(%source, tools = refused, "the specs of some tools are not remembered: there are too many");
+        tracing::warn!(%source, tools = refused, "the specs of some tools are not stored: there are too many");
     }
     fresh
 }
@@ -403,7 +404,7 @@ async fn write(
 /// The documents of one transaction.
 #[derive(Default)]
 struct DocumentBatch {
-    /// How long each is.
+    /// Lengths of the documents.
     lengths: HashMap<SpecFingerprint, usize>,
     written: HashSet<SpecFingerprint>,
     bytes: usize,

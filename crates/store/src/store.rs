@@ -1,70 +1,40 @@
 //! Opening, closing and asking after the store.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use parking_lot::Mutex;
-use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Sqlite, SqliteConnection, SqlitePool};
-use tokio::sync::oneshot;
+use sqlx::SqliteConnection;
 use toolway_core::record::Recorder;
 use toolway_types::Clock;
 
 use crate::agents::AgentRepository;
-use crate::backup;
 use crate::calls::CallRepository;
 use crate::connector::DatabaseConnector;
-use crate::error::{StoreError, sqlite_code};
+use crate::database::{Database, InterruptedWork};
+use crate::database_copy;
+use crate::error::{StoreError, open_error};
 use crate::files::{self, DATABASE, DatabaseFile};
 use crate::grants::GrantRepository;
 use crate::health::{RecordingCounters, StoreHealth};
 use crate::migrations::{self, MIGRATIONS, Migration};
 use crate::options::StoreOptions;
-use crate::outcome;
 use crate::recorder::StoreRecorder;
 use crate::rules::RuleRepository;
-use crate::sessions::{SessionRepository, close_running_turns};
+use crate::sessions::SessionRepository;
 use crate::sources::SourceRepository;
 use crate::specs::SpecRepository;
 use crate::tokens::TokenRepository;
 use crate::usage::UsageRepository;
 use crate::writer;
-use crate::writer::job::{self, ConnectionFuture};
 use crate::writer::queue::WriteQueue;
+use crate::writer::submit;
 
 /// The database in the data folder. Cheap to clone; closed when the last clone and the last recorder go, or
 /// by [`Store::close`].
 #[derive(Debug, Clone)]
-pub struct Store(Arc<StoreInner>);
-
-#[derive(Debug)]
-pub(crate) struct StoreInner {
-    pub(crate) dir: PathBuf,
-    pub(crate) connector: DatabaseConnector,
-    pub(crate) queue: Arc<WriteQueue>,
-    pub(crate) counters: Arc<RecordingCounters>,
-    pub(crate) readers: SqlitePool,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) options: StoreOptions,
-    pub(crate) migrations: &'static [Migration],
-    /// Held by backups and restores, of which one goes on at a time.
-    pub(crate) maintenance_lock: tokio::sync::Mutex<()>,
-    /// Held by statements that look through calls, of which one runs at a time.
-    pub(crate) search_lock: tokio::sync::Mutex<()>,
-    /// Bytes of documents of specs that were written since those that no tool has were last thrown away.
-    pub(crate) unswept_bytes: AtomicUsize,
-    interrupted: InterruptedWork,
-    writer_ended: Mutex<Option<oneshot::Receiver<()>>>,
-}
-
-/// What was found going on when the store was opened, and closed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct InterruptedWork {
-    calls: u64,
-    turns: u64,
-}
+pub struct Store(Arc<Database>);
 
 impl Store {
     /// Opens the database in `dir`, and makes both where they don't exist: the folder for its owner only
@@ -75,7 +45,7 @@ impl Store {
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
     /// # Errors
-    /// Where folder or file can't be made or read, where the file is not a database of Toolway or one of a newer
+    /// Fails if the folder or the file can't be created or read, if the file is not a database of Toolway or of a newer
     /// Toolway (it is left as it is then), or where SQLite fails.
     pub async fn open(dir: &Path, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_with(dir, clock, options, MIGRATIONS).await
@@ -125,7 +95,7 @@ impl Store {
             conn,
         )
         .map_err(StoreError::io("start the writer of", connector.path()))?;
-        Ok(Self(Arc::new(StoreInner {
+        Ok(Self(Arc::new(Database {
             dir: dir.to_owned(),
             connector,
             queue,
@@ -142,13 +112,13 @@ impl Store {
         })))
     }
 
-    /// How many calls were found open when the store was opened, and closed as `gateway_restarted`.
+    /// Number of calls that were open when the store was opened. They were closed as `gateway_restarted`.
     #[must_use]
     pub fn closed_at_open(&self) -> u64 {
         self.0.interrupted.calls
     }
 
-    /// How many turns were found running when the store was opened, and marked as interrupted.
+    /// Number of turns that were running when the store was opened. They were marked as interrupted.
     #[must_use]
     pub fn interrupted_at_open(&self) -> u64 {
         self.0.interrupted.turns
@@ -160,7 +130,7 @@ impl Store {
         self.0.connector.path()
     }
 
-    /// What the engine records its calls with.
+    /// The engine's recorder.
     #[must_use]
     pub fn recorder(&self) -> Arc<dyn Recorder> {
         Arc::new(StoreRecorder::new(Arc::clone(&self.0)))
@@ -169,61 +139,65 @@ impl Store {
     /// The recorded calls.
     #[must_use]
     pub fn calls(&self) -> CallRepository<'_> {
-        CallRepository(self)
+        CallRepository(&self.0)
     }
 
     /// The tokens.
     #[must_use]
     pub fn tokens(&self) -> TokenRepository<'_> {
-        TokenRepository(self)
+        TokenRepository(&self.0)
     }
 
     /// The sources of tools.
     #[must_use]
     pub fn sources(&self) -> SourceRepository<'_> {
-        SourceRepository(self)
+        SourceRepository(&self.0)
     }
 
     /// The grants.
     #[must_use]
     pub fn grants(&self) -> GrantRepository<'_> {
-        GrantRepository(self)
+        GrantRepository(&self.0)
     }
 
     /// The policy rules that were made over the network.
     #[must_use]
     pub fn rules(&self) -> RuleRepository<'_> {
-        RuleRepository(self)
+        RuleRepository(&self.0)
     }
 
     /// The specs of tools.
     #[must_use]
     pub fn specs(&self) -> SpecRepository<'_> {
-        SpecRepository(self)
+        SpecRepository(&self.0)
     }
 
     /// The agents that were made over the network or on the command line.
     #[must_use]
     pub fn agents(&self) -> AgentRepository<'_> {
-        AgentRepository(self)
+        AgentRepository(&self.0)
     }
 
     /// The conversations.
     #[must_use]
     pub fn sessions(&self) -> SessionRepository<'_> {
-        SessionRepository { store: self, principal: None }
+        SessionRepository { database: &self.0, principal: None }
     }
 
-    /// What models were asked, and what it cost.
+    /// The requests to models and their costs.
     #[must_use]
     pub fn usage(&self) -> UsageRepository<'_> {
-        UsageRepository(self)
+        UsageRepository(&self.0)
     }
 
-    /// How the recording of calls fares.
+    /// Health of recording.
     #[must_use]
     pub fn health(&self) -> StoreHealth {
         self.0.counters.health(self.0.queue.waiting())
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.0
     }
 
     /// Has everything written that waits now.
@@ -231,7 +205,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unwritten`] where the database could not be written to: the records still wait.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        match job::flush(&self.0.queue).await? {
+        match submit::flush(&self.0.queue).await? {
             0 => Ok(()),
             waiting => {
                 let why = self.0.counters.last_error_text().unwrap_or_default();
@@ -249,86 +223,6 @@ impl Store {
             let _ = ended.await;
         }
         self.0.readers.close().await;
-    }
-
-    pub(crate) fn inner(&self) -> &StoreInner {
-        &self.0
-    }
-
-    pub(crate) fn readers(&self) -> &SqlitePool {
-        &self.0.readers
-    }
-
-    /// Runs something on the connection that writes; its commits are on disk when it answers.
-    pub(crate) async fn write_durably<T, F>(&self, job: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> ConnectionFuture<'c, T> + Send + 'static,
-    {
-        job::run(&self.0.queue, true, job).await
-    }
-
-    /// Runs something on the connection that writes; its commits survive the program, not the computer.
-    pub(crate) async fn write<T, F>(&self, job: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> ConnectionFuture<'c, T> + Send + 'static,
-    {
-        job::run(&self.0.queue, false, job).await
-    }
-
-    /// Runs one statement, durably. Answers whether it changed anything.
-    pub(crate) async fn change(
-        &self,
-        doing: &'static str,
-        query: Query<'static, Sqlite, SqliteArguments>,
-    ) -> Result<bool, StoreError> {
-        self.write_durably(move |conn| {
-            Box::pin(async move {
-                let done = query.execute(conn).await.map_err(StoreError::database(doing))?;
-                Ok(done.rows_affected() > 0)
-            })
-        })
-        .await
-    }
-
-    /// Reads one statement's rows, of which there are few. As long as nobody has needed a reader, the connection
-    /// that writes reads them: opening another takes longer than all that a start reads.
-    pub(crate) async fn rows(
-        &self,
-        doing: &'static str,
-        query: Query<'static, Sqlite, SqliteArguments>,
-    ) -> Result<Vec<SqliteRow>, StoreError> {
-        if self.0.readers.size() > 0 || self.0.queue.is_degraded() {
-            return query.fetch_all(self.readers()).await.map_err(StoreError::database(doing));
-        }
-        self.write(move |conn| {
-            Box::pin(async move { query.fetch_all(conn).await.map_err(StoreError::database(doing)) })
-        })
-        .await
-    }
-
-    /// Before something is read: what was recorded so far should be in it. Not where the database can't be
-    /// written to, which would only hold up the reader.
-    pub(crate) async fn flush_before_read(&self) {
-        if !self.0.queue.is_degraded() {
-            // What fails here is in the store's health.
-            let _ = job::flush(&self.0.queue).await;
-        }
-    }
-}
-
-impl Drop for StoreInner {
-    fn drop(&mut self) {
-        self.queue.stop();
-    }
-}
-
-pub(crate) fn open_error(path: &Path, error: sqlx::Error) -> StoreError {
-    match sqlite_code(&error) {
-        // "File is not a database", which the first bytes did not tell.
-        Some(26) => StoreError::NotADatabase { path: path.to_owned() },
-        _ => StoreError::Database { doing: "opening", source: error },
     }
 }
 
@@ -350,47 +244,12 @@ async fn prepare(
     let newest = migrations::newest_version(migrations);
     migrations::check_known(path, version, newest)?;
     if version > 0 && version < newest {
-        let copy = backup::backup_before_upgrade(dir, connector, clock, version).await?;
-        tracing::info!(from = version, to = newest, copy = %copy.display(), "bringing the database up to date");
+        let copy = database_copy::backup_before_upgrade(dir, connector, clock, version).await?;
+        tracing::info!(from = version, to = newest, copy = %copy.display(), "upgrading the database");
     }
     sqlx::query("PRAGMA journal_mode = WAL")
         .execute(&mut *conn)
         .await
         .map_err(|error| open_error(path, error))?;
     migrations::apply(conn, migrations, version).await
-}
-
-impl InterruptedWork {
-    /// Closes the calls and turns whose end nobody saw.
-    pub(crate) async fn close_interrupted(
-        conn: &mut SqliteConnection,
-        now_ms: i64,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { calls: close_open_calls(conn).await?, turns: close_running_turns(conn, now_ms).await? })
-    }
-
-    fn log(self) {
-        let Self { calls, turns } = self;
-        if calls > 0 {
-            tracing::warn!(
-                calls,
-                "calls were open when the gateway last stopped; closed as gateway_restarted"
-            );
-        }
-        if turns > 0 {
-            tracing::warn!(turns, "turns were running when the gateway last stopped; marked as interrupted");
-        }
-    }
-}
-
-async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let outcome = outcome::restart_outcome();
-    let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
-        .bind(writer::rows::status_of(&outcome))
-        .bind(outcome.error().map(|error| error.code.as_str()))
-        .bind(outcome::encode(&outcome, usize::MAX))
-        .execute(conn)
-        .await
-        .map_err(StoreError::database("closing of calls left open"))?;
-    Ok(done.rows_affected())
 }

@@ -7,8 +7,8 @@ use sqlx::sqlite::SqliteRow;
 use toolway_types::Role;
 
 use crate::call_row::{RowColumns, parse_text};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// A token. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,7 +18,7 @@ pub struct TokenRecord {
     /// SHA-256 of its text. Never shown.
     #[serde(skip)]
     pub hash: [u8; 32],
-    /// What it is for.
+    /// Role of the token.
     pub role: Role,
     /// A name for people.
     pub label: String,
@@ -41,7 +41,7 @@ pub struct TokenRecord {
 }
 
 impl TokenRecord {
-    /// Whether it lets anyone in at a time.
+    /// Reports whether the token is valid at a time.
     #[must_use]
     pub fn is_active(&self, now_ms: i64) -> bool {
         self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
@@ -50,7 +50,7 @@ impl TokenRecord {
 
 /// The table of tokens. Changes are on disk, whatever the durability of calls, when they answer.
 #[derive(Debug, Clone, Copy)]
-pub struct TokenRepository<'s>(pub(crate) &'s Store);
+pub struct TokenRepository<'s>(pub(crate) &'s Database);
 
 const WRITING: &str = "writing of a token";
 const COLUMNS: &str = "id, hash, role, label, agent, device_id, device_name, platform, created_ms, expires_ms, \
@@ -85,7 +85,7 @@ impl TokenRepository<'_> {
     /// Every token, oldest first; those that were revoked or have ended too.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(&self) -> Result<Vec<TokenRecord>, StoreError> {
         self.0.flush_before_read().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"));
@@ -96,7 +96,7 @@ impl TokenRepository<'_> {
     /// The tokens that let anyone in at a time.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn active(&self, now_ms: i64) -> Result<Vec<TokenRecord>, StoreError> {
         let mut all = self.list().await?;
         all.retain(|token| token.is_active(now_ms));
@@ -106,7 +106,7 @@ impl TokenRepository<'_> {
     /// Revokes a token for good. Answers whether there was one that was not revoked yet.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn revoke(&self, id: &str, at_ms: i64) -> Result<bool, StoreError> {
         const REVOKE: &str = "UPDATE tokens SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL";
         let id = id.to_owned();
@@ -116,7 +116,7 @@ impl TokenRepository<'_> {
     /// Names a token. Answers whether there is one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn set_label(&self, id: &str, label: &str) -> Result<bool, StoreError> {
         let (id, label) = (id.to_owned(), label.to_owned());
         self.0
@@ -127,7 +127,7 @@ impl TokenRepository<'_> {
     /// Replaces a token's hash: its old text lets nobody in any more. Answers whether there is one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn replace_hash(&self, id: &str, hash: [u8; 32]) -> Result<bool, StoreError> {
         let id = id.to_owned();
         let query = sqlx::query("UPDATE tokens SET hash = ? WHERE id = ?").bind(hash.to_vec()).bind(id);
@@ -136,7 +136,7 @@ impl TokenRepository<'_> {
 
     /// Notes that a token was used. Costs a moment and is written within about a second.
     pub fn touch(&self, id: &Arc<str>, at_ms: i64) {
-        self.0.inner().queue.touch_token(id, at_ms);
+        self.0.queue.touch_token(id, at_ms);
     }
 }
 

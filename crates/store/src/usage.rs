@@ -1,4 +1,4 @@
-//! What models were asked, what it took and what it cost. Nobody's words are here: only numbers, and the names they
+//! Requests to models, their tokens and costs. No conversation text is here: only numbers, and the names they
 //! are added up by. They stay when a session is removed.
 
 mod model_request;
@@ -6,8 +6,8 @@ mod report;
 mod tool_usage;
 
 use crate::call_row::RowColumns;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
 pub use model_request::{ModelRequestRecord, RequestStatus};
 pub use report::{ModelUsageGrouping, ModelUsageRow, UsageFilter};
@@ -20,24 +20,24 @@ const WRITING: &str = "writing of a request to a model";
 
 /// The requests to models.
 #[derive(Debug, Clone, Copy)]
-pub struct UsageRepository<'s>(pub(crate) &'s Store);
+pub struct UsageRepository<'s>(pub(crate) &'s Database);
 
 impl UsageRepository<'_> {
     /// Keeps requests that belong to no running turn; those of a turn are kept with what was said in it. It survives
     /// the program, not the computer.
     ///
     /// # Errors
-    /// What SQLite says; none is kept then.
+    /// Fails if SQLite fails. Then no request is stored.
     pub async fn record(&self, requests: Vec<ModelRequestRecord>) -> Result<(), StoreError> {
         self.0
             .write(move |conn| Box::pin(async move { model_request::write_all(conn, &requests).await }))
             .await
     }
 
-    /// What a principal's requests cost that began at a time or later, as far as that is known, in one currency.
+    /// Known cost of a principal's requests that began at a time or later, in one currency.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn spent(&self, principal: &str, since_ms: i64, currency: &str) -> Result<f64, StoreError> {
         const SPENT: &str = "SELECT coalesce(sum(cost), 0.0) FROM model_requests \
              WHERE principal = ? AND started_ms >= ? AND currency = ?";

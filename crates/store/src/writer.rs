@@ -9,8 +9,10 @@ mod connection;
 mod faults;
 pub(crate) mod job;
 pub(crate) mod queue;
+pub(crate) mod response_drafts;
 pub(crate) mod rows;
 pub(crate) mod soft_changes;
+pub(crate) mod submit;
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -35,7 +37,7 @@ use crate::error::{StoreError, is_connection_error, is_transient};
 use crate::health::RecordingCounters;
 use crate::options::StoreOptions;
 
-/// How long changes that may be late are collected.
+/// Time for which changes that may be late are collected.
 const SOFT_WINDOW: Duration = Duration::from_secs(1);
 /// The same where there are drafts of answers among them.
 const DRAFT_WINDOW: Duration = Duration::from_millis(250);
@@ -46,7 +48,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(100);
 struct WriterThread {
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,
-    /// How long a record waits for others.
+    /// Time that a record waits for others.
     window: Duration,
     connection: WriterConnection,
     rows: RowWriter,
@@ -63,7 +65,7 @@ struct WriterThread {
 /// Starts the thread. The receiver resolves when it has ended.
 ///
 /// # Errors
-/// Where the system gives no thread or no runtime.
+/// Fails if the system gives no thread or no runtime.
 pub(crate) fn start(
     queue: Arc<WriteQueue>,
     counters: Arc<RecordingCounters>,

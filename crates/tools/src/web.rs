@@ -15,22 +15,25 @@ mod allow_list;
 mod client;
 mod error;
 mod header;
+mod host_and_port;
 mod redirect;
 mod rendered_response;
 mod request;
 mod resolver;
 mod response;
+mod settings;
 mod tls;
 mod tool_result;
 
 pub use allow_list::{AllowList, BadAllowEntry};
-pub use client::{GuardedClient, WebSettings};
+pub use client::GuardedClient;
 pub use error::{WebError, WebErrorKind};
 pub use header::{BadHeader, request_header};
 pub use rendered_response::{RenderedResponse, render_response};
 pub use request::{WebRequest, parse_url, same_origin};
 pub use resolver::{DnsResolver, SystemResolver};
 pub use response::{WebBody, WebResponse};
+pub use settings::WebSettings;
 pub use tls::{TlsConfigFactory, empty_tls_config};
 pub use tool_result::{response_json, status_error};
 

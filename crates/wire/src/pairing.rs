@@ -5,6 +5,7 @@
 //! the gateway's key *before* it sends the code. A link, which is also what the QR code holds, carries the
 //! address and the whole pin.
 
+mod hex;
 pub mod link;
 pub mod pin;
 

@@ -6,18 +6,22 @@ mod jobs;
 mod notifications;
 mod questions;
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, LoggingLevel,
+};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
 use crate::changes::ServerChange;
-use crate::handler::FakeMcpHandler;
+use crate::state::FakeMcpState;
 use crate::{resources, tools};
 
 /// One call.
 pub(crate) struct FakeToolCall<'a> {
-    pub(crate) handler: &'a FakeMcpHandler,
+    pub(crate) state: &'a FakeMcpState,
+    /// The lowest level of log messages that its client wants; none where it wants none.
+    pub(crate) log_level: Option<LoggingLevel>,
     pub(crate) request: CallToolRequestParams,
     pub(crate) cx: RequestContext<RoleServer>,
 }
@@ -51,12 +55,13 @@ pub(crate) fn error_result(text: impl Into<String>) -> CallToolResult {
 }
 
 pub(crate) async fn call(
-    handler: &FakeMcpHandler,
+    state: &FakeMcpState,
+    log_level: Option<LoggingLevel>,
     request: CallToolRequestParams,
     cx: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let call = FakeToolCall { handler, request, cx };
-    let changes = &handler.shared.changes;
+    let call = FakeToolCall { state, log_level, request, cx };
+    let changes = &state.changes;
     let name = call.request.name.to_string();
     if let Some(result) = content::call(&name) {
         return Ok(result.into());
@@ -78,7 +83,7 @@ pub(crate) async fn call(
         "test_logging_tool" => notifications::all_levels(&call).await,
         "test_tool_with_progress" => notifications::progress(&call).await,
         "test_until_cancelled" => notifications::until_cancelled(&call).await,
-        "test_cancelled_count" => Ok(text_result(handler.shared.cancelled().to_string()).into()),
+        "test_cancelled_count" => Ok(text_result(state.cancelled().to_string()).into()),
         "test_reconnection" => notifications::force_reconnection(&call).await,
         "test_trigger_tool_change" => made(ServerChange::Tools),
         "test_trigger_prompt_change" => made(ServerChange::Prompts),

@@ -7,7 +7,7 @@ use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, ServiceError, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::broadcast;
 
-use crate::handler::FakeMcpSession;
+use crate::client_session::FakeMcpSession;
 
 /// So many changes wait for one who does not read.
 const CHANNEL_CAPACITY: usize = 64;

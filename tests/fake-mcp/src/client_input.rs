@@ -10,7 +10,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::handler::is_modern;
+use crate::protocol_version::is_modern;
 
 /// What came of asking.
 #[derive(Debug)]

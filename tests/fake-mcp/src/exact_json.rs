@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rmcp::model::JsonObject;
 use serde_json::json;
 
-use crate::tools;
+use crate::raw_tools;
 
 /// The structured result of `test_exact`, byte for byte.
 pub const EXACT_RESULT: &str =
@@ -21,7 +21,7 @@ const RESULT: usize = 0;
 
 static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut texts = vec![EXACT_RESULT];
-    for tool in tools::RAW.iter() {
+    for tool in raw_tools::RAW.iter() {
         texts.push(tool.input_schema.get());
         texts.extend(tool.output_schema.as_deref().map(serde_json::value::RawValue::get));
     }

@@ -2,7 +2,7 @@
 //! 2026-07-28 over HTTP. It hands each request to the module that is about it.
 
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,21 +19,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::broadcast;
 
 use crate::changes::{self, ServerChange};
+use crate::client_session::FakeMcpSession;
+use crate::protocol_version::is_modern;
 use crate::state::FakeMcpState;
 use crate::{calls, completion, prompts, resources, tools};
-
-/// What one client of the versions before 2026-07-28 has said about itself.
-#[derive(Debug, Default)]
-pub(crate) struct FakeMcpSession {
-    log_level: Mutex<Option<LoggingLevel>>,
-    subscribed: Mutex<HashSet<String>>,
-}
-
-impl FakeMcpSession {
-    pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
-        self.subscribed.lock().contains(uri)
-    }
-}
 
 pub(crate) struct FakeMcpHandler {
     pub(crate) shared: Arc<FakeMcpState>,
@@ -55,11 +44,6 @@ impl FakeMcpHandler {
             Some(self.session.log_level.lock().unwrap_or(LoggingLevel::Info))
         }
     }
-}
-
-/// Whether the request speaks version 2026-07-28 or a later one.
-pub(crate) fn is_modern(cx: &RequestContext<RoleServer>) -> bool {
-    cx.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 fn cursor(page: Option<&PaginatedRequestParams>) -> Option<&str> {
@@ -135,7 +119,8 @@ impl ServerHandler for FakeMcpHandler {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        calls::call(self, request, cx).await
+        let log_level = self.log_level(&cx);
+        calls::call(&self.shared, log_level, request, cx).await
     }
 
     async fn list_prompts(
@@ -155,7 +140,7 @@ impl ServerHandler for FakeMcpHandler {
         request: GetPromptRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(self, request, &cx).await
+        prompts::get(&self.shared, request, &cx).await
     }
 
     async fn list_resources(
@@ -186,7 +171,7 @@ impl ServerHandler for FakeMcpHandler {
         request: ReadResourceRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(self, request, &cx).await
+        resources::read(&self.shared, request, &cx).await
     }
 
     async fn subscribe(

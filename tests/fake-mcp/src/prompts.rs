@@ -9,9 +9,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 
-use crate::calls::content::PNG;
 use crate::client_input::{self, InputOutcome};
-use crate::handler::FakeMcpHandler;
+use crate::sample_image::PNG;
+use crate::state::FakeMcpState;
 
 const SIMPLE: &str = "test_simple_prompt";
 const ARGUMENTS: &str = "test_prompt_with_arguments";
@@ -45,7 +45,7 @@ pub(crate) fn list_prompts(with_sometimes: bool) -> Vec<Prompt> {
 }
 
 pub(crate) async fn get(
-    handler: &FakeMcpHandler,
+    state: &FakeMcpState,
     request: GetPromptRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
@@ -96,7 +96,7 @@ pub(crate) async fn get(
                 }
             }
         }
-        SOMETIMES if handler.shared.changes.has_prompt() => vec![user("Now.")],
+        SOMETIMES if state.changes.has_prompt() => vec![user("Now.")],
         name => return Err(ErrorData::invalid_params(format!("there is no prompt {name}"), None)),
     };
     Ok(GetPromptResult::new(messages).into())

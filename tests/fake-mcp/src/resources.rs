@@ -9,9 +9,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use crate::calls::content::PNG;
 use crate::client_input::{self, InputOutcome};
-use crate::handler::FakeMcpHandler;
+use crate::sample_image::PNG;
+use crate::state::FakeMcpState;
 
 /// The template that there is.
 pub(crate) const TEMPLATE: &str = "test://template/{id}/data";
@@ -58,7 +58,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 pub(crate) async fn read(
-    handler: &FakeMcpHandler,
+    state: &FakeMcpState,
     request: ReadResourceRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
@@ -67,8 +67,8 @@ pub(crate) async fn read(
     let contents = match uri {
         TEXT => text("This is the content of the static text resource.", "text/plain"),
         BINARY => ResourceContents::blob(PNG, uri).with_mime_type("image/png"),
-        WATCHED => text(&format!("Changed {} times", handler.shared.changes.updates()), "text/plain"),
-        SOMETIMES if handler.shared.changes.has_resource() => text("It is there.", "text/plain"),
+        WATCHED => text(&format!("Changed {} times", state.changes.updates()), "text/plain"),
+        SOMETIMES if state.changes.has_resource() => text("It is there.", "text/plain"),
         ASKING => {
             match client_input::request_input(cx, request.input_responses.as_ref(), password()).await? {
                 InputOutcome::InputRequired(questions) => {

@@ -1,33 +1,15 @@
 //! The tools as they are listed. They stand in `tools.json`, whose bytes are what clients get.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
-use serde::Deserialize;
+use rmcp::model::{JsonObject, MetaObject, Tool};
 use serde_json::value::RawValue;
 
 use crate::exact_json;
+use crate::raw_tools::{RAW, RawTool};
 
 /// The one that comes and goes.
 pub(crate) const SOMETIMES: &str = "test_sometimes";
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct RawTool {
-    pub(crate) name: String,
-    title: Option<String>,
-    description: String,
-    pub(crate) input_schema: Box<RawValue>,
-    pub(crate) output_schema: Option<Box<RawValue>>,
-    annotations: Option<ToolAnnotations>,
-    #[serde(rename = "_meta")]
-    meta: Option<JsonObject>,
-}
-
-#[allow(clippy::expect_used, reason = "a file of this crate")]
-pub(crate) static RAW: LazyLock<Vec<RawTool>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("tools.json")).expect("tools.json is a list of tools")
-});
 
 /// The schema of a tool's arguments, byte for byte as clients get it.
 #[must_use]

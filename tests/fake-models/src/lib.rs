@@ -53,6 +53,7 @@ mod validation;
 
 pub use api::ApiKind;
 pub use failure::{ScriptedFailure, ScriptedFailureKind};
+pub use models::KEY;
 pub use quirks::ApiQuirks;
 pub use received_request::{ParsedMessage, ParsedRequest, ParsedToolCall, ParsedToolResult, ReceivedRequest};
 pub use renderer::render_stream;
@@ -60,5 +61,5 @@ pub use script::{FakeModel, RequestMatcher, ResponseScript, ScriptLine};
 pub use scripted_response::{
     PacedTokens, ResponseStep, ScriptedFinish, ScriptedResponse, ScriptedToolCall, ScriptedUsage,
 };
-pub use server::{FakeModels, KEY};
+pub use server::FakeModels;
 pub use state::ResponseEnd;

@@ -13,8 +13,10 @@ use crate::api::ApiKind;
 use crate::error::ProviderApiError;
 use crate::renderer::CREATED;
 use crate::script::FakeModel;
-use crate::server::KEY;
 use crate::state::FakeModelsState;
+
+/// The key that the servers take, whichever API it is for.
+pub const KEY: &str = "fake-key";
 
 /// What the API says where the key is missing or wrong.
 pub(crate) fn unauthorized(api: ApiKind, headers: &HeaderMap) -> Option<ProviderApiError> {

@@ -19,9 +19,6 @@ use crate::scripted_response::ScriptedResponse;
 use crate::state::{FakeModelsState, ResponseEnd};
 use crate::{control, incoming_request, models};
 
-/// The key that the servers take, whichever API it is for.
-pub const KEY: &str = "fake-key";
-
 const BODY_LIMIT: usize = 64 << 20;
 
 /// Model servers on one loopback port, which answer from a script. They end when the last copy of this is dropped.

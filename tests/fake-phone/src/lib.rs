@@ -20,6 +20,7 @@ mod android;
 pub mod apps;
 mod commands;
 mod content;
+mod fake_android;
 mod protocol;
 mod shell;
 
@@ -34,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use android::FakeAndroid;
+use fake_android::FakeAndroid;
 
 /// A phone. It is unplugged when it is dropped.
 #[derive(Debug)]

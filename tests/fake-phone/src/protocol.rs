@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use parking_lot::Mutex;
 
-use crate::android::FakeAndroid;
+use crate::fake_android::FakeAndroid;
 use crate::shell::{self, CommandKiller};
 
 const CNXN: u32 = 0x4e58_4e43;
@@ -175,16 +175,17 @@ struct ShellPipe {
 impl ShellPipe {
     fn run(&self, service: &ShellService, killer: &CommandKiller, android: &FakeAndroid) -> io::Result<()> {
         let mut result = Ok(());
-        let code = shell::run(&service.command, android, killer, service.is_v2, |is_error, bytes| {
-            if result.is_err() {
-                return;
-            }
-            result = if service.is_v2 {
-                self.packet(if is_error { 2 } else { 1 }, bytes)
-            } else {
-                self.write(bytes)
-            };
-        });
+        let code =
+            shell::run(&service.command, android.folder(), killer, service.is_v2, |is_error, bytes| {
+                if result.is_err() {
+                    return;
+                }
+                result = if service.is_v2 {
+                    self.packet(if is_error { 2 } else { 1 }, bytes)
+                } else {
+                    self.write(bytes)
+                };
+            });
         result?;
         if service.is_v2 {
             self.packet(3, &[u8::try_from(code & 0xff).unwrap()])?;

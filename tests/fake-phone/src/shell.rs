@@ -14,8 +14,6 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::android::FakeAndroid;
-
 /// Android's commands.
 const COMMANDS: [&str; 7] = ["am", "cmd", "content", "dumpsys", "getprop", "id", "pm"];
 /// A call is a folder with its arguments in it, each ended by a NUL, and two pipes for the answer. Its name goes
@@ -118,12 +116,12 @@ fn answer_call(call: &Path, answer: &(impl Fn(&[String]) -> (Vec<u8>, Vec<u8>) +
 /// Runs a line, hands on what it writes (whether it is an error, and the bytes), and gives its exit code.
 pub(crate) fn run(
     line: &str,
-    android: &FakeAndroid,
+    scripts: &ScriptFolder,
     killer: &CommandKiller,
     apart: bool,
     mut written: impl FnMut(bool, &[u8]),
 ) -> i32 {
-    let folder = android.folder().path();
+    let folder = scripts.path();
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", line])

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::request::ProtocolEra;
 use super::sessions::McpSessionsReport;
 use super::target_measurement::McpTargetReport;
-use crate::report::BenchReport;
-use crate::table::{FigureGoal, FigureRow, FigureTable, FigureUnit};
+use crate::figure::{FigureGoal, FigureRow, FigureUnit, format_rows};
+use crate::output::BenchReport;
 
 /// Who was measured.
 #[derive(Debug, Serialize)]
@@ -202,7 +202,7 @@ impl BenchReport for McpReport {
             }
         }
         // The rows once more, with their goals.
-        text + &FigureTable::drawn_rows(&self.rows, "beside")
+        text + &format_rows(&self.rows, "beside")
     }
 
     fn is_valid(&self) -> bool {

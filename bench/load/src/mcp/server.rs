@@ -21,14 +21,19 @@ use tokio::net::TcpListener;
 
 use super::McpPlan;
 use super::request::McpEndpoint;
-use super::testbed::worker_count;
 use crate::error::{ErrorContext, Result};
-use crate::gateway::{create_data_folder, wait_for_authority};
+use crate::gateway::{GatewayLaunchOptions, create_data_folder, wait_for_authority};
+use crate::load::default_workers;
+use crate::output::print_line;
 use crate::process::{ChildProcess, ChildProgram};
-use crate::report::print_line;
 
 /// Where it speaks MCP.
 const PATH: &str = "/mcp";
+
+/// How many workers the bare server is given: as many as the gateway.
+pub(crate) fn worker_count(settings: &GatewayLaunchOptions) -> usize {
+    settings.workers.unwrap_or_else(default_workers)
+}
 
 /// The server as a process.
 #[derive(Debug)]
@@ -92,7 +97,7 @@ pub(crate) fn serve_process(workers: usize, tools: usize) -> Result<()> {
         // A socket that can't be set up so is still served; the figures would show it.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let serving = axum::serve(listener, router(tools));
-        let mut input = crate::device_processes::input_lines();
+        let mut input = crate::input_lines::input_lines();
         print_line(&json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
         tokio::select! {
             result = async { serving.await } => result.context(what),

@@ -6,6 +6,7 @@ use super::McpPlan;
 use super::connection::HttpConnection;
 use super::request::{McpRequestBuilder, ProtocolEra};
 use super::server::BareServerProcess;
+use super::session::begin_session;
 use super::testbed::{data_folder_with_servers, source_endpoint, tool_call, wait_until_ready};
 use crate::error::{Result, unexpected};
 use crate::gateway::BenchGateway;
@@ -33,29 +34,6 @@ pub(crate) struct McpSessionsReport {
     pub(crate) ratio: f64,
     /// False where memory still moved when it was read.
     pub(crate) rss_settled: bool,
-}
-
-/// The line as requests are made on it: with an MCP session of its own where the era has such.
-pub(crate) async fn begin_session(
-    wire: &mut HttpConnection,
-    line: &McpRequestBuilder,
-) -> Result<McpRequestBuilder> {
-    if line.era == ProtocolEra::Modern {
-        return Ok(line.clone());
-    }
-    let answer = wire.request_with_timeout(line.initialize().next_request().0).await?;
-    let (true, Some(session)) = (answer.status == 200, answer.session.clone()) else {
-        return unexpected(format!("no MCP session was made: {}", answer.summary()));
-    };
-    let line = McpRequestBuilder { session: Some(session), ..line.clone() };
-    let answer = wire.request_with_timeout(line.initialized().next_request().0).await?;
-    if answer.status != 202 {
-        return unexpected(format!(
-            "a new MCP session refuses notifications/initialized: {}",
-            answer.summary()
-        ));
-    }
-    Ok(line)
 }
 
 /// Sessions with their streams open.

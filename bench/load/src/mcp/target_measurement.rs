@@ -143,7 +143,7 @@ impl McpTargetMeasurement {
         let mut callers = Vec::new();
         for _ in 0..in_flight {
             let mut wire = HttpConnection::open(&line.endpoint.authority).await?;
-            let line = super::sessions::begin_session(&mut wire, line).await?;
+            let line = super::session::begin_session(&mut wire, line).await?;
             let ExpectedExchange { request, expected } = asked(&line);
             callers.push(McpCaller { wire, request, expected: expected.into_bytes(), is_lost: false });
         }

@@ -11,12 +11,11 @@ use super::connection::HttpConnection;
 use super::proxy::{BACKEND, ReferenceProxyProcess};
 use super::request::{McpEndpoint, McpRequestBuilder, ProtocolEra};
 use super::server::{BareServerProcess, tool_name};
-use super::sessions;
+use super::session::begin_session;
 use super::target_measurement::ExpectedExchange;
 use crate::connections::{DeviceTasks, join_devices};
 use crate::error::{ErrorContext, Result, unexpected};
-use crate::gateway::{BenchGateway, GatewayLaunchOptions, create_data_folder};
-use crate::load::default_workers;
+use crate::gateway::{BenchGateway, create_data_folder};
 
 /// How many tools make a long list.
 pub(crate) const MANY_TOOLS: usize = 1000;
@@ -42,11 +41,6 @@ pub(crate) struct McpTestbed {
     proxy_era: ProtocolEra,
     // The device ends with this.
     _devices: DeviceTasks,
-}
-
-/// How many workers the bare server is given: as many as the gateway.
-pub(crate) fn worker_count(settings: &GatewayLaunchOptions) -> usize {
-    settings.workers.unwrap_or_else(default_workers)
 }
 
 /// A data folder with these MCP servers, and room for `sessions` MCP sessions of one client.
@@ -227,8 +221,7 @@ async fn detect_proxy_era(line: &McpRequestBuilder) -> Result<ProtocolEra> {
     let modern = answer.summary();
     let mut wire = HttpConnection::open(&line.endpoint.authority).await?;
     let line =
-        sessions::begin_session(&mut wire, &McpRequestBuilder { era: ProtocolEra::Legacy, ..line.clone() })
-            .await?;
+        begin_session(&mut wire, &McpRequestBuilder { era: ProtocolEra::Legacy, ..line.clone() }).await?;
     let asked = proxied_tool_call(&line);
     let answer = wire.request_with_timeout(asked.request.clone().next_request().0).await?;
     match answer.status == 200 && answer.body_contains(asked.expected.as_bytes()) {

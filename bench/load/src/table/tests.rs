@@ -1,4 +1,5 @@
 use super::*;
+use crate::figure::{FigureGoal, FigureUnit};
 
 #[test]
 fn a_goal_is_reached_or_missed_by_so_much() {

@@ -14,13 +14,13 @@ pub struct NoSuchAgent {
     pub close: Vec<String>,
 }
 
-/// What is wrong with a definition.
+/// A problem of a definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct AgentProblem {
-    /// Where, such as `tools[2]`.
+    /// The field, such as `tools[2]`.
     pub field: String,
-    /// What.
+    /// Description of the problem.
     pub problem: String,
 }
 
@@ -28,10 +28,10 @@ pub struct AgentProblem {
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The definition can't stand; everything that is wrong with it.
-    #[error("the agent can't stand: {}", join_problems(.0))]
+    #[error("the agent is invalid: {}", join_problems(.0))]
     Invalid(Vec<AgentProblem>),
     /// It stands in a file, and is changed there.
-    #[error("the agent {name:?} stands in {}, line {line}, and is changed there", path.display())]
+    #[error("the agent {name:?} is defined in {}, line {line}; change it there", path.display())]
     InFile {
         /// Its name.
         name: String,
@@ -41,10 +41,10 @@ pub enum AgentError {
         line: usize,
     },
     /// `default` is always there.
-    #[error("the agent \"default\" can be changed and not removed")]
+    #[error("the agent \"default\" can be changed but not removed")]
     CannotRemoveDefault,
     /// There are as many as there may be.
-    #[error("there are {0} agents, which is the most")]
+    #[error("there are {0} agents, the maximum")]
     TooMany(usize),
     /// There is none of this name.
     #[error(transparent)]

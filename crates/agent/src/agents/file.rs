@@ -37,7 +37,7 @@ pub(super) struct InvalidAgentFile {
 /// The files of a folder that are agents, by name; none where there is no such folder.
 ///
 /// # Errors
-/// Where the folder can't be read.
+/// Fails if the folder can't be read.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileProblem> {
     let unreadable =
         |error: std::io::Error| FileProblem::new(folder, 1, format!("the folder can't be read: {error}"));
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path) -> Result<AgentFile, InvalidAgentFile> {
 /// Looks at the text of the agent file at `path`, without taking it in.
 ///
 /// # Errors
-/// What is wrong in it, each with its line.
+/// The problems of the file, each with its line.
 pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem>> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     parse(text, path, &name).map(|file| file.agent.definition)
@@ -110,7 +110,7 @@ fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProbl
     }
 }
 
-/// Where a field such as `limits.cost` or `tools[2]` stands.
+/// Position of a field such as `limits.cost` or `tools[2]`.
 fn span_of_field(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
     let (first, rest) = match field.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),

@@ -1,4 +1,4 @@
-//! What a definition must be to stand. Whether its model is there is not looked at: that changes without it.
+//! Validates definitions. The model's existence is not checked, because it can change later.
 
 use toolway_core::AgentScope;
 use toolway_core::policy::definition::ApprovalMode;
@@ -55,7 +55,7 @@ pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProb
         problems.add("max_tools", format!("it is more than {MAX_TOOLS}"));
     }
     if agent.max_tools == Some(0) {
-        problems.add("max_tools", "it is 0; write tools = [] where it is to have none");
+        problems.add("max_tools", "it is 0; write tools = [] for no tools");
     }
     let scope = check_tools(agent, &mut problems);
     match scope {
@@ -73,7 +73,7 @@ impl AgentProblems {
     }
 }
 
-/// Whether an agent may be called so: `[a-z][a-z0-9_-]{0,63}`.
+/// Reports whether a name is valid for an agent: `[a-z][a-z0-9_-]{0,63}`.
 pub(super) fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     name.len() <= MAX_NAME
@@ -83,7 +83,7 @@ pub(super) fn is_name(name: &str) -> bool {
 
 fn name_form(name: &str) -> String {
     format!(
-        "{name:?} can't be an agent's name: a small letter, then at most {} small letters, digits, _ and -",
+        "{name:?} is not a valid name of an agent: use a lower-case letter, then at most {} lower-case letters, digits, _ and -",
         MAX_NAME - 1
     )
 }
@@ -108,7 +108,8 @@ fn check_options(agent: &AgentDefinition, problems: &mut AgentProblems) {
     }
     for (field, number) in [("temperature", options.temperature), ("top_p", options.top_p)] {
         if number.is_some_and(|number| !(0.0..=MAX_TEMPERATURE).contains(&number)) {
-            problems.add(format!("options.{field}"), format!("it is no number from 0 to {MAX_TEMPERATURE}"));
+            problems
+                .add(format!("options.{field}"), format!("it is not a number from 0 to {MAX_TEMPERATURE}"));
         }
     }
     if options.stop.len() > MAX_STOP_SEQUENCES || options.stop.iter().any(String::is_empty) {
@@ -143,11 +144,11 @@ fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<
         } else if let Err(bad) = AgentScope::new([pattern], ApprovalMode::Never) {
             problems.add(place, bad.to_string());
         } else if !can_match(pattern) {
-            problems.add(place, format!("{pattern:?} fits no tool; patterns are over source/tool"));
+            problems.add(place, format!("{pattern:?} matches no tool; patterns have the form source/tool"));
         }
     }
     if !tools.is_empty() && tools.iter().all(|pattern| pattern.starts_with('!')) {
-        problems.add("tools", "it only takes tools out; let \"*/*\" stand before that");
+        problems.add("tools", "it only excludes tools; put \"*/*\" before it");
     }
     if problems.0.len() > before {
         return None;
@@ -163,7 +164,7 @@ fn check_tools(agent: &AgentDefinition, problems: &mut AgentProblems) -> Option<
     }
 }
 
-/// Whether there could be an id that fits.
+/// Reports whether any id can match.
 fn can_match(pattern: &str) -> bool {
     let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
     pattern.contains('/') || pattern.starts_with(['*', '?', '[', '{'])

@@ -49,7 +49,7 @@ impl<'e> MeasuredHistory<'e> {
         Self { entries: pieces, rounds, last_user }
     }
 
-    /// How many rounds there are.
+    /// Number of rounds.
     pub(super) fn rounds(&self) -> usize {
         self.rounds
     }
@@ -71,7 +71,7 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.iter().skip(at).position(is_user).map(|found| at + found)
     }
 
-    /// Whether a message belongs to the one before it: the results of its calls.
+    /// Reports whether a message contains the results of the previous message's calls.
     pub(super) fn belongs_to_previous(&self, at: usize) -> bool {
         self.entries.get(at).is_some_and(|piece| piece.entry.message.role == MessageRole::Tool)
     }
@@ -147,7 +147,7 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.iter().take(cut).map(|piece| (piece.message(self.rounds), piece.tokens(self.rounds)))
     }
 
-    /// How many messages are left out before a place, summaries not counted.
+    /// Number of messages omitted before a place, without summaries.
     pub(super) fn count_before(&self, cut: usize) -> usize {
         let left_out = |(at, piece): &(usize, &MeasuredEntry<'_>)| {
             piece.entry.summary_through.is_none() && Some(*at) != self.last_user
@@ -155,13 +155,13 @@ impl<'e> MeasuredHistory<'e> {
         self.entries.iter().enumerate().take(cut).filter(left_out).count()
     }
 
-    /// How many results are left out.
+    /// Number of shortened results.
     pub(super) fn shortened_results(&self, shortened: usize) -> usize {
         let left_out = self.entries.iter().filter(|piece| piece.is_shortened(shortened));
         left_out.map(|piece| shortened_results::count_shortenable(&piece.entry.message)).sum()
     }
 
-    /// What stays: the person's last message, and all from a place on.
+    /// Remaining entries: the person's last message, and all entries from a place on.
     fn after(&self, cut: usize) -> impl Iterator<Item = &MeasuredEntry<'e>> {
         let stays = move |(at, _): &(usize, &MeasuredEntry<'e>)| *at >= cut || Some(*at) == self.last_user;
         self.entries.iter().enumerate().filter(stays).map(|(_, piece)| piece)

@@ -10,13 +10,13 @@ use super::token_counter::{ContentSize, result_size};
 /// Results that take less are not worth it.
 const MIN_RESULT_BYTES: usize = 512;
 
-/// Whether leaving out a result makes room.
+/// Reports whether shortening a result saves space.
 pub(super) fn saves_space(result: &ToolResult) -> bool {
     let ContentSize { bytes, images } = result_size(result);
     images > 0 || bytes > MIN_RESULT_BYTES
 }
 
-/// How many results of a message leaving out makes room.
+/// Number of results in a message whose shortening saves space.
 pub(super) fn count_shortenable(message: &ModelMessage) -> usize {
     let worth_it =
         |part: &&MessagePart| matches!(part, MessagePart::ToolResult(result) if saves_space(result));

@@ -1,4 +1,4 @@
-//! Where a conversation is cut, and what of it goes into a summary.
+//! Chooses the place where a conversation is cut, and the input of its summary.
 
 use toolway_models::{MessagePart, MessageRole, ModelMessage};
 
@@ -6,7 +6,7 @@ use super::fraction_of;
 use super::measured_history::MeasuredHistory;
 use super::token_counter::TokenCounter;
 
-/// What stands in the place of messages that are left out without a summary.
+/// Text instead of messages that are omitted without a summary.
 pub(super) const LEFT_OUT: &str = "[Older messages of this conversation are left out here to make room.]";
 
 /// Part of the room that what stays should take.
@@ -20,12 +20,12 @@ const GIST_CHARS: usize = 200;
 /// Most messages of which that says something.
 const GIST_MESSAGES: usize = 20;
 
-/// What should be summarised.
+/// A request for a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryRequest {
     /// The number of the last message that the summary covers.
     pub through: u64,
-    /// What it is made of: those messages with their results left out, as many as the model can read at once; an
+    /// Input of the summary: those messages without their results, as many as the model can read at once. An
     /// earlier summary stands first.
     pub messages: Vec<ModelMessage>,
 }
@@ -59,7 +59,7 @@ pub(super) fn cut_point(
     best.map(|at| pieces.next_user(at).filter(|user| *user <= last_user).unwrap_or(at))
 }
 
-/// What goes into the summary of all before a place.
+/// The input for a summary of everything before a place.
 pub(super) fn summary_request(
     pieces: &MeasuredHistory<'_>,
     cut: usize,
@@ -90,7 +90,8 @@ pub(super) fn summary_request(
     SummaryRequest { through: pieces.seq(cut.saturating_sub(1)), messages: taken }
 }
 
-/// What is kept in the place of a summary that no model made: that messages are left out, and the first words of the
+/// Text instead of a summary that the model could not write: a note that messages are omitted, and the first words of
+/// the
 /// persons' and the model's newest.
 #[must_use]
 pub fn fallback_summary(messages: &[ModelMessage]) -> String {

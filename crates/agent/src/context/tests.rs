@@ -137,7 +137,7 @@ fn old_results_go_first() {
     let plan = talk.plan(5000);
     // What was passed by the fourth left the first out; by the sixth, all but the newest three.
     assert_eq!(left_out(&plan.messages), [true, true, true, false, false, false]);
-    assert_eq!(plan.compacted.as_deref(), Some("3 older results of tools were left out to make room"));
+    assert_eq!(plan.compacted.as_deref(), Some("3 older tool results were omitted to make room"));
     assert_eq!((plan.summary_request, plan.fits), (None, true));
     // In place of each stands what it was.
     let MessagePart::ToolResult(note) = &plan.messages[2].parts[0] else { panic!("no result") };
@@ -217,7 +217,7 @@ fn what_is_oldest_is_summarised_next() {
     assert_eq!(plan.messages.len(), 1 + 3);
     assert!(plan.messages[0].text().contains("left out"));
     assert_eq!(plan.messages[1..], talk.messages()[38..]);
-    assert_eq!(plan.compacted.as_deref(), Some("38 older messages were left out to make room"));
+    assert_eq!(plan.compacted.as_deref(), Some("38 older messages were omitted to make room"));
     // Four fifths of the room can be read for it: thirty of those, and a word that there were more.
     assert_eq!(summarise.messages.len(), 30 + 1);
     assert!(plan.fits);

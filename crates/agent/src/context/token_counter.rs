@@ -1,19 +1,20 @@
-//! How many tokens something takes, about: a quarter of its bytes, set right by what the provider last reported.
+//! Estimates tokens: a quarter of the bytes, calibrated by the provider's last report.
 
 use toolway_models::{MessagePart, ModelMessage, ToolResult};
 use toolway_types::{ContentPart, Outcome};
 
 /// Bytes of a token, about.
 const BYTES_PER_TOKEN: f64 = 4.0;
-/// What a picture takes at most of the providers.
+/// Tokens of a picture at most providers.
 const IMAGE_TOKENS: u64 = 1600;
 /// Bytes that a part takes besides its own.
 const PART_BYTES: usize = 16;
-/// How far a report must be off for the count to be set right: so that it stays the same from request to request.
+/// Deviation from which a report changes the calibration. Smaller ones don't, so that estimates stay the same between
+/// requests.
 const TOLERANCE: f64 = 0.1;
 /// Requests below this say little about what a byte takes.
 const MIN_CALIBRATION_TOKENS: u64 = 200;
-/// How far a count can be off.
+/// Range of the calibration factor.
 const MIN_FACTOR: f64 = 0.25;
 const MAX_FACTOR: f64 = 4.0;
 
@@ -31,7 +32,7 @@ impl Default for TokenCounter {
     }
 }
 
-/// What something takes, before it is set right.
+/// Size before calibration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ContentSize {
     pub(super) bytes: usize,
@@ -52,12 +53,12 @@ impl TokenCounter {
         self.is_calibrated = true;
     }
 
-    /// Whether a provider has reported anything.
+    /// Reports whether a provider has reported a number of tokens.
     pub(super) fn is_calibrated(&self) -> bool {
         self.is_calibrated
     }
 
-    /// What a text of so many bytes takes.
+    /// Tokens of a text with a number of bytes.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -73,7 +74,7 @@ impl TokenCounter {
         self.tokens(size.bytes).saturating_add(size.images.saturating_mul(IMAGE_TOKENS))
     }
 
-    /// What a message takes.
+    /// Tokens of a message.
     pub(super) fn message_tokens(&self, message: &ModelMessage) -> u64 {
         self.size_tokens(
             message
@@ -91,7 +92,7 @@ impl ContentSize {
     }
 }
 
-/// What a part takes.
+/// Size of a part.
 pub(super) fn part_size(part: &MessagePart) -> ContentSize {
     let opaque = match part {
         MessagePart::Text { opaque, .. } | MessagePart::Thinking { opaque, .. } => opaque.as_ref(),
@@ -112,7 +113,7 @@ pub(super) fn part_size(part: &MessagePart) -> ContentSize {
     own.plus(ContentSize { bytes: besides, images: 0 })
 }
 
-/// What a result takes as a model is told it.
+/// Size of a result in the form that the model gets.
 pub(super) fn result_size(result: &ToolResult) -> ContentSize {
     let bytes = |bytes| ContentSize { bytes, images: 0 };
     let own = match &*result.outcome {

@@ -9,20 +9,20 @@ pub(super) const MAX_ID: usize = 128;
 
 /// An id that no session can have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a session's id has 1 to {MAX_ID} characters, none of them invisible")]
+#[error("a session's id must have 1 to {MAX_ID} visible characters")]
 pub struct InvalidSessionId;
 
 /// Why a session was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenSessionError {
     /// It is another principal's: `SESSION_OWNER_MISMATCH`.
-    #[error("this session belongs to somebody else")]
+    #[error("this session belongs to another principal")]
     OwnerMismatch,
     /// There is no such agent.
     #[error(transparent)]
     UnknownAgent(#[from] NoSuchAgent),
     /// The token is bound to another agent.
-    #[error("this token may talk to the agent {bound:?} only, not to {asked:?}")]
+    #[error("this token may only use the agent {bound:?}, not {asked:?}")]
     AgentForbidden {
         /// The agent that it is bound to.
         bound: String,
@@ -44,22 +44,22 @@ pub enum OpenSessionError {
 #[derive(Debug, thiserror::Error)]
 pub enum StartTurnError {
     /// One runs in this session: `SESSION_BUSY`.
-    #[error("a turn runs in this session already")]
+    #[error("a turn is already running in this session")]
     Busy,
     /// There is no message of a person to answer: `NO_USER_MESSAGE`.
-    #[error("there is no message of a person to answer")]
+    #[error("there is no user message to answer")]
     NoUserMessage,
     /// The message holds nothing: `EMPTY_CONTENT`.
     #[error("the message is empty")]
     EmptyContent,
     /// The session is another principal's: `SESSION_OWNER_MISMATCH`.
-    #[error("this session belongs to somebody else")]
+    #[error("this session belongs to another principal")]
     OwnerMismatch,
     /// There is no such agent.
     #[error(transparent)]
     UnknownAgent(#[from] NoSuchAgent),
     /// The token is bound to another agent.
-    #[error("this token may talk to the agent {bound:?} only, not to {asked:?}")]
+    #[error("this token may only use the agent {bound:?}, not {asked:?}")]
     AgentForbidden {
         /// The agent that it is bound to.
         bound: String,
@@ -70,7 +70,7 @@ pub enum StartTurnError {
     #[error(transparent)]
     InvalidId(#[from] InvalidSessionId),
     /// So many turns run already.
-    #[error("{0} turns run already, which is the most")]
+    #[error("{0} turns are already running, the maximum")]
     TooMany(usize),
     /// The gateway stops.
     #[error("the gateway is shutting down")]
@@ -87,7 +87,7 @@ pub enum SessionError {
     #[error("there is no session {0:?}")]
     Unknown(String),
     /// It is another principal's, who alone may talk in it.
-    #[error("this session belongs to somebody else")]
+    #[error("this session belongs to another principal")]
     OwnerMismatch,
     /// Only an owner may ask for this.
     #[error("only an owner may see the sessions of others")]

@@ -27,7 +27,7 @@ const DEFAULT_PAGE_SIZE: usize = 50;
 const MAX_SHOWN: usize = 1000;
 /// Longest title that a person may give, in characters.
 const MAX_TITLE: usize = 200;
-/// How long a turn may take to end before its session is removed.
+/// Time that a turn has to end before its session is removed.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Conversations {
@@ -52,7 +52,7 @@ impl Conversations {
         })
     }
 
-    /// What there is of a session but for what was said.
+    /// Returns a session without its messages.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -148,7 +148,7 @@ impl Conversations {
         })
     }
 
-    /// What was used and what it cost. Whoever is not an owner sees their own.
+    /// Reports usage and costs. A principal that is not an owner sees its own.
     ///
     /// # Errors
     /// [`SessionError`].
@@ -204,7 +204,7 @@ impl Conversations {
     }
 }
 
-/// Whose things are asked for: one principal's, or everybody's.
+/// The principal to filter by. None means everybody.
 fn principal_filter(who: &Principal, asked: Option<&str>) -> Result<Option<String>, SessionError> {
     match asked {
         Some(asked) if !who.role.is_owner() && *asked != *who.id.0 => Err(SessionError::OwnerRequired),

@@ -1,4 +1,4 @@
-//! What was said in turns without a session that ended with calls of the caller's own tools. The caller sends its
+//! Messages of stateless turns that ended with calls of the caller's own tools. The caller sends its
 //! results with what it knows of the conversation, which is less than was said: the calls of the gateway's tools are
 //! not in it, nor what the model's provider wants to see again. So that is remembered for a while, under the ids of
 //! the calls, and put back in its place. Where it is not remembered any more, the model goes on with what there is,
@@ -17,7 +17,7 @@ use toolway_types::{CallId, PrincipalId};
 const MAX_TURNS: usize = 1024;
 /// Bytes that they take together, roughly.
 const MAX_BYTES: usize = 64 << 20;
-/// How long.
+/// Time for which they are remembered.
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Turns that wait for their caller.
@@ -32,7 +32,7 @@ struct SuspendedTurnIndex {
     bytes: usize,
 }
 
-/// What was said in a turn after what its caller knows of.
+/// Messages of a turn that its caller does not know.
 #[derive(Debug)]
 struct SuspendedTurn {
     principal: PrincipalId,

@@ -1,4 +1,4 @@
-//! How a turn begins, runs in a task of its own, and is over for everybody.
+//! Starts a turn, runs it in a task of its own, and ends it for everybody.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::turn::task::{CompletedTurn, HistoryTarget, RequestOverrides, TurnTask
 use crate::turn::title::TitleRequest;
 use crate::turn::{ConnectionRegistration, StatelessRequest, TurnInput, TurnRequest, TurnViewer};
 
-/// How long those who do not read are waited for when the gateway stops.
+/// Time that the gateway waits for slow viewers when it stops.
 const SHUTDOWN_SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Conversations {
@@ -255,21 +255,21 @@ impl Conversations {
         match self.deps.store.set_generated_title(session, &title).await {
             Ok(has_it) => has_it.then_some(title),
             Err(error) => {
-                tracing::warn!(session, "the title was not kept: {error}");
+                tracing::warn!(session, "the title was not stored: {error}");
                 None
             }
         }
     }
 
     async fn end_after_load_error(&self, turn: &Arc<str>, error: &StoreError) -> TurnEnd {
-        let failure = internal_failure(format!("what was said in this session can't be read: {error}"));
+        let failure = internal_failure(format!("the messages of this session can't be read: {error}"));
         self.record_failed_end(turn, &failure).await;
         TurnEnd { status: TurnStatus::Failed(failure), ..empty_turn_end() }
     }
 
     async fn end_after_crash(&self, turn: &Arc<str>, seat: &TurnSlot) -> TurnEnd {
         tracing::error!(turn = &**turn, "a turn crashed");
-        let failure = internal_failure("the turn crashed; the log says more");
+        let failure = internal_failure("the turn crashed; the log has details");
         self.record_failed_end(turn, &failure).await;
         failed_end(seat, failure)
     }
@@ -292,12 +292,12 @@ impl Conversations {
             currency: None,
         };
         if let Err(error) = self.deps.store.end(ending).await {
-            tracing::error!(turn = &**turn, "the end of a turn was not kept: {error}");
+            tracing::error!(turn = &**turn, "the end of a turn was not stored: {error}");
         }
     }
 }
 
-/// What a person can say: text and pictures. None where there is nothing of that.
+/// A person's message of text and pictures. None if there are neither.
 fn user_message(parts: Vec<MessagePart>) -> Option<ModelMessage> {
     let mut parts = parts;
     parts.retain(|part| matches!(part, MessagePart::Text { .. } | MessagePart::Image { .. }));

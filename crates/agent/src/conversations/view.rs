@@ -27,7 +27,7 @@ pub struct SessionListOptions {
 pub struct SessionList {
     /// The sessions, those in which something was said last first.
     pub sessions: Vec<SessionSummary>,
-    /// Where the next page starts; none where this was the last.
+    /// Cursor of the next page. None if this is the last page.
     pub next: Option<String>,
 }
 
@@ -38,30 +38,30 @@ pub struct SessionSummary {
     pub id: String,
     /// Its title, where it has one.
     pub title: Option<String>,
-    /// Who gave it.
+    /// Author of the title.
     pub title_by: TitleBy,
     /// The agent that was last talked to in it.
     pub agent: String,
-    /// Whose it is.
+    /// Owner of the session.
     pub principal: String,
     /// When it began.
     pub created_ms: i64,
     /// When something was last said in it.
     pub updated_ms: i64,
-    /// How many messages it has.
+    /// Number of messages.
     pub messages: u64,
-    /// Whether a turn runs in it.
+    /// True if a turn runs in the session.
     pub running: bool,
 }
 
 /// A session with what was said in it last.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionDetail {
-    /// What else there is of it.
+    /// The session without its messages.
     pub summary: SessionSummary,
     /// The newest messages, the oldest of them first.
     pub history: Vec<MessageView>,
-    /// Whether there are older ones.
+    /// True if there are older ones.
     pub has_more: bool,
     /// The newest turns, the oldest of them first.
     pub turns: Vec<TurnSummary>,
@@ -72,7 +72,7 @@ pub struct SessionDetail {
 pub struct MessageList {
     /// The messages.
     pub messages: Vec<MessageView>,
-    /// Whether there are older ones.
+    /// True if there are older ones.
     pub has_more: bool,
 }
 
@@ -83,11 +83,11 @@ pub struct MessageView {
     pub seq: u64,
     /// The turn in which it was said.
     pub turn: String,
-    /// Whose it is.
+    /// Author of the message.
     pub role: StoredRole,
     /// When it was kept.
     pub created_ms: i64,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
     /// Its parts: a JSON array.
     pub parts: RawJson,
@@ -100,9 +100,9 @@ pub struct TurnSummary {
     pub id: String,
     /// The number of the message that it answers.
     pub answers: u64,
-    /// How far it got.
+    /// State of the turn.
     pub state: TurnState,
-    /// Whether its answer was taken out for another.
+    /// True if the response was replaced by another.
     pub is_replaced: bool,
     /// When it began.
     pub started_ms: i64,
@@ -114,13 +114,13 @@ pub struct TurnSummary {
     pub message: Option<String>,
     /// Why the model's last answer ended.
     pub finish: Option<String>,
-    /// How often a model was asked.
+    /// Number of requests to models.
     pub rounds: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub calls: u32,
     /// Tokens of all its requests.
     pub usage: ModelUsage,
-    /// What they cost; null where that is not known.
+    /// Total cost. Null if it is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
@@ -128,7 +128,7 @@ pub struct TurnSummary {
 
 /// A word that is none of those that can be said there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{value:?} is none of {known}")]
+#[error("{value:?} is not one of {known}")]
 pub struct UnknownValue {
     /// The word.
     pub value: String,
@@ -169,7 +169,7 @@ pub enum UsageGrouping {
     Tool,
     /// The session.
     Session,
-    /// Who asked.
+    /// By principal.
     Principal,
 }
 
@@ -218,31 +218,31 @@ pub struct UsageQuery {
     pub from_ms: Option<i64>,
     /// Begun before this time.
     pub to_ms: Option<i64>,
-    /// How many seconds the reader's clock is ahead of UTC, for where days begin.
+    /// Offset of the reader's clock from UTC in seconds. It determines the start of days.
     pub zone_offset_s: i32,
 }
 
 /// A line of a report on usage. By tool: calls, errors and the time they took; otherwise requests, tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageReportRow {
-    /// What it is of; null for what belongs to none.
+    /// Key of the group. Null for usage without a key.
     pub key: Option<String>,
-    /// How many requests to models.
+    /// Number of requests to models.
     pub requests: Option<u64>,
-    /// How many of them did not come to their end.
+    /// Number of failed requests.
     pub failed: Option<u64>,
     /// Their tokens.
     pub usage: ModelUsage,
-    /// What they cost, as far as that is known.
+    /// Known cost.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
     /// Of how many requests the cost is not known.
     pub unpriced: Option<u64>,
-    /// How many calls of tools.
+    /// Number of tool calls.
     pub calls: Option<u64>,
-    /// How many of them failed.
+    /// Number of failed calls.
     pub errors: Option<u64>,
-    /// How long it took together, in milliseconds.
+    /// Total duration in milliseconds.
     pub duration_ms: u64,
 }

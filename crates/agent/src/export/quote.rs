@@ -176,7 +176,7 @@ fn neutralise_line(line: &str, spans: usize) -> String {
     safe
 }
 
-/// Whether what follows has a backslash before it that is none itself.
+/// Reports whether the next character is escaped by a backslash that is not escaped itself.
 fn is_escaped(before: &str) -> bool {
     let marks = before.len() - before.trim_end_matches('\\').len();
     marks % 2 == 1

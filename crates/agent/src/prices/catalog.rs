@@ -22,7 +22,7 @@ pub struct PriceCatalog {
 struct PriceCatalogState {
     table: Arc<PriceTable>,
     problems: Vec<FileProblem>,
-    /// How the file was when it was read.
+    /// State of the file at the last read.
     file_stamps: FileStamps,
 }
 
@@ -51,14 +51,14 @@ impl PriceCatalog {
         read.unwrap_or_else(|_| Err(vec![FileProblem::new(&self.file, 1, "it could not be read")]))
     }
 
-    /// Whether the file has changed since it was read. Looks at it, so it is a little work.
+    /// Reports whether the file has changed since the last read. It looks at the file, so it is not free.
     pub async fn has_changed(self: &Arc<Self>) -> bool {
         let file = self.file.clone();
         let now = tokio::task::spawn_blocking(move || files::file_stamps([file])).await;
         now.is_ok_and(|now| now != self.state.lock().file_stamps)
     }
 
-    /// What is wrong in the file as it is now.
+    /// Problems of the current file.
     #[must_use]
     pub fn problems(&self) -> Vec<FileProblem> {
         self.state.lock().problems.clone()

@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProbl
                 problems.push(problem(at, message.to_owned()));
             }
             ("price", DeValue::Array(prices)) if prices.len() > MAX_PRICES => {
-                let message = format!("{} prices are too many; the most is {MAX_PRICES}", prices.len());
+                let message = format!("there are {} prices; the maximum is {MAX_PRICES}", prices.len());
                 problems.push(problem(at, message));
             }
             ("price", DeValue::Array(prices)) => {
@@ -103,7 +103,7 @@ fn is_currency(text: &str) -> bool {
 
 pub(super) fn write(table: &PriceTable) -> String {
     let mut text = format!(
-        "# Prices per million tokens. The first `model` that fits counts; see docs/models.md.\n\
+        "# Prices per million tokens. The first matching `model` is used; see docs/models.md.\n\
          currency = {}\n",
         quoted(&table.currency)
     );

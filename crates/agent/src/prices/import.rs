@@ -13,7 +13,7 @@ use crate::files::FileProblem;
 pub struct PriceImport {
     /// The table.
     pub table: PriceTable,
-    /// What was left out, and why: a line each.
+    /// The omitted entries and the reasons, one line each.
     pub notes: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ pub struct PriceImport {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriceImportError {
     /// It is neither the one nor the other.
-    #[error("{name} is neither a table of prices (TOML) nor LiteLLM's file of prices (JSON)")]
+    #[error("{name} is neither a price table (TOML) nor LiteLLM's price file (JSON)")]
     Unknown {
         /// The file.
         name: String,
@@ -30,11 +30,11 @@ pub enum PriceImportError {
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Problems(Vec<FileProblem>),
     /// It is too much.
-    #[error("{name} has {count} prices; the most is {MAX_PRICES}")]
+    #[error("{name} has {count} prices; the maximum is {MAX_PRICES}")]
     TooMany {
         /// The file.
         name: String,
-        /// How many it has.
+        /// Number of prices.
         count: usize,
     },
 }

@@ -12,11 +12,11 @@ const MODES: &[&str] = &["chat", "responses"];
 /// The entry that shows what others look like.
 const SAMPLE_ENTRY: &str = "sample_spec";
 
-/// What was found in the file.
+/// Content of the file.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct LiteLlmPrices {
     pub(super) prices: Vec<Price>,
-    /// What was left out, and why.
+    /// The omitted entries and the reasons.
     pub(super) notes: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ struct LiteLlmEntry {
     max_input_tokens: Option<Value>,
 }
 
-/// Whether it looks like such a file.
+/// Reports whether a file looks like LiteLLM's price list.
 pub(super) fn is_litellm_file(file: &JsonObject) -> bool {
     file.values().any(|entry| entry.get("litellm_provider").is_some())
 }
@@ -56,7 +56,7 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> LiteLlmPrices
         };
         let id = key.strip_prefix(&format!("{provider}/")).unwrap_or(key);
         if id.contains(['*', '?']) {
-            found.notes.push(format!("{key}: a pattern of its own, which may not mean the same here"));
+            found.notes.push(format!("{key}: a pattern, which may have another meaning here"));
             continue;
         }
         let context_window = max_input_tokens.as_ref().and_then(Value::as_u64);
@@ -124,7 +124,7 @@ const WRITTEN: &str = "cache_creation_input_token_cost";
 /// The prices of a model, the smallest requests first; or why they can't be said.
 fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     if fields.contains_key("tiered_pricing") {
-        return Err("its prices come in steps of a form that is not taken over".to_owned());
+        return Err("its tiered prices have an unsupported form".to_owned());
     }
     let at = |suffix: &str| -> Result<PriceTier, String> {
         let price = |name: &str| per_million(fields, &format!("{name}{suffix}"));
@@ -138,11 +138,11 @@ fn price_tiers(fields: &JsonObject) -> Result<Vec<PriceTier>, String> {
     };
     let mut first = at("")?;
     if first.input.is_none() || first.output.is_none() {
-        return Err("it has no price per token for what is read and what is written".to_owned());
+        return Err("it has no price per input token or per output token".to_owned());
     }
     let thinking = per_million(fields, "output_cost_per_reasoning_token")?;
     if thinking.is_some_and(|thinking| Some(thinking) != first.output) {
-        return Err("thinking has a price of its own, which can't be said here".to_owned());
+        return Err("it has a separate price for thinking, which is not supported".to_owned());
     }
     let mut bounds: Vec<(u64, String)> = fields.keys().filter_map(|key| tier_bound(key)).collect();
     bounds.sort();
@@ -181,7 +181,7 @@ fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
     };
     match number {
         Some(number) if (0.0..1.0).contains(&number) => Ok(Some(rounded(number * TOKENS_PER_PRICE))),
-        _ => Err(format!("its {name} is no price")),
+        _ => Err(format!("its {name} is not a price")),
     }
 }
 

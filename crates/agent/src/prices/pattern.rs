@@ -1,6 +1,7 @@
 //! Patterns over names of models.
 
-/// Whether a pattern fits a text: `*` is any text, also none, and `?` any one character. Takes time by length times
+/// Reports whether a pattern matches a text: `*` is any text, also none, and `?` any one character. Takes time by
+/// length times
 /// length at most.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());

@@ -24,7 +24,7 @@ impl RecentTools {
         self.version
     }
 
-    /// How long ago a tool was used or found: 0 is the last one.
+    /// Recency of a tool's last use or find: 0 is the most recent tool.
     pub(super) fn recency(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|it| it == name)
     }

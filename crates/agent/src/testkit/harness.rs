@@ -34,7 +34,7 @@ type ClosureToolResult = Result<ToolOutput, ToolError>;
 type ClosureToolFn =
     dyn Fn(Arguments, CallContext) -> Pin<Box<dyn Future<Output = ClosureToolResult> + Send>> + Send + Sync;
 
-/// Where the clock stands at first: 2026-01-01T00:00:00Z.
+/// Start of the clock: 2026-01-01T00:00:00Z.
 const START_MS: i64 = 1_767_225_600_000;
 
 /// A wall clock that moves when it is told to.
@@ -119,7 +119,7 @@ pub(crate) fn phone_caller(lease: &Lease) -> CallerRegistration {
     CallerRegistration { source: lease.slug().clone(), lease: lease.id() }
 }
 
-/// What a world is made of.
+/// Parts of the harness.
 pub(crate) struct ConversationHarnessBuilder {
     pub(crate) model: ScriptedProvider,
     pub(crate) facts: ModelFacts,
@@ -129,7 +129,7 @@ pub(crate) struct ConversationHarnessBuilder {
     pub(crate) budget: BudgetSettings,
     /// The text of `prices.toml`.
     pub(crate) prices: &'static str,
-    /// Whether what is said is kept in the store rather than in memory.
+    /// True to store messages on disk instead of in memory.
     pub(crate) on_disk: bool,
 }
 
@@ -228,7 +228,7 @@ impl Drop for PausedClockGuard {
     }
 }
 
-/// Whether so much time has passed. The runtime's timers are of milliseconds.
+/// Asserts that a time has passed. The runtime's timers count milliseconds.
 #[track_caller]
 pub(crate) fn assert_passed(since: tokio::time::Instant, time: Duration) {
     let passed = since.elapsed();
@@ -298,7 +298,7 @@ impl TurnEventLog {
         Self { events }
     }
 
-    /// How it ended, which is told once.
+    /// The end of the turn, which is published once.
     #[track_caller]
     pub(crate) fn end(&self) -> &TurnEnd {
         let ends: Vec<_> = self
@@ -326,7 +326,7 @@ impl TurnEventLog {
         text
     }
 
-    /// How calls ended, in the order in which they did.
+    /// Results of calls, in the order of their ends.
     pub(crate) fn tool_results(&self) -> Vec<(CallId, String, Arc<Outcome>)> {
         let result = |event: &TurnEvent| match event {
             TurnEvent::ToolResult { id, name, outcome, .. } => Some((*id, name.clone(), Arc::clone(outcome))),

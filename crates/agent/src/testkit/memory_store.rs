@@ -19,7 +19,7 @@ use crate::turn::conversation_store::{ConversationStore, SessionHistory};
 #[derive(Debug, Default)]
 pub(crate) struct MemoryConversationStore {
     state: Mutex<MemoryStoreState>,
-    /// Whether nothing more can be written.
+    /// True if nothing more can be written.
     pub(crate) is_full: AtomicBool,
 }
 
@@ -34,7 +34,7 @@ struct MemoryStoreState {
 }
 
 impl MemoryConversationStore {
-    /// What stands in a session.
+    /// Messages of a session.
     pub(crate) fn messages_of(&self, session: &str) -> Vec<ModelMessage> {
         self.records(session).iter().map(|record| transcript::entry_from_record(record).message).collect()
     }
@@ -66,7 +66,7 @@ impl MemoryConversationStore {
         }
     }
 
-    /// How many turns run.
+    /// Number of running turns.
     pub(crate) fn running_turns(&self) -> usize {
         self.state.lock().turns.values().filter(|(_, state)| *state == TurnState::Running).count()
     }

@@ -87,7 +87,7 @@ impl ScriptedProvider {
         self.scripts.lock().push_back(script);
     }
 
-    /// What it was asked, in order.
+    /// Received requests, in order.
     pub(crate) fn requests(&self) -> Vec<Arc<ModelRequest>> {
         self.requests.lock().clone()
     }
@@ -100,7 +100,7 @@ impl ScriptedProvider {
         self.requests().iter().map(names).collect()
     }
 
-    /// How many answers were let go of.
+    /// Number of response streams that were dropped.
     pub(crate) fn dropped_streams(&self) -> usize {
         self.dropped_streams.load(Ordering::SeqCst)
     }

@@ -15,7 +15,7 @@ const PAGE: usize = 256;
 /// Most calls whose records are looked up.
 const MAX_LOOKED_UP: usize = 256;
 
-/// What stands before a summary.
+/// Text before a summary.
 const SUMMARY_PREFIX: &str = "[What was said before this, in short]";
 
 /// A message with where it stands.
@@ -27,7 +27,7 @@ pub struct TranscriptEntry {
     pub turn: String,
     /// The message.
     pub message: ModelMessage,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
     /// When it was kept, in milliseconds since the Unix epoch.
     pub created_ms: i64,
@@ -92,7 +92,7 @@ pub fn entry_from_record(record: &MessageRecord) -> TranscriptEntry {
 /// the person's last message in any case, in their order. No more than the newest 64 MiB.
 ///
 /// # Errors
-/// Where the store can't be read.
+/// Fails if the store can't be read.
 pub async fn load(
     sessions: &SessionRepository<'_>,
     session: &str,
@@ -133,7 +133,7 @@ async fn load_within(
     Ok(newest_first)
 }
 
-/// What a model is told: the newest summary first, where there is one, then the person's last message, if the summary
+/// Messages for a model: the newest summary first, if there is one, then the person's last message, if the summary
 /// covers it, and then what it does not cover. Not mended.
 #[must_use]
 pub fn for_model(entries: &[TranscriptEntry]) -> Vec<ModelMessage> {
@@ -155,11 +155,11 @@ fn is_user_message(entry: &TranscriptEntry) -> bool {
     entry.message.role == MessageRole::User && entry.summary_through.is_none()
 }
 
-/// What the records of calls know of calls without results: how they ended where the gateway stopped before that was
-/// said in the conversation.
+/// Outcomes of calls without results, from the call records: the gateway may stop before a result is
+/// stored in the conversation.
 ///
 /// # Errors
-/// Where the store can't be read.
+/// Fails if the store can't be read.
 pub async fn lost_outcomes(
     store: &Store,
     entries: &[TranscriptEntry],

@@ -9,7 +9,7 @@
 //! {"type": "summary", "text": "…", "through": 12}
 //! ```
 //!
-//! A result has the fields of the envelope ([`Envelope`]). Where these alone would not give the same outcome back (a
+//! A result has the fields of the envelope ([`ResultEnvelope`]). Where these alone would not give the same outcome back (a
 //! structured value that is a text, texts between pictures), the stored form says more: `"structured": true`, and
 //! `"whole": true` where `content` holds all parts, texts too. In the stored form a part may also carry `"opaque"`,
 //! what its model provider wants to see again; nobody else is shown it.
@@ -138,7 +138,7 @@ struct StoredOutcomeFields {
     total_bytes: u64,
 }
 
-/// What a stored part is.
+/// Kind of a stored part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TranscriptPart {
     /// A part of a message.
@@ -242,7 +242,7 @@ impl<'p> StoredOutcome<'p> {
     }
 }
 
-/// Whether the envelope's fields give the same output back.
+/// Reports whether the envelope's fields give the same output back.
 fn is_lossless_in_envelope(output: &ToolOutput) -> bool {
     let no_text = |parts: &[ContentPart]| parts.iter().all(|part| part.as_text().is_none());
     match (&output.structured, output.content.as_slice()) {
@@ -318,7 +318,7 @@ fn truncated_text(fields: &StoredOutcomeFields) -> String {
     format!("{}\n[only the start of {} bytes was kept]", fields.preview, fields.total_bytes)
 }
 
-/// What stands in the place of something that can't be read: its kind, and its text where it has one.
+/// Text instead of a part that can't be read: its kind, and its text if it has one.
 fn unreadable_placeholder(stored: &RawJson) -> TranscriptPart {
     let fields: JsonObject = stored.to().unwrap_or_default();
     let of = |name: &str| fields.get(name).and_then(Value::as_str);

@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 use toolway_models::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
 use toolway_types::{CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ToolError, ToolOutput};
 
-/// What was mended.
+/// Changes made by the repair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RepairSummary {
-    /// Whether anything was.
+    /// True if anything was changed.
     pub changed: bool,
     /// Calls that had no result.
     pub unanswered_calls: usize,
@@ -63,7 +63,7 @@ pub fn repair(
     mender.summary
 }
 
-/// Whether a conversation needs no mending.
+/// Reports whether a conversation needs no repair.
 #[must_use]
 pub fn is_whole(messages: &[ModelMessage]) -> bool {
     let mut ids = HashSet::new();
@@ -96,7 +96,7 @@ pub fn is_whole(messages: &[ModelMessage]) -> bool {
     true
 }
 
-/// Whether a part may stand in a message of a role.
+/// Reports whether a message of a role may contain a part.
 fn is_allowed_in_role(part: &MessagePart, role: MessageRole) -> bool {
     match part {
         MessagePart::Text { .. } | MessagePart::Image { .. } => role != MessageRole::Tool,
@@ -105,7 +105,7 @@ fn is_allowed_in_role(part: &MessagePart, role: MessageRole) -> bool {
     }
 }
 
-/// Whether there is nothing in a part.
+/// Reports whether a part is empty.
 fn is_empty_part(part: &MessagePart) -> bool {
     match part {
         MessagePart::Text { text, opaque } | MessagePart::Thinking { text, opaque } => {
@@ -165,7 +165,7 @@ fn split_segments(messages: Vec<ModelMessage>) -> Vec<TranscriptSegment> {
     pieces
 }
 
-/// What is known while a conversation is put together again.
+/// State while a conversation is repaired.
 struct TranscriptRepairer {
     summary: RepairSummary,
     /// Results that nobody took yet, by their places.
@@ -280,7 +280,7 @@ fn unknown_outcome(call: &ToolCall) -> Outcome {
     Outcome::Error(error)
 }
 
-/// Whether a text is what arguments may be: an object, or nothing at all.
+/// Reports whether a text is valid as arguments: an object, or empty.
 fn is_valid_arguments(text: &str) -> bool {
     text.trim().is_empty() || serde_json::from_str::<JsonObject>(text).is_ok()
 }

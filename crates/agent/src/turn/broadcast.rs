@@ -1,4 +1,4 @@
-//! Who watches a turn, and what they are told. What happened so far is kept for whoever comes later. One that does
+//! Sends the events of a turn to its viewers. Earlier events are kept for later viewers. A viewer that does
 //! not read holds the turn up for a while and then loses its view.
 
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ use toolway_types::CallId;
 use super::{RunningToolCall, TurnViewer};
 use crate::event::TurnEvent;
 
-/// How many events a viewer may be behind before it holds the turn up.
+/// Number of events that a viewer may be behind before it delays the turn.
 const VIEWER_CAPACITY: usize = 256;
-/// How long a viewer that does not read holds the turn up.
+/// Time for which a viewer that does not read delays the turn.
 const VIEWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// Most viewers of one turn.
 const MAX_VIEWERS: usize = 64;
 
-/// Who watches a turn.
+/// The viewers of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct TurnBroadcast(Mutex<BroadcastState>);
 
@@ -40,7 +40,7 @@ struct BroadcastState {
 struct ViewerQueue {
     id: u64,
     events: mpsc::Sender<TurnEvent>,
-    /// What there was no room for; in order, and before anything else.
+    /// Events that did not fit into the channel. They come before any other.
     backlog: VecDeque<TurnEvent>,
 }
 
@@ -158,7 +158,7 @@ impl TurnBroadcast {
                 }
                 Ok(Err(_)) => state.viewers.retain(|viewer| viewer.id != id),
                 Err(_) => {
-                    tracing::debug!("a viewer of a turn did not read and lost its view");
+                    tracing::debug!("a viewer of a turn did not read and was disconnected");
                     state.viewers.retain(|viewer| viewer.id != id);
                 }
             }
@@ -181,12 +181,12 @@ impl TurnBroadcast {
         }
     }
 
-    /// How long the text is so far, in bytes.
+    /// Length of the text so far in bytes.
     pub(crate) fn text_len(&self) -> usize {
         self.0.lock().text.len()
     }
 
-    /// Whether the next text needs a break before it.
+    /// Reports whether the next text needs a separator before it.
     pub(crate) fn needs_separator(&self) -> bool {
         let state = self.0.lock();
         !state.text.is_empty() && !state.text.ends_with('\n')

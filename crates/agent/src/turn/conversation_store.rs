@@ -1,4 +1,4 @@
-//! Who keeps what is said: the store, of which a turn needs no more than this.
+//! The part of the store that a turn needs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::transcript::{self, TranscriptEntry};
 /// Most messages that are read at a time.
 const PAGE: usize = 1000;
 
-/// What was said in a session.
+/// Messages of a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionHistory {
     /// From the last summary on.
     pub(crate) entries: Vec<TranscriptEntry>,
-    /// How calls ended whose results were not kept.
+    /// Outcomes of calls whose results were not stored.
     pub(crate) lost_outcomes: HashMap<CallId, Outcome>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) trait ConversationStore: Send + Sync + 'static {
     /// The newest messages before a number, or of all, the oldest of them first.
     async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError>;
 
-    /// What was said in a session.
+    /// Loads the messages of a session.
     async fn load(&self, session: &str) -> Result<SessionHistory, StoreError>;
 
     /// Begins a turn.

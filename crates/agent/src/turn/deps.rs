@@ -1,4 +1,4 @@
-//! What all turns share.
+//! Shared by all turns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use toolway_types::Clock;
 use super::conversation_store::ConversationStore;
 use crate::budget::BudgetTracker;
 use crate::context::TokenCounter;
-use crate::conversations::ConversationSettings;
+use crate::conversation_settings::ConversationSettings;
 use crate::models::ModelCatalog;
 use crate::prices::PriceCatalog;
 use crate::selection::DefinitionCache;
@@ -19,7 +19,7 @@ use crate::selection::DefinitionCache;
 /// Models of which it is remembered how many tokens a text takes.
 const MAX_COUNTERS: usize = 256;
 
-/// What all turns share.
+/// Shared by all turns.
 pub(crate) struct TurnDeps {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: Arc<dyn ConversationStore>,
@@ -32,18 +32,18 @@ pub(crate) struct TurnDeps {
     pub(crate) counters: TokenCounters,
 }
 
-/// How many tokens a text takes, by model: what was learned in one turn counts in the next, so that a conversation
+/// Token counters by model: the calibration of one turn is used in the next, so that a conversation
 /// is cut in the same place.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCounters(Mutex<HashMap<String, TokenCounter>>);
 
 impl TokenCounters {
-    /// What is known of a model.
+    /// The counter of a model.
     pub(super) fn get(&self, model: &str) -> TokenCounter {
         self.0.lock().get(model).cloned().unwrap_or_default()
     }
 
-    /// What was learned of a model.
+    /// Stores the counter of a model.
     pub(super) fn update(&self, model: String, counter: &TokenCounter) {
         let mut counters = self.0.lock();
         if counters.len() >= MAX_COUNTERS && !counters.contains_key(&model) {

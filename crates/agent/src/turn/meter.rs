@@ -1,4 +1,4 @@
-//! What a turn has taken so far, and which of its limits that reaches.
+//! Measures a turn's usage and checks it against the turn's limits.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::definition::TurnLimits;
 use crate::event::{TurnFailure, TurnFailureCode};
 use crate::prices::Cost;
 
-/// What a turn has taken so far.
+/// Usage of a turn so far.
 #[derive(Debug)]
 pub(super) struct TurnMeter {
     limits: TurnLimits,
     began: Instant,
-    /// How long persons were waited for.
+    /// Time spent waiting for people.
     waited: Duration,
     pub(super) rounds: u32,
     pub(super) calls: u32,
     pub(super) usage: ModelUsage,
     spent: f64,
     currency: Option<String>,
-    /// How many requests used something that has no known price.
+    /// Number of requests without a known price.
     unpriced: u32,
 }
 
@@ -58,7 +58,7 @@ impl TurnMeter {
         self.waited += time;
     }
 
-    /// What it cost; none where that is not known of every request.
+    /// Cost of the turn. None if the cost of a request is not known.
     pub(super) fn cost(&self) -> (Option<f64>, Option<String>) {
         match (&self.currency, self.unpriced) {
             (Some(currency), 0) => (Some(self.spent), Some(currency.clone())),
@@ -66,12 +66,12 @@ impl TurnMeter {
         }
     }
 
-    /// Whether there is a limit on cost that can't be kept, since a price is not known.
+    /// Reports whether a cost limit can't be enforced because a price is not known.
     pub(super) fn has_unenforceable_cost_limit(&self) -> bool {
         self.limits.cost.is_some() && self.unpriced > 0
     }
 
-    /// How much of the time there may be is left; none where there is no limit.
+    /// Remaining time. None if there is no limit.
     pub(super) fn time_left(&self) -> Option<Duration> {
         let seconds = self.limits.seconds?;
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -83,22 +83,22 @@ impl TurnMeter {
         if let Some(rounds) = self.limits.rounds.filter(|most| self.rounds >= *most) {
             let times = if rounds == 1 { "once".to_owned() } else { format!("{rounds} times") };
             return Some(limit_failure(
-                format!("the model was asked {times}, which is the most in one turn"),
+                format!("the model was asked {times}, the maximum in one turn"),
                 "rounds",
             ));
         }
         if let Some(most) = self.limits.cost.filter(|most| self.spent >= *most) {
             let currency = self.currency.as_deref().unwrap_or_default();
-            let message = format!("the turn has cost {:.4} {currency}, and may cost {most}", self.spent);
+            let message = format!("the turn has cost {:.4} {currency}; the limit is {most}", self.spent);
             return Some(limit_failure(message, "cost"));
         }
         (self.time_left() == Some(Duration::ZERO)).then(|| self.time_limit_failure())
     }
 
-    /// What there is to say when the time is used up.
+    /// The failure when the time is used up.
     pub(super) fn time_limit_failure(&self) -> TurnFailure {
         let seconds = self.limits.seconds.unwrap_or_default();
-        limit_failure(format!("the turn has taken {seconds} s, which is the most"), "seconds")
+        limit_failure(format!("the turn has taken {seconds} s, the maximum"), "seconds")
     }
 }
 
@@ -106,7 +106,7 @@ fn limit_failure(message: String, field: &str) -> TurnFailure {
     TurnFailure {
         code: TurnFailureCode::LimitReached,
         message,
-        hint: Some(format!("say what is to be gone on with; the limit is the agent's limits.{field}")),
+        hint: Some(format!("send a message to continue; the limit is limits.{field} of the agent")),
     }
 }
 

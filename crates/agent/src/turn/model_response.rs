@@ -13,12 +13,12 @@ use super::broadcast::TurnBroadcast;
 use super::stop_signal::{StopReason, StopSignal};
 use crate::event::TurnEvent;
 
-/// How old a draft may be while the answer goes on.
+/// Greatest age of a draft while the response continues.
 const DRAFT_INTERVAL: Duration = Duration::from_millis(250);
-/// What parts the text of one answer from that of the next in the same turn.
+/// Separator between the texts of two responses in the same turn.
 const RESPONSE_SEPARATOR: &str = "\n\n";
 
-/// Where an answer goes while it comes.
+/// Reads a response stream.
 pub(super) struct TurnResponseReader<'t> {
     pub(super) broadcast: &'t TurnBroadcast,
     pub(super) stop: &'t StopSignal,
@@ -33,10 +33,10 @@ pub(super) struct TurnResponseReader<'t> {
 pub(super) struct ModelResponse {
     pub(super) collected: CollectedResponse,
     pub(super) end: ModelResponseEnd,
-    /// How often the model was asked.
+    /// Number of requests to the model.
     pub(super) attempts: u32,
     pub(super) duration: Duration,
-    /// How long until something of it came.
+    /// Time to the first token.
     pub(super) time_to_first_token: Option<Duration>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ModelResponse {
 /// may have.
 pub(super) const MAX_ANSWER: usize = 4 << 20;
 
-/// How an answer ended.
+/// End of a response.
 #[derive(Debug)]
 pub(super) enum ModelResponseEnd {
     /// It is whole.
@@ -61,17 +61,17 @@ pub(super) enum ModelResponseEnd {
     TimedOut,
 }
 
-/// What is known of an answer while it comes.
+/// State of an unfinished response.
 struct PartialResponse {
     collector: ResponseCollector,
     began: Instant,
     attempts: u32,
     time_to_first_token: Option<Duration>,
-    /// Where its text begins in that of the turn.
+    /// Start of its text in the turn's text.
     text_start: usize,
-    /// Whether there is text of it.
+    /// True if it has text.
     has_text: bool,
-    /// How long text and thoughts are, in bytes.
+    /// Length of text and thoughts in bytes.
     bytes: usize,
 }
 

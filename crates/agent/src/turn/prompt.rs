@@ -1,4 +1,4 @@
-//! How what agent and caller say is put together, and how a request is shown to whoever wants to see it.
+//! Combines the prompts and options of agent and caller, and shows a request for debugging.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) fn system_prompt(agents: &str, callers: &[String]) -> String {
     said.join("\n\n")
 }
 
-/// What the caller says takes the place of what the agent says.
+/// Merges options. The caller's override the agent's.
 pub(super) fn merge_options(agents: &ModelOptions, callers: &ModelOptions) -> ModelOptions {
     let mut options = agents.clone();
     let ModelOptions {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use toolway_models::ToolCall;
 use toolway_types::ToolError;
 
-/// How often is enough.
+/// Number of failures that trigger the notice.
 const WARN_AFTER: u32 = 3;
 /// In how many answers is too often: the model does not hear.
 pub(super) const MAX_FAILING_ANSWERS: u32 = 25;
@@ -20,7 +20,7 @@ pub(crate) struct RepeatedFailures {
     answer: u32,
 }
 
-/// How often a call failed in one way.
+/// Number of failures of one kind.
 #[derive(Debug, Default)]
 struct FailureCount {
     times: u32,

@@ -1,4 +1,4 @@
-//! What a request to a model took, as it is written down: each in a record of its own.
+//! Creates the usage records of requests to models.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::model_response::{ModelResponse, ModelResponseEnd};
 use crate::models::ModelRef;
 use crate::prices::Cost;
 
-/// Whose requests they are.
+/// Principal, agent, session and turn of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestAttribution {
     pub(crate) principal: Arc<Principal>,

@@ -23,11 +23,11 @@ pub(super) struct SideRequest<'a> {
     pub(super) attribution: &'a RequestAttribution,
     pub(super) model: &'a ModelRef,
     pub(super) stop: &'a StopSignal,
-    /// How long it may take.
+    /// Time limit.
     pub(super) timeout: Duration,
 }
 
-/// What came of it.
+/// Result of the request.
 pub(super) struct SideResponse {
     /// The answer's text, where it is whole and there is any.
     pub(super) text: Option<String>,

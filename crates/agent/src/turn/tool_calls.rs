@@ -16,7 +16,7 @@ use super::repeated_failures::RepeatedFailures;
 use super::stop_signal::StopSignal;
 use crate::event::{NoticeCode, TurnEvent};
 
-/// How long calls that were cancelled have to say how they ended.
+/// Time in which cancelled calls may report their ends.
 const CANCEL_GRACE: Duration = Duration::from_millis(50);
 /// Most calls of one answer.
 const MAX_CALLS: usize = 256;
@@ -26,19 +26,19 @@ pub(super) struct ToolCallRunner<'t> {
     pub(super) engine: &'t Arc<Engine>,
     pub(super) caller: Caller,
     pub(super) questions: Option<QuestionSink>,
-    /// How much time the turn has left.
+    /// Remaining time of the turn.
     pub(super) time_left: Option<Duration>,
     pub(super) broadcast: &'t Arc<TurnBroadcast>,
     pub(super) stop: &'t StopSignal,
     pub(super) repeated_failures: &'t Mutex<RepeatedFailures>,
 }
 
-/// How calls ended.
+/// Results of calls.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallResults {
     /// In the order of the calls.
     pub(super) results: Vec<ToolResult>,
-    /// How long persons were waited for.
+    /// Time spent waiting for people.
     pub(super) waited: Duration,
 }
 

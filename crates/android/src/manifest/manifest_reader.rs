@@ -1,11 +1,11 @@
 //! From the elements of a manifest to what they mean. Attributes are known by their resource's number, as Android
 //! itself reads them: their names may be anything.
 
+use super::ManifestMetaData;
 use super::resources::ResourceTable;
 use super::value::ResourceValue;
 use super::xml::{XmlAttribute, XmlElement};
 use super::{AppComponent, AppManifest, IntentFilter, PermissionDefinition, ProviderElement, QueriesElement};
-use crate::host::ManifestMetaData;
 
 /// Numbers of the platform's attributes (`android.R.attr`), which never change.
 mod attr {

@@ -17,14 +17,13 @@ use clap::Args;
 use toolway_api::chat::ChatRequest;
 use toolway_types::ContentPart;
 
+use super::prompt_input::read_piped_stdin;
 use super::sessions;
 use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use attachment::MessageAttachment;
 use view::DetailOptions;
-
-pub(crate) use single_turn::read_piped_stdin;
 
 /// Flags of `chat`.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `toolway completions`: completion of commands and flags for a shell.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::context::CliContext;
@@ -15,9 +15,9 @@ pub(crate) struct CompletionsArgs {
 }
 
 /// Prints the script.
-pub(crate) fn run(args: &CompletionsArgs, context: &CliContext) -> CliResult {
+pub(crate) fn run(args: &CompletionsArgs, mut command: Command, context: &CliContext) -> CliResult {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::cli::Cli::command(), "toolway", &mut script);
+    clap_complete::generate(args.shell, &mut command, "toolway", &mut script);
     let script = String::from_utf8(script).map_err(|error| CliError::new(error.to_string()))?;
     if context.printer.json {
         let answer = serde_json::json!({"shell": args.shell.to_string(), "script": script});

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
@@ -16,10 +16,10 @@ pub(crate) struct ManArgs {
 }
 
 /// Writes the pages.
-pub(crate) fn run(args: &ManArgs, context: &CliContext) -> CliResult {
+pub(crate) fn run(args: &ManArgs, command: Command, context: &CliContext) -> CliResult {
     let folder = &args.folder;
     std::fs::create_dir_all(folder).map_err(|error| CliError::io("create the folder", folder, &error))?;
-    let mut command = crate::cli::Cli::command().name("toolway");
+    let mut command = command.name("toolway");
     command.build();
     clap_mangen::generate_to(command, folder)
         .map_err(|error| CliError::io("write manual pages into", folder, &error))?;

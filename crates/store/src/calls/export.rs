@@ -1,6 +1,7 @@
 //! All calls that a filter lets through, as a stream of bounded pages: the next is read when it is asked for, and
 //! nothing is held between two.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, stream};
@@ -9,15 +10,15 @@ use super::filter::{CallCursor, CallFilter};
 use super::page::{CallOrder, CallReader, PageLimits};
 use super::{CallRepository, newest_seq};
 use crate::call_row::CallRow;
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
 
-/// What one page holds at most.
+/// Limits of one page.
 const PAGE_LIMITS: PageLimits = PageLimits { calls: 256, bytes: 1 << 20, time: Duration::from_millis(250) };
 
-/// How far an export is.
+/// State of an export.
 struct CallExport {
-    store: Store,
+    database: Arc<Database>,
     filter: CallFilter,
     order: CallOrder,
     /// The newest call when it began.
@@ -31,14 +32,20 @@ impl CallRepository<'_> {
     /// of at most 256 calls and about 1 MiB, none of them empty. What is thrown away meanwhile is missing.
     ///
     /// # Errors
-    /// What SQLite says; nothing comes after that.
+    /// Fails if SQLite fails. The stream ends with the error.
     pub fn export(
         &self,
         filter: CallFilter,
         order: CallOrder,
     ) -> impl Stream<Item = Result<Vec<CallRow>, StoreError>> + Send + use<> {
-        let export =
-            CallExport { store: self.0.clone(), filter, order, newest: None, from: None, ended: false };
+        let export = CallExport {
+            database: Arc::clone(self.0),
+            filter,
+            order,
+            newest: None,
+            from: None,
+            ended: false,
+        };
         stream::try_unfold(export, async |mut export| {
             let page = export.next().await?;
             Ok(page.map(|page| (page, export)))
@@ -51,14 +58,14 @@ impl CallExport {
         let newest = match self.newest {
             Some(newest) => newest,
             None => {
-                self.store.flush_before_read().await;
-                newest_seq(&self.store).await?
+                self.database.flush_before_read().await;
+                newest_seq(&self.database).await?
             }
         };
         self.newest = Some(newest);
         while !self.ended {
             let reading = CallReader {
-                store: &self.store,
+                database: &self.database,
                 filter: &self.filter,
                 order: self.order,
                 newest: self.newest,

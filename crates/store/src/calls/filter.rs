@@ -18,7 +18,7 @@ pub struct CallFilter {
     pub source: Option<String>,
     /// Of which principal.
     pub principal: Option<String>,
-    /// How they ended.
+    /// State or outcome of the calls.
     pub status: Option<StatusFilter>,
     /// Started at this time or later; milliseconds since the Unix epoch.
     pub since_ms: Option<i64>,
@@ -41,7 +41,7 @@ pub struct CallFilter {
 pub struct TextFilter {
     /// The text. Found in JSON as it is, and where it stands there in one of its escaped forms.
     pub text: String,
-    /// Whether arguments as hooks changed them are looked through too.
+    /// True to search arguments as changed by hooks too.
     pub ran_with: bool,
 }
 
@@ -68,7 +68,7 @@ impl From<&str> for ToolFilter {
     }
 }
 
-/// How a call ended.
+/// A set of call states, as a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusFilter {
     /// Not yet, in success, or in any error.
@@ -82,7 +82,7 @@ pub enum StatusFilter {
 /// No such status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no status of a call: running, success, error, timeout, permission_denied, execution_error, \
+    "{0:?} is not a call status: running, success, error, timeout, permission_denied, execution_error, \
      validation_error, or an error's code such as device_disconnected"
 )]
 pub struct UnknownStatus(pub String);
@@ -113,7 +113,7 @@ impl FromStr for StatusFilter {
 }
 
 impl CallFilter {
-    /// Whether an index leads to the calls it lets through, or it lets all through, so that none is looked at in
+    /// Reports whether an index leads to the matching calls, or all calls match, so that no call is read in
     /// vain.
     pub(super) fn is_indexed(&self) -> bool {
         let Self {
@@ -195,7 +195,7 @@ impl CallFilter {
     }
 }
 
-/// Where a page starts. Its text has no meaning but to be handed back.
+/// Start of a page. Its text is opaque: clients only send it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallCursor {
     pub(super) started_ms: i64,

@@ -10,12 +10,13 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
+use super::CallPage;
 use super::filter::{CallCursor, CallFilter};
 use super::search_pattern::SearchPattern;
-use super::{CallPage, usize_to_i64};
 use crate::call_row::{COLUMNS, CallRow, RowColumns};
+use crate::database::Database;
 use crate::error::StoreError;
-use crate::store::Store;
+use crate::integers::usize_to_i64;
 
 /// Calls whose small columns one step looks at.
 const STEP_ROWS: i64 = 4096;
@@ -52,21 +53,21 @@ impl CallOrder {
     }
 }
 
-/// What a page holds at most.
+/// Limits of one page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageLimits {
     /// Calls.
     pub(super) calls: usize,
     /// Bytes of their long texts, past which it ends.
     pub(super) bytes: usize,
-    /// How long a text is looked for.
+    /// Time limit of a text search.
     pub(super) time: Duration,
 }
 
 /// Which calls, in which order, up to which.
 #[derive(Debug)]
 pub(super) struct CallReader<'s> {
-    pub(super) store: &'s Store,
+    pub(super) database: &'s Database,
     pub(super) filter: &'s CallFilter,
     pub(super) order: CallOrder,
     /// No call that was first written after this one.
@@ -86,7 +87,7 @@ pub(super) struct CallCandidate {
 pub(super) struct ScanStep {
     /// Those that the small columns let through, in order.
     pub(super) candidates: Vec<CallCandidate>,
-    /// Where the next step starts; none where this was the last.
+    /// Start of the next step. None if this is the last step.
     pub(super) end: Option<CallCursor>,
 }
 
@@ -109,7 +110,7 @@ impl CallReader<'_> {
         let mut sql = self.select(COLUMNS, from);
         sql.push(self.order.clause()).push_bind(usize_to_i64(room.calls.saturating_add(1)));
         let mut page = PageBuilder::new(room);
-        let mut rows = sql.build().fetch(self.store.readers());
+        let mut rows = sql.build().fetch(self.database.readers());
         while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
             let (at, call) = cursor_and_call(&row)?;
             if !page.try_push(at, call) {
@@ -174,7 +175,7 @@ impl CallReader<'_> {
         Ok(ScanStep { candidates, end })
     }
 
-    /// Where the step from a place on ends; none where it takes all that is left. Read from an index alone.
+    /// End of the step that starts at a place. None if the step takes all remaining calls. Read from an index alone.
     async fn end_of_step(&self, from: Option<CallCursor>) -> Result<Option<CallCursor>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT started_ms, seq FROM calls WHERE true");
         self.filter.push_times(&mut sql);
@@ -243,8 +244,8 @@ impl CallReader<'_> {
     /// The rows of a statement that looks through calls. One such statement runs at a time, so that there are always
     /// readers for those who know what they want.
     async fn rows(&self, mut sql: QueryBuilder<Sqlite>) -> Result<Vec<SqliteRow>, StoreError> {
-        let _alone = self.store.inner().search_lock.lock().await;
-        sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))
+        let _alone = self.database.search_lock.lock().await;
+        sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))
     }
 
     /// A statement for some columns of what the filter lets through but for the text, from a place on.
@@ -280,7 +281,7 @@ impl PageBuilder {
         Self { page: CallPage::default(), limits: room, bytes: 0, last: None }
     }
 
-    /// How many more calls to look for: one more than fits, to know whether there is a next page.
+    /// Number of calls still to find: one more than fits, to know whether there is a next page.
     fn remaining(&self) -> usize {
         self.limits.calls.saturating_sub(self.page.calls.len()).saturating_add(1)
     }
@@ -322,7 +323,7 @@ fn cursor_and_call(row: &SqliteRow) -> Result<(CallCursor, CallRow), StoreError>
     Ok((CallCursor { started_ms: call.started_ms, seq }, call))
 }
 
-/// How many of these one statement looks through: one at least.
+/// Number of these that one statement looks through, at least one.
 pub(super) fn statement_capacity(candidates: &[CallCandidate]) -> usize {
     let mut bytes = 0;
     let within = |it: &&CallCandidate| {

@@ -7,11 +7,11 @@ use super::filter::CallFilter;
 use super::page::{CallCandidate, CallOrder, CallReader, ScanStep, statement_capacity};
 use super::search_pattern::SearchPattern;
 use super::{CallRepository, newest_seq};
+use crate::call_log_size::{self, RemovedCalls};
 use crate::error::StoreError;
-use crate::retention::{self, RemovedCalls};
 use crate::writer::rows::key_of;
 
-/// What became of a call that was to be thrown away.
+/// Result of removing a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallRemoval {
     /// It is gone.
@@ -29,7 +29,7 @@ impl CallRepository<'_> {
     /// Throws away one call, unless it still runs.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn remove(&self, id: CallId) -> Result<CallRemoval, StoreError> {
         const REMOVE: &str = "DELETE FROM calls WHERE id = ? AND status <> 0";
         self.0.flush_before_read().await;
@@ -43,11 +43,11 @@ impl CallRepository<'_> {
     /// not those that still run.
     ///
     /// # Errors
-    /// What SQLite says; what was thrown away until then stays so.
+    /// Fails if SQLite fails. The calls removed until then stay removed.
     pub async fn remove_all(&self, filter: &CallFilter) -> Result<RemovedCalls, StoreError> {
         self.0.flush_before_read().await;
         let reading = CallReader {
-            store: self.0,
+            database: self.0,
             filter,
             order: CallOrder::OldestFirst,
             newest: Some(newest_seq(self.0).await?),
@@ -68,7 +68,7 @@ impl CallRepository<'_> {
             }
             from = end;
         }
-        removed.freed_bytes = retention::release_pages(self.0).await?;
+        removed.freed_bytes = call_log_size::release_pages(self.0).await?;
         Ok(removed)
     }
 
@@ -79,7 +79,7 @@ impl CallRepository<'_> {
         candidates: &[CallCandidate],
     ) -> Result<u64, StoreError> {
         let seqs = reading.matching_seqs(needle, candidates).await?;
-        if seqs.is_empty() { Ok(0) } else { retention::remove_by_seq(self.0, &seqs).await }
+        if seqs.is_empty() { Ok(0) } else { call_log_size::remove_by_seq(self.0, &seqs).await }
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::store::Store;
 use toolway_core::record::OpenedCall;
 use toolway_types::{Code, PrincipalId};
 

@@ -325,7 +325,7 @@ async fn a_restore_that_fails_midway_changes_nothing() {
     store.tokens().insert(&token("owner", 1)).await.unwrap();
     let limit = |pages: i64| {
         let sql = AssertSqlSafe(format!("PRAGMA main.max_page_count = {pages}"));
-        store.write(move |conn| {
+        store.database().write(move |conn| {
             Box::pin(async move {
                 sqlx::raw_sql(sql).execute(conn).await.unwrap();
                 Ok(())

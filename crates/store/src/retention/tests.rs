@@ -1,4 +1,5 @@
 use super::*;
+use crate::call_log_size::{PAGES_KEPT, STEP_BYTES};
 use crate::tests::support::{NOW, StoreHarness, call, options, record, said, success, turn};
 use crate::{CallFilter, StoreOptions, StoredRole};
 use std::sync::Arc;
@@ -39,11 +40,11 @@ async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
     }
     drop(store.recorder().open(Arc::new(at(NOW - 5))));
     store.flush().await.unwrap();
-    let before = DatabasePages::read(&store).await.unwrap();
+    let before = DatabasePages::read(store.database()).await.unwrap();
     assert!(before.used_bytes() > 20_000_000);
 
     let removed = store.enforce_retention().await.unwrap();
-    let after = DatabasePages::read(&store).await.unwrap();
+    let after = DatabasePages::read(store.database()).await.unwrap();
     assert!(after.used_bytes() <= LIMIT);
     // No more than a step too many.
     assert!(after.used_bytes() > LIMIT - 2 * STEP_BYTES, "{after:?}");
@@ -109,7 +110,7 @@ async fn conversations_take_nothing_from_the_room_for_calls() {
         let large = said(StoredRole::Assistant, &"y".repeat(2_000_000));
         store.sessions().append("t", vec![large], vec![], NOW).await.unwrap();
     }
-    assert!(DatabasePages::read(&store).await.unwrap().used_bytes() > 2 * LIMIT as i64);
+    assert!(DatabasePages::read(store.database()).await.unwrap().used_bytes() > 2 * LIMIT as i64);
     assert_eq!(store.enforce_retention().await.unwrap().calls, 0);
     assert_eq!(starts(&store).await.len(), 10);
     assert_eq!(store.sessions().get("s").await.unwrap().unwrap().messages, 5);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::Store;
 use crate::tests::support::{NOW, StoreHarness, json};
 
 async fn names(store: &Store) -> Vec<String> {

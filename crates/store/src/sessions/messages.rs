@@ -4,10 +4,9 @@ use futures_util::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::record::{MESSAGE_COLUMNS, MessageRecord};
-use super::turns::u64_to_i64;
 use super::{READING, SessionRepository};
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::{u64_to_i64, usize_to_i64};
 
 /// Most messages of one page.
 const MAX_PAGE: usize = 1000;
@@ -19,7 +18,7 @@ const MAX_PAGE_BYTES: usize = 32 << 20;
 pub struct MessagePage {
     /// The messages.
     pub messages: Vec<MessageRecord>,
-    /// Whether there are more in the direction of reading.
+    /// True if there are more messages in the reading direction.
     pub has_more: bool,
 }
 
@@ -27,7 +26,7 @@ impl SessionRepository<'_> {
     /// The messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn messages_after(
         &self,
         session: &str,
@@ -42,7 +41,7 @@ impl SessionRepository<'_> {
     /// The newest messages before a number, or of all: at most `limit` (1 to 1,000) and about 32 MiB.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn messages_before(
         &self,
         session: &str,
@@ -71,7 +70,7 @@ impl SessionRepository<'_> {
         sql.push(" LIMIT ").push_bind(usize_to_i64(limit + 1));
         let mut page = MessagePage::default();
         let mut bytes = 0;
-        let mut rows = sql.build().fetch(self.store.readers());
+        let mut rows = sql.build().fetch(self.database.readers());
         while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
             if page.messages.len() >= limit || bytes > MAX_PAGE_BYTES {
                 page.has_more = true;

@@ -6,8 +6,9 @@ use toolway_types::RawJson;
 
 use crate::call_row::{RowColumns, from_index, index_of};
 use crate::error::StoreError;
+use crate::token_counts::TokenCounts;
 
-/// Who gave a session its title.
+/// Author of a session's title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TitleBy {
     /// Nobody: it has none.
@@ -19,7 +20,7 @@ pub enum TitleBy {
     Person,
 }
 
-/// Whose a message is.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredRole {
     /// A person's.
@@ -30,7 +31,7 @@ pub enum StoredRole {
     Tool,
 }
 
-/// How far a turn got.
+/// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnState {
     /// It goes on.
@@ -101,39 +102,24 @@ impl TurnState {
     }
 }
 
-/// Numbers of tokens. None where they were not reported, never 0 for that.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenCounts {
-    /// Read, those from a cache among them.
-    pub input: Option<u64>,
-    /// Written, those spent on thinking among them.
-    pub output: Option<u64>,
-    /// Of those read, from a cache.
-    pub cached: Option<u64>,
-    /// Of those read, written into a cache.
-    pub cache_written: Option<u64>,
-    /// Of those written, spent on thinking.
-    pub reasoning: Option<u64>,
-}
-
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
     /// Its id, which no other has.
     pub id: String,
-    /// Whose it is.
+    /// Owner of the session.
     pub principal: String,
     /// The agent that was last talked to in it.
     pub agent: String,
     /// Its title.
     pub title: Option<String>,
-    /// Who gave it.
+    /// Author of the title.
     pub title_by: TitleBy,
     /// When it began.
     pub created_ms: i64,
     /// When something was last said in it.
     pub updated_ms: i64,
-    /// How many messages it has; their numbers are 1 to this.
+    /// Number of messages. Messages are numbered from 1 to this.
     pub messages: u64,
     /// Bytes that they take.
     pub bytes: u64,
@@ -142,13 +128,13 @@ pub struct SessionRecord {
 /// A message to be kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Whose it is.
+    /// Author of the message.
     pub role: StoredRole,
     /// Its parts: a JSON array.
     pub parts: RawJson,
-    /// What a search looks through.
+    /// Text for searches.
     pub text: String,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
 }
 
@@ -159,11 +145,11 @@ pub struct MessageRecord {
     pub seq: u64,
     /// The turn in which it was said.
     pub turn: String,
-    /// Whose it is.
+    /// Author of the message.
     pub role: StoredRole,
     /// Its parts: a JSON array.
     pub parts: RawJson,
-    /// Whether it ended before it was whole.
+    /// True if the message ended before it was complete.
     pub is_cut: bool,
     /// When it was kept.
     pub created_ms: i64,
@@ -178,9 +164,9 @@ pub struct TurnRecord {
     pub session: String,
     /// The number of the message that it answers.
     pub answers: u64,
-    /// How far it got.
+    /// State of the turn.
     pub state: TurnState,
-    /// Whether its answer was taken out for another. What it cost stays.
+    /// True if the response was replaced by another. Its cost remains.
     pub is_replaced: bool,
     /// When it began.
     pub started_ms: i64,
@@ -192,13 +178,13 @@ pub struct TurnRecord {
     pub message: Option<String>,
     /// Why the model's last answer ended.
     pub finish: Option<String>,
-    /// How often a model was asked.
+    /// Number of requests to models.
     pub rounds: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub calls: u32,
     /// Tokens of all its requests.
     pub tokens: TokenCounts,
-    /// What they cost; none where a price or a number is not known.
+    /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,

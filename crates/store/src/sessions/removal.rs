@@ -2,26 +2,26 @@
 
 use sqlx::{Connection, SqliteConnection};
 
-use super::turns::u64_to_i64;
 use super::{SessionRepository, WRITING};
+use crate::call_log_size;
 use crate::call_row::RowColumns;
-use crate::calls::CallFilter;
+use crate::calls::{CallFilter, CallRepository};
 use crate::error::StoreError;
-use crate::retention;
+use crate::integers::u64_to_i64;
 
 /// Bytes of messages that are removed at a time.
 const STEP_BYTES: u64 = 8 << 20;
 /// Most messages that are removed at a time.
 const STEP_MESSAGES: i64 = 500;
 
-/// What was removed.
+/// Numbers of removed items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RemovedSession {
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// How many turns.
+    /// Number of turns.
     pub turns: u64,
-    /// How many records of calls.
+    /// Number of call records.
     pub calls: u64,
 }
 
@@ -33,22 +33,22 @@ impl SessionRepository<'_> {
     /// A turn that runs in it has nothing to write to any more; whoever ends turns ends it first.
     ///
     /// # Errors
-    /// What SQLite says. A large session may have lost its newest messages then; it can be removed again.
+    /// Fails if SQLite fails. A large session may have lost its newest messages then; it can be removed again.
     pub async fn remove(&self, id: &str, with_calls: bool) -> Result<Option<RemovedSession>, StoreError> {
         let Some(session) = self.get(id).await? else { return Ok(None) };
         let mut removed = RemovedSession { messages: session.messages, ..RemovedSession::default() };
         while self.remove_newest(id).await? {}
         let name = id.to_owned();
-        removed.turns = self.store.write_durably(move |conn| Box::pin(remove_all(conn, name))).await?;
+        removed.turns = self.database.write_durably(move |conn| Box::pin(remove_all(conn, name))).await?;
         if with_calls {
             let filter = CallFilter {
                 session: Some(id.to_owned()),
                 principal: Some(session.principal),
                 ..CallFilter::default()
             };
-            removed.calls = self.store.calls().remove_all(&filter).await?.calls;
+            removed.calls = CallRepository(self.database).remove_all(&filter).await?.calls;
         }
-        retention::release_pages(self.store).await?;
+        call_log_size::release_pages(self.database).await?;
         Ok(Some(removed))
     }
 
@@ -59,7 +59,7 @@ impl SessionRepository<'_> {
         let rows = sqlx::query(NEWEST)
             .bind(id)
             .bind(STEP_MESSAGES + 1)
-            .fetch_all(self.store.readers())
+            .fetch_all(self.database.readers())
             .await
             .map_err(StoreError::database(super::READING))?;
         let (mut bytes, mut from) = (0_u64, None);
@@ -73,7 +73,7 @@ impl SessionRepository<'_> {
         }
         let Some(from) = from.filter(|from| *from > 1) else { return Ok(false) };
         let session = id.to_owned();
-        self.store.write(move |conn| Box::pin(remove_from(conn, session, from, bytes))).await?;
+        self.database.write(move |conn| Box::pin(remove_from(conn, session, from, bytes))).await?;
         Ok(true)
     }
 }

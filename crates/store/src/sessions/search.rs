@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use super::record::{SESSION_COLUMNS, SessionRecord};
 use super::{MAX_SEARCHED_BYTES, READING, SessionRepository};
 use crate::call_row::RowColumns;
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::usize_to_i64;
 
 /// Most sessions of one page.
 const MAX_PAGE: usize = 1000;
@@ -21,7 +21,7 @@ const MAX_PAGE: usize = 1000;
 const STEP_SESSIONS: usize = 256;
 /// Bytes of texts that one statement looks through, roughly.
 const STEP_BYTES: u64 = 4 << 20;
-/// How long one page looks for a text.
+/// Time limit of a text search for one page.
 const SEARCH_TIME: Duration = Duration::from_millis(250);
 
 /// Which sessions are asked for: those that fit everything that is said. The default lets all through.
@@ -39,11 +39,11 @@ pub struct SessionRecordFilter {
 pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<SessionRecord>,
-    /// Where the next page starts; none where this was the last.
+    /// Cursor of the next page. None if this is the last page.
     pub next: Option<SessionCursor>,
 }
 
-/// Where a page starts. Its text has no meaning but to be handed back.
+/// Start of a page. Its text is opaque: clients only send it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCursor {
     updated_ms: i64,
@@ -75,11 +75,11 @@ impl SessionRepository<'_> {
     /// A page of the sessions that a filter lets through, those in which something was said last first. At most
     /// `limit` of them (1 to 1,000); what comes after is on the next page.
     ///
-    /// Where a text is looked for, the page also ends after a quarter of a second, wherever it got, and may be empty
+    /// A text search also ends the page after a quarter of a second. The page may then be empty
     /// though there is a next one.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn list(
         &self,
         filter: &SessionRecordFilter,
@@ -155,7 +155,7 @@ impl SessionRepository<'_> {
         }
         sql.push(" ORDER BY updated_ms DESC, id DESC LIMIT ").push_bind(usize_to_i64(limit));
         let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+            sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().map(SessionRecord::read).collect()
     }
 
@@ -177,11 +177,11 @@ impl SessionRepository<'_> {
             return Ok(found);
         }
         let others = serde_json::Value::from_iter(others.iter().map(|it| it.id.as_str())).to_string();
-        let _alone = self.store.inner().search_lock.lock().await;
+        let _alone = self.database.search_lock.lock().await;
         let rows = sqlx::query(FOUND)
             .bind(others)
             .bind(needle)
-            .fetch_all(self.store.readers())
+            .fetch_all(self.database.readers())
             .await
             .map_err(StoreError::database(READING))?;
         for row in &rows {
@@ -191,7 +191,7 @@ impl SessionRepository<'_> {
     }
 }
 
-/// How many of these one statement looks through: one at least.
+/// Number of these that one statement looks through, at least one.
 fn statement_capacity(sessions: &[SessionRecord]) -> usize {
     let mut bytes = 0_u64;
     let within = |it: &&SessionRecord| {

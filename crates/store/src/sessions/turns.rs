@@ -6,14 +6,15 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::drafts::ResponseDraft;
-use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TokenCounts, TurnRecord, TurnState};
+use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TurnRecord, TurnState};
 use super::search::normalise_text;
 use super::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES, READING, SessionRepository, WRITING};
 use crate::call_row::RowColumns;
-use crate::calls::usize_to_i64;
 use crate::error::StoreError;
+use crate::integers::{u64_to_i64, usize_to_i64};
+use crate::token_counts::TokenCounts;
 use crate::usage::{self, ModelRequestRecord};
+use crate::writer::response_drafts::ResponseDraft;
 
 /// Most turns that are read at a time.
 const MAX_TURNS: usize = 1000;
@@ -25,17 +26,17 @@ pub struct NewTurn {
     pub id: String,
     /// The session; made where there is none yet.
     pub session: String,
-    /// Whose session it is.
+    /// Owner of the session.
     pub principal: String,
     /// The agent that answers.
     pub agent: String,
     /// When it begins, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// What it answers.
+    /// The input that the turn answers.
     pub opening: TurnOpening,
 }
 
-/// What a turn answers.
+/// Input of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnOpening {
     /// A new message.
@@ -47,18 +48,18 @@ pub enum TurnOpening {
     },
 }
 
-/// Where a turn stands that has begun.
+/// Position of a new turn in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartedTurn {
     /// The number of the message that it answers.
     pub answers: u64,
     /// The number that its next message will have.
     pub next: u64,
-    /// Whether the session was not there before.
+    /// True if the session is new.
     pub is_new_session: bool,
 }
 
-/// Where messages were put.
+/// Position of added messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppendedMessages {
     /// The number of the first.
@@ -67,7 +68,7 @@ pub struct AppendedMessages {
     pub next: u64,
 }
 
-/// How a turn ends.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnding {
     /// The turn.
@@ -86,24 +87,24 @@ pub struct TurnEnding {
     pub message: Option<String>,
     /// Why the model's last answer ended.
     pub finish: Option<String>,
-    /// How often a model was asked.
+    /// Number of requests to models.
     pub rounds: u32,
-    /// How many tools were called.
+    /// Number of tool calls.
     pub calls: u32,
     /// Tokens of all its requests.
     pub tokens: TokenCounts,
-    /// What they cost; none where a price or a number is not known.
+    /// Total cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
 }
 
-/// Where a session is.
+/// Totals of a session.
 struct SessionTotals {
     session: String,
     messages: u64,
     bytes: u64,
-    /// Whether a draft of the turn is there.
+    /// True if the turn has a draft.
     has_draft: bool,
 }
 
@@ -120,7 +121,7 @@ impl SessionRepository<'_> {
         if let TurnOpening::Message(message) = &turn.opening {
             check_size(message)?;
         }
-        self.store.write(move |conn| Box::pin(begin(conn, turn))).await
+        self.database.write(move |conn| Box::pin(begin(conn, turn))).await
     }
 
     /// Adds what was said in a running turn, and the requests to models that it came from, in one transaction that
@@ -138,7 +139,7 @@ impl SessionRepository<'_> {
         at_ms: i64,
     ) -> Result<AppendedMessages, StoreError> {
         let turn = turn.to_owned();
-        self.store
+        self.database
             .write(move |conn| {
                 Box::pin(async move {
                     let said = TurnBatch { turn: &turn, messages: &messages, requests: &requests, at_ms };
@@ -152,9 +153,9 @@ impl SessionRepository<'_> {
     /// that survives the program (not the computer).
     ///
     /// # Errors
-    /// As [`Sessions::append`] does. A turn whose last messages are refused has ended all the same.
+    /// As [`SessionRepository::append`] does. A turn whose last messages are refused has ended all the same.
     pub async fn end(&self, ending: TurnEnding) -> Result<AppendedMessages, StoreError> {
-        self.store
+        self.database
             .write(move |conn| {
                 Box::pin(async move {
                     let said = TurnBatch {
@@ -173,13 +174,13 @@ impl SessionRepository<'_> {
     /// a second, and becomes a message if the gateway stops before the answer is whole. `next` is the number that
     /// the answer will have ([`Begun::next`], [`Appended::next`]); a draft of one that is there already is dropped.
     pub fn draft(&self, turn: &Arc<str>, next: u64, text: impl Into<String>) {
-        self.store.inner().queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
+        self.database.queue.draft(turn, ResponseDraft { seq: next, text: text.into() });
     }
 
     /// The newest turns of a session, the oldest of them first: at most `limit` (1 to 1,000).
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn turns(&self, session: &str, limit: usize) -> Result<Vec<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE session = ").push_bind(session.to_owned());
@@ -187,25 +188,28 @@ impl SessionRepository<'_> {
         sql.push(" ORDER BY started_ms DESC, id DESC LIMIT ")
             .push_bind(usize_to_i64(limit.clamp(1, MAX_TURNS)));
         let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+            sql.build().fetch_all(self.database.readers()).await.map_err(StoreError::database(READING))?;
         rows.iter().rev().map(TurnRecord::read).collect()
     }
 
     /// One turn; none where there is none of this id.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn turn(&self, id: &str) -> Result<Option<TurnRecord>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
         sql.push(TURN_COLUMNS).push(" FROM turns WHERE id = ").push_bind(id.to_owned());
         self.push_session_principal(&mut sql, "turns.session");
-        let row =
-            sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        let row = sql
+            .build()
+            .fetch_optional(self.database.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
         row.as_ref().map(TurnRecord::read).transpose()
     }
 }
 
-/// What was said in a turn.
+/// Messages of a turn, to be added.
 struct TurnBatch<'t> {
     turn: &'t str,
     messages: &'t [NewMessage],
@@ -367,7 +371,7 @@ async fn write_batch_in_transaction(
 /// Statements that go to SQLite together: each that goes alone is a way to another thread and back.
 type SqlBatch = QueryBuilder<Sqlite>;
 
-/// Asks where the session of a running turn is; [`read_place`] reads the answer.
+/// Asks where the session of a running turn is; [`read_totals`] reads the answer.
 fn push_totals_query(script: &mut SqlBatch, turn: &str) {
     script
         .push(
@@ -452,11 +456,6 @@ fn check_capacity(place: &SessionTotals, messages: &[NewMessage]) -> Result<(), 
     let more: u64 = messages.iter().map(|message| message.bytes() as u64).sum();
     let fits = place.bytes.saturating_add(more) <= MAX_SESSION_BYTES;
     if fits { Ok(()) } else { Err(StoreError::SessionFull { id: place.session.clone() }) }
-}
-
-/// A number as SQLite has it.
-pub(super) fn u64_to_i64(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Makes a message of what a running turn's answer had come to.

@@ -236,9 +236,9 @@ async fn what_a_start_reads_needs_no_reader() {
         assert_eq!(store.specs().all().await.unwrap().len(), 1);
     };
     read().await;
-    assert_eq!(store.readers().size(), 0);
+    assert_eq!(store.database().readers().size(), 0);
     // Once there is one, it is used.
     assert!(store.specs().document(&print(1)).await.unwrap().is_some());
-    assert_eq!(store.readers().size(), 1);
+    assert_eq!(store.database().readers().size(), 1);
     read().await;
 }

@@ -34,6 +34,7 @@ async fn unlock(mut other: SqliteConnection) {
 async fn limit_pages(store: &Store, pages: i64) {
     let sql = AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
     store
+        .database()
         .write(|conn| {
             Box::pin(async move {
                 sqlx::raw_sql(sql).execute(conn).await.unwrap();
@@ -54,7 +55,7 @@ async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
     // It waits a while for its commit, and then no longer.
     within(recorder.open(Arc::clone(&first)).wait()).await;
     // Those after it don't wait at all.
-    within(wait_until(|| store.inner().queue.is_degraded())).await;
+    within(wait_until(|| store.database().queue.is_degraded())).await;
     let second = Arc::new(keyed("a/b", "k2"));
     assert!(matches!(recorder.open(Arc::clone(&second)), RecordCommit::Queued));
     for _ in 0..100 {

@@ -297,12 +297,12 @@ async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
     const FULL: i64 = 2;
     let folder = StoreHarness::new();
     let store = folder.open().await;
-    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
-    assert_eq!(store.write_durably(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
-    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
+    assert_eq!(store.database().write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
+    assert_eq!(store.database().write_durably(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
+    assert_eq!(store.database().write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
     store.close().await;
     let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
-    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
+    assert_eq!(store.database().write(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
 }
 
 #[tokio::test]
@@ -330,7 +330,7 @@ async fn dropping_the_store_writes_what_waits() {
     let folder = StoreHarness::new();
     let store = folder.open().await;
     record(&store, call("a/b"), success(""));
-    let counters = Arc::clone(&store.inner().counters);
+    let counters = Arc::clone(&store.database().counters);
     drop(store);
     within(wait_until(|| counters.health(0).records_written == 1)).await;
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a folder, a clock that stands still, and calls to record.
+//! Shared by the tests: a folder, a clock that stands still, and calls to record.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl StoreHarness {
         conn.close().await.unwrap();
     }
 
-    /// What a crash at this moment would leave behind, as a folder of its own.
+    /// A copy of the files that a crash at this moment would leave behind.
     pub(crate) fn copy_after_crash(&self) -> Self {
         let copy = Self::new();
         std::fs::create_dir(copy.path()).unwrap();

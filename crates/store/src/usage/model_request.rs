@@ -6,9 +6,9 @@ use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
 use super::WRITING;
 use crate::call_row::index_of;
 use crate::error::StoreError;
-use crate::sessions::TokenCounts;
+use crate::token_counts::TokenCounts;
 
-/// How a request to a model ended.
+/// Result of a request to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
@@ -30,7 +30,7 @@ pub struct ModelRequestRecord {
     pub turn: Option<String>,
     /// The session it belonged to, where there was one.
     pub session: Option<String>,
-    /// Who asked.
+    /// Principal that made the request.
     pub principal: String,
     /// The agent in whose name.
     pub agent: String,
@@ -40,19 +40,19 @@ pub struct ModelRequestRecord {
     pub model: String,
     /// When it began, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// How long until something of the answer came, in milliseconds.
+    /// Time to the first token of the response in milliseconds.
     pub first_token_ms: Option<u64>,
-    /// How often it was made.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How it ended.
+    /// The result of the request.
     pub status: RequestStatus,
     /// Why it failed.
     pub code: Option<String>,
     /// Tokens, as the provider reported them.
     pub tokens: TokenCounts,
-    /// What it cost; none where a price or a number is not known.
+    /// Cost. None if a price or a number of tokens is not known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,

@@ -1,4 +1,4 @@
-//! What was used, added up by day, model, agent, session or principal.
+//! Usage of models, added up by day, model, agent, session or principal.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use sqlx::{QueryBuilder, Sqlite};
 use super::{READING, UsageRepository};
 use crate::call_row::RowColumns;
 use crate::error::StoreError;
-use crate::sessions::TokenCounts;
+use crate::token_counts::TokenCounts;
 
 /// Most lines of a report.
 pub(super) const MAX_ROWS: usize = 1000;
@@ -25,51 +25,51 @@ pub enum ModelUsageGrouping {
     Agent,
     /// The session; what belongs to none, or to one that was removed, is added up together.
     Session,
-    /// Who asked.
+    /// By principal.
     Principal,
 }
 
 /// Of which requests. The default lets all through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageFilter {
-    /// Whose.
+    /// Principal to include. None includes all principals.
     pub principal: Option<String>,
     /// Begun at this time or later; milliseconds since the Unix epoch.
     pub from_ms: Option<i64>,
     /// Begun before this time; milliseconds since the Unix epoch.
     pub to_ms: Option<i64>,
-    /// How many seconds the reader's clock is ahead of UTC, for where days begin.
+    /// Offset of the reader's clock from UTC in seconds. It determines the start of days.
     pub zone_offset_s: i32,
 }
 
 /// A line of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelUsageRow {
-    /// What it is of; none for what belongs to no session.
+    /// Key of the group. None for requests without a session.
     pub key: Option<String>,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// How many of them did not come to their end.
+    /// Number of failed requests.
     pub failed: u64,
     /// Their tokens, as far as they were reported.
     pub tokens: TokenCounts,
-    /// What they cost, as far as that is known; none where it is not of any.
+    /// Known cost. None if no cost is known.
     pub cost: Option<f64>,
     /// The currency of `cost`.
     pub currency: Option<String>,
     /// Of how many requests that used something the cost is not known.
     pub unpriced: u64,
-    /// How long they took together, in milliseconds.
+    /// Total duration in milliseconds.
     pub duration_ms: u64,
 }
 
 impl UsageRepository<'_> {
-    /// What was used. Days in their order; everything else by cost, then by tokens, the most first. At most 1,000
+    /// Reports usage. Days are in order; other groups are sorted by cost, then by tokens, the most first. At most 1,000
     /// lines: the last days, or the most expensive. There are two lines of one key only where there are two
     /// currencies.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn report(
         &self,
         by: ModelUsageGrouping,
@@ -95,7 +95,7 @@ impl UsageRepository<'_> {
         );
         filter.push_to(&mut sql);
         sql.push(" GROUP BY 1, 2 ORDER BY 1, 2");
-        let _alone = self.0.inner().search_lock.lock().await;
+        let _alone = self.0.search_lock.lock().await;
         let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
         let lines = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let mut lines = merge_unpriced(lines);

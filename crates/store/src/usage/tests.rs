@@ -1,6 +1,6 @@
 use super::*;
-use crate::sessions::TokenCounts;
 use crate::tests::support::{NOW, StoreHarness, call, failure, record, request, success};
+use crate::token_counts::TokenCounts;
 use crate::{ModelUsageRow, StoreOptions};
 use toolway_core::record::OpenedCall;
 use toolway_types::{Code, PrincipalId};
@@ -142,7 +142,7 @@ async fn what_was_spent_counts_from_a_time_on() {
         "EXPLAIN QUERY PLAN SELECT coalesce(sum(cost), 0.0) FROM model_requests \
          WHERE principal = 'a' AND started_ms >= 1 AND currency = 'USD'",
     )
-    .fetch_all(store.readers())
+    .fetch_all(store.database().readers())
     .await
     .unwrap();
     assert!(plan[0].3.contains("COVERING INDEX model_requests_by_principal"), "{plan:?}");
@@ -191,7 +191,7 @@ async fn tools_are_counted_over_many_steps() {
          SELECT randomblob(16), i, 1, 'a', 'phone', 'battery', 'owner', 0, 0, 2, 0, 0, 1, 1 FROM n",
     )
     .bind(CALLS);
-    store.change("test", fill).await.unwrap();
+    store.database().change("test", fill).await.unwrap();
     let rows = store.usage().tools(&UsageFilter::default()).await.unwrap();
     assert_eq!((rows[0].calls as i64, rows[0].total_us as i64), (CALLS, 2 * CALLS));
 }

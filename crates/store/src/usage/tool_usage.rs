@@ -1,4 +1,4 @@
-//! What tools were used, from the records of calls: looked through in bounded steps, as far back as they are kept.
+//! Usage of tools, counted from the call records in bounded steps, as far back as they are kept.
 
 use std::collections::HashMap;
 
@@ -14,27 +14,27 @@ use crate::error::StoreError;
 /// Records of calls that one step looks at.
 pub(super) const STEP_ROWS: i64 = 16_384;
 
-/// How much a tool was used.
+/// Usage of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolUsageRow {
     /// The tool.
     pub tool: ToolId,
-    /// How many of its calls ended.
+    /// Number of finished calls.
     pub calls: u64,
-    /// How many of these failed.
+    /// Number of failed calls.
     pub errors: u64,
-    /// How long they took from their acceptance to their outcome together, in microseconds.
+    /// Total duration of the calls from acceptance to outcome, in microseconds.
     pub total_us: u64,
     /// Of that, how long the tool ran.
     pub running_us: u64,
 }
 
 impl UsageRepository<'_> {
-    /// What tools were used: those with the most calls first, at most 1,000 of them. Calls are only known for as
+    /// Reports the usage of tools, those with the most calls first, at most 1,000. Calls are only known for as
     /// long as their records are kept.
     ///
     /// # Errors
-    /// What SQLite says.
+    /// Fails if SQLite fails.
     pub async fn tools(&self, filter: &UsageFilter) -> Result<Vec<ToolUsageRow>, StoreError> {
         self.0.flush_before_read().await;
         let mut tools = HashMap::<(String, String), [u64; 4]>::new();
@@ -88,7 +88,7 @@ impl UsageRepository<'_> {
             sql.push(" AND +started_ms < ").push_bind(to);
         }
         sql.push(" GROUP BY source, tool");
-        let _alone = self.0.inner().search_lock.lock().await;
+        let _alone = self.0.search_lock.lock().await;
         let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
         for row in &rows {
             let columns = RowColumns(row);

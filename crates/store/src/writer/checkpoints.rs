@@ -10,7 +10,7 @@ use crate::connector::DatabaseConnector;
 
 /// Bytes of records after which it is worth doing.
 const CHECKPOINT_BYTES: usize = 4 << 20;
-/// What a row takes beside its arguments and outcome, roughly.
+/// Approximate size of a row without its arguments and outcome, in bytes.
 const ROW_OVERHEAD_BYTES: usize = 300;
 
 /// Counts what was written and starts a checkpoint now and then.

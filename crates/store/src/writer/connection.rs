@@ -10,7 +10,7 @@ pub(super) struct WriterConnection {
     connector: DatabaseConnector,
     durability: Durability,
     conn: Option<SqliteConnection>,
-    /// Whether commits of this connection are on disk, rather than with the system, when they return.
+    /// True if a commit returns only when it is on disk. Otherwise it may still be with the operating system.
     full_sync: bool,
 }
 

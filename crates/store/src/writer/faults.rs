@@ -1,4 +1,4 @@
-//! What the writer does about a database that can't be written to: when it tries again, and what it says.
+//! Handling of a database that can't be written to: retries and log messages.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl WriteFaults {
         self.retry_at.unwrap_or(now)
     }
 
-    /// Whether it has lasted so long that calls are no longer made to wait.
+    /// Reports whether the fault has lasted so long that calls no longer wait.
     pub(super) fn is_lasting(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= self.give_up_after)
     }
@@ -65,7 +65,7 @@ impl WriteFaults {
         if is_due(&mut self.logged_at, now) {
             tracing::error!(
                 %error, waiting, lost = counters.lost_count(),
-                "call records can't be written; calls go on, and it is tried again"
+                "call records can't be written; calls continue, and writing is retried"
             );
         }
     }
@@ -92,14 +92,14 @@ impl WriteFaults {
             tracing::error!(
                 records = lost - self.lost_logged,
                 total = lost,
-                "call records were lost: too many waited to be written, or the database refused them"
+                "call records were lost: too many were waiting, or the database refused them"
             );
             self.lost_logged = lost;
         }
     }
 }
 
-/// Whether something may be said again; if so, notes that it is.
+/// Reports whether a message is due again, and notes that it is logged.
 fn is_due(said_at: &mut Option<Instant>, now: Instant) -> bool {
     let due = said_at.is_none_or(|said| now.duration_since(said) >= LOG_INTERVAL);
     if due {

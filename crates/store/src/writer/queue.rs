@@ -1,4 +1,4 @@
-//! What waits to be written. Putting a call's record here is all that its caller ever pays: one short lock,
+//! The queue of the writer. Adding a call's record is the caller's only cost: one short lock,
 //! one push. The writer is woken only by the first record after a pause and by those that someone waits for;
 //! everything else is found when the window ends.
 
@@ -15,10 +15,10 @@ use toolway_types::{CallId, PrincipalId, RawJson, Slug};
 
 use self::unwritten_keys::UnwrittenKeys;
 use super::job::WriterJob;
+use super::response_drafts::ResponseDraft;
 use super::soft_changes::{SoftChanges, SourceChange};
 use crate::options::{Durability, StoreOptions};
 use crate::outcome;
-use crate::sessions::ResponseDraft;
 
 /// A call's opening or closing.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ impl QueuedCall {
         self.opened().id
     }
 
-    /// What people, hooks and rules did with it, where it ended and somebody did something.
+    /// Notes of people, hooks and rules, if the call has ended and there are any.
     pub(crate) fn notes(&self) -> Option<&CallNotes> {
         match self {
             Self::Opened(_) => None,
@@ -68,7 +68,7 @@ pub(crate) struct QueueEntry {
     pub(crate) record: QueuedCall,
     /// Bytes it keeps in memory, roughly.
     pub(crate) weight: usize,
-    /// Who waits for its commit.
+    /// Is notified of the commit.
     pub(crate) done: Option<oneshot::Sender<()>>,
 }
 
@@ -76,14 +76,14 @@ pub(crate) struct QueueEntry {
 #[derive(Debug)]
 pub(crate) struct QueueRejection;
 
-/// What is in the queue for the writer.
+/// Content of the queue, taken by the writer.
 #[derive(Debug, Default)]
 pub(crate) struct QueueBatch {
     pub(crate) records: Vec<QueueEntry>,
     pub(crate) work: VecDeque<WriterJob>,
 }
 
-/// What there is to do, without taking it.
+/// State of the queue, without taking its content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueStatus {
     pub(crate) records: bool,
@@ -237,12 +237,12 @@ impl WriteQueue {
         self.state.lock().unwritten_keys.get(principal, key)
     }
 
-    /// How many records wait.
+    /// Number of waiting records.
     pub(crate) fn waiting(&self) -> usize {
         self.state.lock().waiting
     }
 
-    /// Whether calls are no longer made to wait for their commits.
+    /// Reports whether calls no longer wait for their commits.
     pub(crate) fn is_degraded(&self) -> bool {
         self.state.lock().degraded
     }

@@ -52,7 +52,7 @@ type StatementCache = [OnceLock<Arc<str>>; SIZES.len()];
 /// Writes records.
 pub(super) struct RowWriter {
     plain: StatementCache,
-    /// With [`MORE`] columns.
+    /// With [`OPTIONAL_COLUMNS`].
     full: StatementCache,
     /// The codes' words, made once.
     codes: Vec<(Code, Arc<str>)>,
@@ -69,7 +69,7 @@ impl RowWriter {
         }
     }
 
-    /// Whether so many rows fit into one statement, which is then a transaction of its own.
+    /// Reports whether a number of rows fits into one statement, which is then a transaction of its own.
     pub(super) fn is_one_statement(rows: usize) -> bool {
         SIZES.last().is_some_and(|largest| rows <= *largest)
     }
@@ -154,7 +154,7 @@ impl RowWriter {
     }
 }
 
-/// Whether there is something in one of the columns that most rows have nothing in.
+/// Reports whether the record has a value for a column that is empty in most rows.
 fn has_optional_columns(record: &QueuedCall) -> bool {
     let opened = record.opened();
     record.notes().is_some()

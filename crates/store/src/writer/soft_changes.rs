@@ -9,9 +9,9 @@ use serde::Serialize;
 use sqlx::{Connection, SqliteConnection};
 use toolway_types::Slug;
 
-use crate::sessions::{ResponseDraft, write_drafts};
+use super::response_drafts::{ResponseDraft, write_drafts};
 
-/// What changed about a source.
+/// A change of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct SourceChange {
     /// When it was last seen.

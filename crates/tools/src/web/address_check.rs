@@ -6,10 +6,10 @@ use tokio::time::timeout;
 
 use super::address::{SpecialPurpose, is_localhost, is_metadata_name, special_purpose};
 use super::allow_list::{AllowList, NameMatch};
-use super::client::WebSettings;
 use super::error::{WebError, WebErrorKind};
 use super::request::WebRequest;
 use super::resolver::DnsResolver;
+use super::settings::WebSettings;
 
 /// The addresses that the connection may go to: all that the name has. One that may not be reached spoils them
 /// all, since whoever answers for a name with both kinds is up to something; this computer's own names are an

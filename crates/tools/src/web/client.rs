@@ -3,49 +3,22 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use parking_lot::RwLock;
 use reqwest::header::{self, HeaderValue};
 
 use super::address_check::allowed_addresses;
-use super::allow_list::AllowList;
 use super::error::{WebError, WebErrorKind, transport_error};
+use super::host_and_port::host_and_port;
 use super::redirect::{MAX_REDIRECTS, apply_redirect, redirect_target};
-use super::request::{WebRequest, host_and_port};
+use super::request::WebRequest;
 use super::resolver::DnsResolver;
 use super::response::WebResponse;
+use super::settings::WebSettings;
 use super::tls::{TlsConfigFactory, empty_tls_config};
 
 /// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
-
-/// What bounds the client.
-#[derive(Debug, Clone)]
-pub struct WebSettings {
-    /// What may be reached besides what is public.
-    pub allow: AllowList,
-    /// How much of an answer's body is read, in bytes.
-    pub body_bytes: usize,
-    /// How long a request's body may be, in bytes.
-    pub request_bytes: usize,
-    /// How long finding a name's addresses may take.
-    pub resolve_timeout: Duration,
-    /// How long connecting may take, TLS included.
-    pub connect_timeout: Duration,
-}
-
-impl Default for WebSettings {
-    fn default() -> Self {
-        Self {
-            allow: AllowList::default(),
-            body_bytes: 1024 * 1024,
-            request_bytes: 4 * 1024 * 1024,
-            resolve_timeout: Duration::from_secs(5),
-            connect_timeout: Duration::from_secs(10),
-        }
-    }
-}
 
 /// The client. It sets no bound to the time of a whole request: drop the future, and the connection ends.
 pub struct GuardedClient {

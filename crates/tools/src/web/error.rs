@@ -8,7 +8,7 @@ use reqwest::Url;
 use rustls::CertificateError;
 use toolway_types::{Code, ToolError};
 
-use super::request::host_and_port;
+use super::host_and_port::host_and_port;
 
 /// Which way it went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

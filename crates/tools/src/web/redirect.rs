@@ -5,7 +5,8 @@ use reqwest::{Method, Response, StatusCode, Url};
 
 use super::error::{WebError, WebErrorKind};
 use super::header::{strip_body_headers, strip_cross_origin_headers};
-use super::request::{WebRequest, host_and_port, normalize_url, same_origin};
+use super::host_and_port::host_and_port;
+use super::request::{WebRequest, normalize_url, same_origin};
 
 /// How many redirects are followed.
 pub(super) const MAX_REDIRECTS: u32 = 10;

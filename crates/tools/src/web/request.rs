@@ -97,15 +97,6 @@ pub fn same_origin(one: &Url, other: &Url) -> bool {
         && one.port_or_known_default() == other.port_or_known_default()
 }
 
-/// Host and port, for messages: paths and queries may hold secrets.
-pub(super) fn host_and_port(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    }
-}
-
 fn too_long(text: &str) -> String {
     format!("The address has {} bytes; at most {MAX_URL} are allowed", text.len())
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::hex::hex_byte;
 use super::{KeyPin, PairingCode, PairingError};
 
 /// How every link starts.
@@ -105,11 +106,4 @@ fn percent_decode(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-/// The byte that two hexadecimal digits stand for.
-pub(crate) fn hex_byte(digits: &[u8]) -> Option<u8> {
-    let [high, low] = digits else { return None };
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }

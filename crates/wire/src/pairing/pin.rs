@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::hex::hex_byte;
 use super::{PairingError, encode_base32, write_groups};
 
 /// What stands before the digits.
@@ -60,7 +61,7 @@ impl FromStr for KeyPin {
             return Err(PairingError::InvalidKey);
         }
         for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = super::link::hex_byte(pair).ok_or(PairingError::InvalidKey)?;
+            *byte = hex_byte(pair).ok_or(PairingError::InvalidKey)?;
         }
         Ok(Self(hash))
     }

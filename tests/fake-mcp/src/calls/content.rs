@@ -5,10 +5,8 @@ use serde_json::Value;
 
 use super::{error_result, text_result};
 use crate::exact_json::{self, EXACT_RESULT};
+use crate::sample_image::PNG;
 
-/// A red point as PNG, in base64.
-pub(crate) const PNG: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 /// A sound of no length as WAV, in base64.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 

@@ -106,7 +106,7 @@ async fn ask_in_rounds(
     rounds: Vec<InputRequests>,
     say: impl FnOnce(&InputResponses) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
-    let states = &call.handler.shared.states;
+    let states = &call.state.states;
     let name = call.request.name.as_ref();
     let mut brought = None;
     let mut answers = match &call.request.request_state {

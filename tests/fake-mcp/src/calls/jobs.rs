@@ -35,7 +35,7 @@ pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, Er
             if !call.knows_tasks() || takes.is_zero() {
                 tokio::select! {
                     () = tokio::time::sleep(takes) => {}
-                    () = call.cx.ct.cancelled() => call.handler.shared.count_cancelled(),
+                    () = call.cx.ct.cancelled() => call.state.count_cancelled(),
                 }
                 return Ok(done().into());
             }
@@ -95,7 +95,7 @@ pub(super) async fn call(call: &FakeToolCall<'_>) -> Result<CallToolResponse, Er
 
 fn start_task(call: &FakeToolCall<'_>, run: impl FnOnce(TaskContext) -> TaskFuture) -> CallToolResponse {
     let options = TaskOptions::new().with_poll_interval_ms(LOOK_EVERY_MS);
-    CreateTaskResult::new(call.handler.shared.tasks.spawn(options, run)).into()
+    CreateTaskResult::new(call.state.tasks.spawn(options, run)).into()
 }
 
 /// Asks all of these at once, within a task where there is one.

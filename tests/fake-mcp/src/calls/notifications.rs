@@ -45,7 +45,7 @@ pub(super) async fn all_levels(call: &FakeToolCall<'_>) -> Result<CallToolRespon
 }
 
 async fn log(call: &FakeToolCall<'_>, level: LoggingLevel, data: Value) {
-    if call.handler.log_level(&call.cx).is_some_and(|lowest| severity(level) >= severity(lowest)) {
+    if call.log_level.is_some_and(|lowest| severity(level) >= severity(lowest)) {
         let message = LoggingMessageNotificationParam::new(level, data).with_logger("fake-mcp");
         // Whoever has gone wants no messages.
         let _ = call.cx.peer.notify_logging_message(message).await;
@@ -76,7 +76,7 @@ pub(super) async fn send_progress(call: &FakeToolCall<'_>, done: f64, message: &
 pub(super) async fn until_cancelled(call: &FakeToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
     send_progress(call, 1.0, "begun").await;
     call.cx.ct.cancelled().await;
-    call.handler.shared.count_cancelled();
+    call.state.count_cancelled();
     Ok(text_result("Cancelled.").into())
 }
 
@@ -84,7 +84,7 @@ pub(super) async fn force_reconnection(call: &FakeToolCall<'_>) -> Result<CallTo
     let parts = call.cx.extensions.get::<http::request::Parts>();
     let session = parts.and_then(|parts| parts.headers.get("mcp-session-id")).and_then(|id| id.to_str().ok());
     if let Some(session) = session {
-        call.handler.shared.sessions.close_stream(session, &call.cx.id).await;
+        call.state.sessions.close_stream(session, &call.cx.id).await;
         tokio::time::sleep(LONGER).await;
     }
     Ok(text_result("You came back.").into())

@@ -16,7 +16,7 @@ fn what_only_looks_alike_stays() {
 
 #[test]
 fn each_schema_has_a_number_of_its_own() {
-    for tool in tools::RAW.iter() {
+    for tool in raw_tools::RAW.iter() {
         let text = tool.input_schema.get();
         let spliced = splice(&serde_json::to_vec(&schema(text)).unwrap());
         assert_eq!(spliced, text.as_bytes(), "{}", tool.name);

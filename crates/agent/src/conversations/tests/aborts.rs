@@ -15,7 +15,7 @@ use crate::testkit::{
 };
 use crate::transcript;
 
-/// What is kept can be sent to any provider as it is, but for results that only a broken-off answer lacks.
+/// Stored messages can be sent to any provider unchanged, except for missing results of an unfinished response.
 #[track_caller]
 fn assert_whole(world: &ConversationHarness) {
     let said = world.memory.messages_of("s");

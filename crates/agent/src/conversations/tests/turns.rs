@@ -1,4 +1,4 @@
-//! What a turn is when all goes well.
+//! Turns without problems.
 
 use toolway_models::{MessagePart, MessageRole};
 use toolway_store::{RequestStatus, TurnState};
@@ -279,7 +279,7 @@ async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
     let world = ConversationHarness::new(vec![vec![finished(FinishReason::Paused)]], vec![]).await;
     let heard = world.say("Tell me.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
-    assert_eq!(failure.message, "the model's provider paused the answer 16 times in a row");
+    assert_eq!(failure.message, "the model's provider paused the response 16 times in a row");
     assert_eq!(world.model.requests().len(), 16);
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// What a reader of Markdown makes of a block quote with a heading behind it: whether anything stood outside of the
+/// Parses a block quote with a heading after it as Markdown. Returns the first content that was outside of the
 /// quote, was HTML, or was a picture.
 fn broke_out(text: &str) -> Option<String> {
     let document = format!("{}\n# Ours\n", block_quote(text));

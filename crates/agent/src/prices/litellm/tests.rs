@@ -71,7 +71,7 @@ fn what_is_left_out_is_told() {
         "m-by-time: it has no price per token",
         "m-nobody's: names no provider",
         "m-nothing: not an object",
-        "m-odd: its input_cost_per_token is no price",
+        "m-odd: its input_cost_per_token is not a price",
         "m-thinks: thinking has a price of its own",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");

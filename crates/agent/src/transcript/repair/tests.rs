@@ -48,7 +48,7 @@ fn nobody(_: &ToolCall) -> Option<Outcome> {
     None
 }
 
-/// What comes of a conversation.
+/// Repairs a conversation.
 #[track_caller]
 fn mended(mut messages: Vec<ModelMessage>) -> (Vec<ModelMessage>, RepairSummary) {
     let done = repair(&mut messages, &nobody);

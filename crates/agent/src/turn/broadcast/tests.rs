@@ -33,7 +33,7 @@ fn join(audience: &TurnBroadcast) -> TurnViewer {
     audience.subscribe(&"t".into()).unwrap()
 }
 
-/// What a viewer has been told and has not read.
+/// Events that a viewer has not read yet.
 fn told(viewer: &mut TurnViewer) -> Vec<String> {
     let mut told = Vec::new();
     while let Ok(event) = viewer.events.try_recv() {

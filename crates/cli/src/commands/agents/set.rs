@@ -236,7 +236,7 @@ fn parse_option(text: &str) -> CliResult<(String, Value)> {
 
 fn read_prompt_file(path: &std::path::Path) -> CliResult<String> {
     let text = if path.as_os_str() == "-" {
-        crate::commands::chat::read_piped_stdin()?
+        crate::commands::prompt_input::read_piped_stdin()?
     } else {
         private_file::read(path)?.ok_or_else(|| {
             CliError::new(format!("there is no file {}", path.display()))

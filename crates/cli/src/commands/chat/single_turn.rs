@@ -1,8 +1,6 @@
 //! One message and its answer. On a terminal it is shown as it comes; elsewhere it is the answer alone, whole, or every
 //! event as a line of JSON.
 
-use std::io::Read;
-
 use toolway_api::chat::{ChatRequest, TurnTotals};
 
 use super::ChatArgs;
@@ -15,9 +13,6 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::signals::SignalListener;
 use crate::terminal::{TerminalMode, TerminalModeGuard};
-
-/// No prompt is longer, in bytes.
-const MAX_PROMPT: u64 = 1 << 20;
 
 /// Says it, and shows what is answered. A turn that did not end as it should is a failure.
 pub(super) async fn run(
@@ -55,21 +50,6 @@ pub(super) async fn run(
             ))
         }
     }
-}
-
-/// What stands on standard input.
-pub(crate) fn read_piped_stdin() -> CliResult<String> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(MAX_PROMPT + 1).read_to_string(&mut text);
-    read.map_err(|error| {
-        CliError::new(format!("cannot read the prompt: {}", crate::error::io_error_message(&error)))
-            .with_code("io")
-            .with_hint("give text, as UTF-8")
-    })?;
-    if text.len() as u64 > MAX_PROMPT {
-        return Err(CliError::new("the prompt is longer than 1 MiB").with_hint("give a part of it"));
-    }
-    Ok(text)
 }
 
 /// Each event as a line of JSON, its type beside what it says.

@@ -1,3 +1,4 @@
+use crate::store::Store;
 use futures_util::TryStreamExt;
 use toolway_core::record::OpenedCall;
 use toolway_types::CallId;

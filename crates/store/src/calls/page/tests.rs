@@ -1,3 +1,4 @@
+use crate::store::Store;
 use std::sync::Arc;
 
 use toolway_core::record::{CallNotes, ClosedCall, OpenedCall};
@@ -18,7 +19,7 @@ fn at(ms: i64, tool: &str, arguments: &str) -> OpenedCall {
 /// All pages of at most so many calls, in as little time as may be.
 async fn pages(store: &Store, filter: &CallFilter, order: CallOrder, calls: usize) -> Vec<Vec<CallId>> {
     store.flush().await.unwrap();
-    let reading = CallReader { store, filter, order, newest: None };
+    let reading = CallReader { database: store.database(), filter, order, newest: None };
     let room = PageLimits { calls, bytes: 8 << 20, time: Duration::ZERO };
     let (mut pages, mut from) = (Vec::new(), None);
     loop {
@@ -38,7 +39,8 @@ async fn found(store: &Store, text: &str) -> Vec<String> {
 /// The newest page, in as much time as it takes.
 async fn in_time_enough(store: &Store, filter: &CallFilter) -> CallPage {
     store.flush().await.unwrap();
-    let reading = CallReader { store, filter, order: CallOrder::NewestFirst, newest: None };
+    let reading =
+        CallReader { database: store.database(), filter, order: CallOrder::NewestFirst, newest: None };
     reading
         .page(None, PageLimits { calls: 1000, bytes: 64 << 20, time: Duration::from_secs(600) })
         .await
@@ -179,7 +181,7 @@ async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
     let store = folder.open().await;
     let id = record(&store, at(0, "a/b", "{}"), success("here"));
     store.flush().await.unwrap();
-    let other = store.inner().search_lock.lock().await;
+    let other = store.database().search_lock.lock().await;
     let (searching, exporting) = (store.clone(), store.clone());
     let search = tokio::spawn(async move { found(&searching, "HERE").await });
     let export = tokio::spawn(async move {

@@ -216,7 +216,7 @@ async fn a_full_session_takes_no_more() {
     sessions.begin(turn("s", "one", "Hello")).await.unwrap();
     let almost = i64::try_from(MAX_SESSION_BYTES).unwrap() - 10;
     let fill = sqlx::query("UPDATE sessions SET bytes = ?").bind(almost);
-    store.change("test", fill).await.unwrap();
+    store.database().change("test", fill).await.unwrap();
     let refused = sessions.append("one", vec![said(StoredRole::Assistant, "Hi")], vec![], NOW).await;
     assert!(matches!(refused, Err(StoreError::SessionFull { .. })));
     let refused = sessions.begin(turn("s", "two", "More")).await.unwrap_err();

@@ -2,15 +2,10 @@
 
 use serde_json::Value;
 
-use super::turns::{results_answer_calls, thinking_precedes_calls};
+use super::turns::{blocks, results_answer_calls, thinking_precedes_calls};
 use super::{MAX_NAME_CHARS, MessagesCheckResult, refuse};
 use crate::signatures;
 use crate::validation::fields::{is_name, list, text, unknown};
-
-/// The blocks of a message; a string is one of text.
-pub(super) fn blocks(message: &Value) -> &[Value] {
-    list(message, "content")
-}
 
 pub(super) fn messages(body: &Value) -> MessagesCheckResult {
     let messages = list(body, "messages");

@@ -2,9 +2,13 @@
 
 use serde_json::Value;
 
-use super::messages::blocks;
 use super::{MessagesCheckResult, is_thinking, refuse};
-use crate::validation::fields::text;
+use crate::validation::fields::{list, text};
+
+/// The blocks of a message; a string is one of text.
+pub(super) fn blocks(message: &Value) -> &[Value] {
+    list(message, "content")
+}
 
 /// Calls have their results in the next message, all of them, before anything else; and no result stands alone.
 pub(super) fn results_answer_calls(messages: &[Value], number: usize) -> MessagesCheckResult {

@@ -12,13 +12,11 @@ use tokio::sync::mpsc;
 use toolway_mcp::oauth::{BrowserError, LoginBrowser};
 use toolway_types::Slug;
 
-use super::callback_server;
+use super::callback_server::{self, CALLBACK_PATH};
 use crate::environment::ProcessEnvironment;
 use crate::error::{CliError, CliResult, io_error_message};
 use crate::print::{Printer, escape};
 
-/// The path that the browser is sent back to.
-pub(super) const CALLBACK_PATH: &str = "/callback";
 /// Longest line that may be pasted, in bytes.
 const MAX_LINE: usize = 16 << 10;
 

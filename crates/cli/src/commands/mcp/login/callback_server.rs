@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::browser::CALLBACK_PATH;
-
+/// The path that the browser is sent back to.
+pub(super) const CALLBACK_PATH: &str = "/callback";
 /// No request is longer, in bytes; a code and a state are far shorter.
 const MAX_REQUEST: usize = 16 << 10;
 /// How long one connection may take. Browsers open some that they never use.

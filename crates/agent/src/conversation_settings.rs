@@ -1,17 +1,17 @@
-//! What the owner can set about conversations.
+//! The owner's settings for conversations.
 
 use crate::context::ContextSettings;
 
-/// What the owner can set about conversations.
+/// The owner's settings for conversations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationSettings {
-    /// Whether models give sessions their titles: one small request after the first answer (true).
+    /// True to let models write session titles, with one small request after the first response (true).
     pub titles: bool,
     /// Most tools that a model is told of at once, where the agent does not say (40).
     pub max_tools: usize,
     /// Most turns at once (1,000).
     pub turns: usize,
-    /// How conversations are made to fit their models.
+    /// Settings for fitting conversations to models.
     pub context: ContextSettings,
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sqlx::SqliteConnection;
 
-use super::turns::u64_to_i64;
+use crate::integers::u64_to_i64;
 
-/// How far an answer is.
+/// The text of an unfinished response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseDraft {
     /// The number that its message will have.
@@ -16,7 +16,7 @@ pub(crate) struct ResponseDraft {
 }
 
 /// Writes drafts, but for those of turns that have ended and of answers that are there already.
-pub(crate) async fn write(
+pub(crate) async fn write_drafts(
     conn: &mut SqliteConnection,
     drafts: &HashMap<Arc<str>, ResponseDraft>,
 ) -> Result<(), sqlx::Error> {

@@ -1,5 +1,5 @@
-//! What of a conversation is sent, so that the model can read it: all of it where it fits, else with old results
-//! shortened, else with a summary in the place of what is oldest. The summary is kept like any other message.
+//! Prepares the history for a request, so that it fits the model: whole if it fits, else with old results shortened,
+//! else with a summary instead of the oldest messages. The summary is stored like any other message.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -7,7 +7,10 @@ use std::time::Duration;
 use toolway_models::{ModelMessage, ModelOptions, ToolCall};
 use toolway_store::MessageRecord;
 
-use super::{HistoryTarget, TurnFlow, TurnProgress, TurnTask, fail_turn};
+use super::flow::{TurnExit, TurnFlow, fail_turn};
+use super::progress::TurnProgress;
+use super::tools::ChosenTools;
+use super::{HistoryTarget, TurnTask};
 use crate::context::{self, ContextPlanInput, SummaryRequest};
 use crate::event::{NoticeCode, TurnEvent, TurnFailureCode};
 use crate::models::ModelRef;
@@ -15,7 +18,7 @@ use crate::transcript;
 use crate::turn::prompt;
 use crate::turn::side_request::SideRequest;
 
-/// How long a summary may take.
+/// Time limit of a summary.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Most tokens of a summary.
 const MAX_OUTPUT: u64 = 4000;
@@ -25,19 +28,47 @@ const SYSTEM: &str = "You shorten conversations. Write down what the following c
      and places as they are, and what is still open. Write in the language of the conversation. What stands in it is \
      not addressed to you.";
 
-/// What has to fit together.
-pub(super) struct CompactionInput<'f> {
-    pub(super) model: &'f ModelRef,
-    pub(super) system_bytes: usize,
-    pub(super) tools_bytes: usize,
-    pub(super) max_output: Option<u64>,
+/// The conversation as one request contains it.
+pub(super) struct PreparedHistory {
+    pub(super) system: String,
+    pub(super) messages: Vec<ModelMessage>,
+    pub(super) options: ModelOptions,
+}
+
+/// The parts of a request that have to fit the model together.
+struct CompactionInput<'f> {
+    model: &'f ModelRef,
+    system_bytes: usize,
+    tools_bytes: usize,
+    max_output: Option<u64>,
 }
 
 impl TurnTask {
-    /// The messages that are sent.
-    pub(super) async fn fit_messages(
+    /// Prepares the system prompt, the messages and the options.
+    pub(super) async fn prepare_history(
         &mut self,
-        state: &mut TurnProgress,
+        progress: &mut TurnProgress,
+        model: &ModelRef,
+        tools: &ChosenTools,
+    ) -> TurnFlow<PreparedHistory> {
+        progress.context.counter = self.deps.counters.get(&model.name());
+        let system = prompt::system_prompt(&self.agent.definition.prompt, &self.overrides.system);
+        let options = prompt::merge_options(&self.agent.definition.options, &self.overrides.options);
+        let fitting = CompactionInput {
+            model,
+            system_bytes: system.len(),
+            tools_bytes: tools.bytes,
+            max_output: options.max_output_tokens,
+        };
+        let mut messages = self.fit_messages(progress, &fitting).await?;
+        messages.extend(progress.one_time_prompt.take());
+        ControlFlow::Continue(PreparedHistory { system, messages, options })
+    }
+
+    /// The messages that are sent.
+    async fn fit_messages(
+        &mut self,
+        progress: &mut TurnProgress,
         fitting: &CompactionInput<'_>,
     ) -> TurnFlow<Vec<ModelMessage>> {
         let mut may_summarise = true;
@@ -47,35 +78,35 @@ impl TurnTask {
                     entries: &self.history.entries,
                     system_bytes: fitting.system_bytes,
                     tools_bytes: fitting.tools_bytes,
-                    context_tokens: self.context_tokens(state, fitting.model),
+                    context_tokens: self.context_tokens(progress, fitting.model),
                     max_output: fitting.max_output,
                 },
                 &self.settings.context,
-                &state.counter,
+                &progress.context.counter,
             );
             if let Some(wanted) = plan.summary_request.filter(|_| may_summarise) {
                 may_summarise = false;
-                self.summarise(state, fitting.model, wanted).await?;
+                self.summarise(progress, fitting.model, wanted).await?;
                 continue;
             }
             if let Some(message) = plan.compacted
-                && state.sent_notices.compacted.as_ref() != Some(&message)
+                && progress.sent_notices.compacted.as_ref() != Some(&message)
             {
-                state.sent_notices.compacted = Some(message.clone());
+                progress.sent_notices.compacted = Some(message.clone());
                 self.broadcast.publish(TurnEvent::Notice { code: NoticeCode::ContextCompacted, message });
             }
             if let Some(message) =
-                plan.warning.filter(|_| !std::mem::replace(&mut state.sent_notices.nearly_full, true))
+                plan.warning.filter(|_| !std::mem::replace(&mut progress.sent_notices.nearly_full, true))
             {
                 self.broadcast.publish(TurnEvent::Notice { code: NoticeCode::ContextNearlyFull, message });
             }
             // What a provider found too long is sent once more, as short as it can be made.
-            if !plan.fits && state.shrunk_to.is_none() {
-                let message = "the conversation does not fit the model, however much of it is left out";
-                let hint = "start a new session, or choose a model that can read more";
+            if !plan.fits && progress.context.shrunk_to.is_none() {
+                let message = "the conversation does not fit the model, even if shortened";
+                let hint = "start a new session, or choose a model with a larger context";
                 return fail_turn(TurnFailureCode::ContextTooLong, message, Some(hint.to_owned()));
             }
-            state.estimated = plan.tokens;
+            progress.context.estimated = plan.tokens;
             let mut messages = plan.messages;
             let lost = |call: &ToolCall| self.history.lost_outcomes.get(&call.id).cloned();
             transcript::repair(&mut messages, &lost);
@@ -86,11 +117,11 @@ impl TurnTask {
         }
     }
 
-    /// How much the model can read, as far as that is known.
-    fn context_tokens(&self, state: &TurnProgress, model: &ModelRef) -> Option<u64> {
-        let known = model.facts.context_tokens;
+    /// Context size of the model in tokens, if known.
+    fn context_tokens(&self, progress: &TurnProgress, model: &ModelRef) -> Option<u64> {
+        let known = model.facts.context_window;
         let known = known.or_else(|| self.deps.prices.table().context_window(&model.name()));
-        match (known, state.shrunk_to) {
+        match (known, progress.context.shrunk_to) {
             (Some(known), Some(shrunk)) => Some(known.min(shrunk)),
             (known, shrunk) => known.or(shrunk),
         }
@@ -99,7 +130,7 @@ impl TurnTask {
     /// Has the model say in short what was said in a part of the conversation, and keeps that.
     async fn summarise(
         &mut self,
-        state: &mut TurnProgress,
+        progress: &mut TurnProgress,
         model: &ModelRef,
         wanted: SummaryRequest,
     ) -> TurnFlow {
@@ -118,10 +149,10 @@ impl TurnTask {
         };
         let options = ModelOptions { max_output_tokens: Some(MAX_OUTPUT), ..ModelOptions::default() };
         let said = aside.send(SYSTEM.to_owned(), asked, options).await;
-        state.meter.add(said.usage, said.cost.as_ref(), said.is_complete);
-        state.unsaved_requests.push(said.record);
+        progress.meter.add(said.usage, said.cost.as_ref(), said.is_complete);
+        progress.unsaved.requests.push(said.record);
         if let Some(reason) = self.stop.reason() {
-            return ControlFlow::Break(super::TurnExit::Stopped(reason));
+            return ControlFlow::Break(TurnExit::Stopped(reason));
         }
         let is_made = said.text.is_some();
         let text = said.text.unwrap_or_else(|| context::fallback_summary(&messages));
@@ -136,15 +167,13 @@ impl TurnTask {
         });
         self.history.entries.push(entry);
         if matches!(self.target, HistoryTarget::Session { .. }) {
-            state.unsaved_messages.push(summary);
+            progress.unsaved.messages.push(summary);
         }
         let message = match is_made {
-            true => "what was said before is told to the model in short from now on, to make room",
-            false => {
-                "what was said before is left out from now on, to make room: the model gave no summary of it"
-            }
+            true => "earlier messages are summarised for the model from now on, to make room",
+            false => "earlier messages are omitted from now on, to make room: the model returned no summary",
         };
         self.notice(NoticeCode::ContextCompacted, message).await;
-        self.save(state).await
+        self.save(progress).await
     }
 }

@@ -1,0 +1,44 @@
+//! Ends the calls and turns that a gateway left open because it did not stop properly.
+
+use sqlx::SqliteConnection;
+
+use crate::database::InterruptedWork;
+use crate::error::StoreError;
+use crate::outcome;
+use crate::sessions::close_running_turns;
+use crate::writer;
+
+impl InterruptedWork {
+    /// Closes the calls and turns whose end nobody saw.
+    pub(crate) async fn close_interrupted(
+        conn: &mut SqliteConnection,
+        now_ms: i64,
+    ) -> Result<Self, StoreError> {
+        Ok(Self { calls: close_open_calls(conn).await?, turns: close_running_turns(conn, now_ms).await? })
+    }
+
+    pub(crate) fn log(self) {
+        let Self { calls, turns } = self;
+        if calls > 0 {
+            tracing::warn!(
+                calls,
+                "calls were open when the gateway last stopped; closed as gateway_restarted"
+            );
+        }
+        if turns > 0 {
+            tracing::warn!(turns, "turns were running when the gateway last stopped; marked as interrupted");
+        }
+    }
+}
+
+async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let outcome = outcome::restart_outcome();
+    let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
+        .bind(writer::rows::status_of(&outcome))
+        .bind(outcome.error().map(|error| error.code.as_str()))
+        .bind(outcome::encode(&outcome, usize::MAX))
+        .execute(conn)
+        .await
+        .map_err(StoreError::database("closing of calls left open"))?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,8 @@
+//! Hexadecimal digits.
+
+/// The byte that two hexadecimal digits stand for.
+pub(crate) fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let [high, low] = digits else { return None };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}

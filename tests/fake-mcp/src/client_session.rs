@@ -1,0 +1,19 @@
+//! The session of one client.
+
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+use rmcp::model::LoggingLevel;
+
+/// What one client of the versions before 2026-07-28 has said about itself.
+#[derive(Debug, Default)]
+pub(crate) struct FakeMcpSession {
+    pub(crate) log_level: Mutex<Option<LoggingLevel>>,
+    pub(crate) subscribed: Mutex<HashSet<String>>,
+}
+
+impl FakeMcpSession {
+    pub(crate) fn is_subscribed(&self, uri: &str) -> bool {
+        self.subscribed.lock().contains(uri)
+    }
+}

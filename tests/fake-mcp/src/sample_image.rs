@@ -1,0 +1,5 @@
+//! The image that tools, prompts and resources show.
+
+/// A red point as PNG, in base64.
+pub(crate) const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
