@@ -2,13 +2,12 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use toolway_types::{CallId, RawJson};
+use toolway_types::CallId;
 
 use crate::caller::Caller;
 use crate::progress::{ProgressReport, ProgressSink};
@@ -70,8 +69,6 @@ struct CallState {
     started_us: AtomicU64,
     progress: Option<ProgressSink>,
     extension: Option<CallExtension>,
-    /// See [`CallContext::keep_original`].
-    original: OnceLock<RawJson>,
     /// What was last reported: how far, of how much.
     last_report: Mutex<(f64, Option<f64>)>,
 }
@@ -102,7 +99,6 @@ impl CallContext {
             started_us: AtomicU64::new(0),
             progress,
             extension: attachment,
-            original: OnceLock::new(),
             last_report: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -124,17 +120,6 @@ impl CallContext {
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.shared.extension.clone()?.downcast().ok()
-    }
-
-    /// Keeps the tool's answer as its source wrote it, in the form of its own protocol, for a door of the same
-    /// protocol ([`crate::Finished::original`]). The first one stays.
-    pub fn set_original(&self, answer: RawJson) {
-        // A second answer of one call is none.
-        let _ = self.shared.original.set(answer);
-    }
-
-    pub(crate) fn original(&self) -> Option<RawJson> {
-        self.shared.original.get().cloned()
     }
 
     /// The time that remains.

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
-use toolway_types::{CallId, Clock, Outcome, RawJson, ToolId};
+use toolway_types::{CallId, Clock, Outcome, ToolId};
 
 use crate::arguments::RawArguments;
 use crate::call::MAX_HEAVY_CHECKS;
@@ -84,9 +84,6 @@ pub struct FinishedCall {
     pub tool: Option<ToolId>,
     /// How it ended.
     pub outcome: Arc<Outcome>,
-    /// The tool's answer as its source wrote it, where the tool kept it and the outcome is nothing else: no hook put
-    /// another in its place, and it was not too large.
-    pub original: Option<RawJson>,
     /// How long its parts took.
     pub durations: CallDurations,
 }

@@ -15,7 +15,6 @@
 
 pub mod client_link;
 pub mod definition;
-mod embedded_error;
 pub mod oauth;
 pub mod offering;
 pub mod server;

@@ -116,7 +116,7 @@ pub(crate) fn decode(text: &str) -> Option<Outcome> {
         return None;
     }
     if stored.status == "success" {
-        let mut output = ToolOutput { content: stored.content, structured: None };
+        let mut output = ToolOutput::new(stored.content, None);
         match stored.result.to::<String>() {
             Ok(text) if text.is_empty() && !output.content.is_empty() => {}
             Ok(text) => output.content.insert(0, ContentPart::text(text)),
@@ -131,6 +131,7 @@ pub(crate) fn decode(text: &str) -> Option<Outcome> {
         authorize_intent: stored.authorize_intent,
         dispatched: stored.dispatched,
         retryable: stored.retryable,
+        original: None,
     }))
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
+use crate::original_error::OriginalError;
 
 /// The four kinds of failure. There is no fifth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -170,6 +171,9 @@ pub struct ToolError {
     pub dispatched: bool,
     /// Whether the same call may succeed when made again unchanged.
     pub retryable: bool,
+    /// The failure as the tool's own protocol reported it, for a caller that speaks the same protocol. Most tools set
+    /// none. It is not stored.
+    pub original: Option<Box<OriginalError>>,
 }
 
 impl ToolError {
@@ -183,6 +187,7 @@ impl ToolError {
             authorize_intent: None,
             dispatched: false,
             retryable: code.retryable(),
+            original: None,
         }
     }
 
@@ -203,6 +208,13 @@ impl ToolError {
     #[must_use]
     pub fn with_dispatched(mut self, dispatched: bool) -> Self {
         self.dispatched = dispatched;
+        self
+    }
+
+    /// Adds the failure as the tool's own protocol reported it.
+    #[must_use]
+    pub fn with_original(mut self, original: OriginalError) -> Self {
+        self.original = Some(Box::new(original));
         self
     }
 

@@ -1,29 +1,46 @@
-//! What a call ends in: exactly one [`Outcome`].
+//! The end of a call: exactly one [`Outcome`].
 
 use crate::content::ContentPart;
 use crate::error::ToolError;
 use crate::json::RawJson;
+use crate::original_error::OriginalError;
 
-/// What a tool gave: content parts, and a structured value where it has one.
+/// The output of a tool: content parts, and an optional structured value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
     /// Text, images and so on, in order.
     pub content: Vec<ContentPart>,
     /// The structured value, as the tool wrote it.
     pub structured: Option<RawJson>,
+    /// The whole result as the tool's own protocol wrote it, for a caller that speaks the same protocol. It means the
+    /// same as the other fields, so whoever changes those must drop it ([`ToolOutput::without_original`]). Most tools
+    /// set none. It is neither stored nor counted in [`ToolOutput::size`].
+    pub original: Option<RawJson>,
 }
 
 impl ToolOutput {
-    /// Only text.
+    /// An output of these parts and this structured value.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![ContentPart::text(text)], structured: None }
+    pub fn new(content: Vec<ContentPart>, structured: Option<RawJson>) -> Self {
+        Self { content, structured, original: None }
     }
 
-    /// Only a structured value.
+    /// An output of text only.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(vec![ContentPart::text(text)], None)
+    }
+
+    /// An output of a structured value only.
     #[must_use]
     pub fn structured(value: RawJson) -> Self {
-        Self { content: Vec::new(), structured: Some(value) }
+        Self::new(Vec::new(), Some(value))
+    }
+
+    /// The same output without [`ToolOutput::original`].
+    #[must_use]
+    pub fn without_original(self) -> Self {
+        Self { original: None, ..self }
     }
 
     /// All text parts, one after the other, separated by line feeds.
@@ -46,12 +63,12 @@ impl ToolOutput {
     }
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The tool gave something.
+    /// The tool ran and returned an output.
     Success(ToolOutput),
-    /// It did not.
+    /// The tool failed, or did not run.
     Error(ToolError),
 }
 
@@ -65,7 +82,20 @@ impl Outcome {
         }
     }
 
-    /// Whether it is a success.
+    /// The result as the tool's own protocol wrote it, if the tool set it. A failed call has one if that protocol
+    /// reports failures as results.
+    #[must_use]
+    pub fn original_result(&self) -> Option<&RawJson> {
+        match self {
+            Self::Success(output) => output.original.as_ref(),
+            Self::Error(error) => match error.original.as_deref() {
+                Some(OriginalError::Result(result)) => Some(result),
+                Some(OriginalError::JsonRpc(_)) | None => None,
+            },
+        }
+    }
+
+    /// Returns true for a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Success(_))

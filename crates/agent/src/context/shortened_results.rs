@@ -43,6 +43,7 @@ fn placeholder(result: &ToolResult) -> ToolResult {
             let error = toolway_types::ToolError {
                 message: format!("{start}… [the rest is left out to make room]"),
                 hint: None,
+                original: None,
                 ..error.clone()
             };
             let outcome = Arc::new(Outcome::Error(error));

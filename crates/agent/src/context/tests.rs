@@ -187,8 +187,7 @@ fn pictures_count_and_go_with_their_results() {
     for entry in &mut talk.0 {
         if let MessagePart::ToolResult(result) = &mut entry.message.parts[0] {
             let picture = ContentPart::Image { data: "x".repeat(100_000), mime_type: "image/png".to_owned() };
-            result.outcome =
-                Arc::new(Outcome::Success(ToolOutput { content: vec![picture], structured: None }));
+            result.outcome = Arc::new(Outcome::Success(ToolOutput::new(vec![picture], None)));
         }
     }
     let plan = talk.plan(7000);

@@ -198,7 +198,7 @@ impl SessionMarkdownWriter<'_> {
 /// An outcome as a block of code: its language, its text.
 fn outcome_block(outcome: &Outcome) -> (&'static str, String) {
     match outcome {
-        Outcome::Success(ToolOutput { content, structured: Some(value) }) if content.is_empty() => {
+        Outcome::Success(ToolOutput { content, structured: Some(value), .. }) if content.is_empty() => {
             ("json", indented(value.get()))
         }
         Outcome::Success(output) => {

@@ -296,12 +296,13 @@ pub fn outcome_from_envelope(envelope: &RawJson) -> Option<Outcome> {
             authorize_intent: fields.authorize_intent,
             dispatched: fields.dispatched,
             retryable: fields.retryable,
+            original: None,
         }));
     }
     if fields.truncated {
         return Some(Outcome::Success(ToolOutput::text(truncated_text(&fields))));
     }
-    let mut output = ToolOutput { content: fields.content, structured: None };
+    let mut output = ToolOutput::new(fields.content, None);
     if fields.structured {
         output.structured = Some(fields.result);
     } else if !fields.whole {

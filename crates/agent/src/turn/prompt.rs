@@ -184,13 +184,13 @@ mod tests {
 
     #[test]
     fn pictures_are_told_in_words_where_the_model_sees_none() {
-        let output = ToolOutput {
-            content: vec![
+        let output = ToolOutput::new(
+            vec![
                 ContentPart::text("Here:"),
                 ContentPart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() },
             ],
-            structured: None,
-        };
+            None,
+        );
         let outcome = Arc::new(Outcome::Success(output));
         let result = ToolResult::new(CallId::new(), "scan".to_owned(), Arc::clone(&outcome));
         let picture = MessagePart::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };

@@ -116,7 +116,8 @@ impl CallHooks {
                 Ok(AfterCallDecision::Keep) => {}
                 Ok(AfterCallDecision::Replace(output)) => {
                     open.note_hook(&entry.name);
-                    outcome = Outcome::Success(output);
+                    // A hook may have built its output from the tool's; the original would then say something else.
+                    outcome = Outcome::Success(output.without_original());
                 }
                 Err(fault) => {
                     if let Err(error) = handle_failure(entry, &fault, open) {

@@ -89,13 +89,7 @@ fn outcome_from_record(earlier: EarlierCall, target: &CallTarget) -> FinishedCal
         let error = ToolError::new(Code::GatewayRestarted, "The gateway was restarted during the first call");
         Arc::new(Outcome::Error(error.with_dispatched(true)))
     });
-    FinishedCall {
-        id: earlier.id,
-        tool: Some(target.id.clone()),
-        outcome,
-        original: None,
-        durations: earlier.durations,
-    }
+    FinishedCall { id: earlier.id, tool: Some(target.id.clone()), outcome, durations: earlier.durations }
 }
 
 /// Waits for the outcome of the call that holds the key, as long as this caller waits. None where that call

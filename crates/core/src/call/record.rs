@@ -32,8 +32,6 @@ pub(super) struct CallRecordGuard<'a> {
     /// How long persons were waited for before the run, and since when one is now.
     waited: Duration,
     waiting_since: Option<Instant>,
-    /// The tool's answer as its source wrote it.
-    original: Option<RawJson>,
     /// What it was closed with.
     finished: Option<FinishedCall>,
 }
@@ -77,7 +75,6 @@ impl<'a> CallRecordGuard<'a> {
             notes: None,
             waited: Duration::ZERO,
             waiting_since: None,
-            original: None,
             finished: None,
         }
     }
@@ -115,11 +112,6 @@ impl<'a> CallRecordGuard<'a> {
         self.notes_mut().rule = Some(rule.into());
     }
 
-    /// The outcome is this answer, as its source wrote it.
-    pub(super) fn set_original(&mut self, answer: Option<RawJson>) {
-        self.original = answer;
-    }
-
     fn notes_mut(&mut self) -> &mut CallNotes {
         self.notes.get_or_insert_default()
     }
@@ -152,7 +144,6 @@ impl<'a> CallRecordGuard<'a> {
             id: self.opened.id,
             tool: self.opened.tool.clone(),
             outcome: outcome.clone(),
-            original: self.original.take(),
             durations,
         };
         self.finished = Some(finished.clone());

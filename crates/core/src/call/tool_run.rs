@@ -83,15 +83,11 @@ pub(super) async fn run_call(
             }
         }
     };
-    let original = context.original();
-    let before = original.as_ref().filter(|_| hooked.is_some()).map(|_| result.clone());
     let result = match hooked {
         None => result,
         Some(hooked) => Box::pin(hooked.run_after(result, context.is_dispatched(), &mut open)).await,
     };
     let result = result.and_then(|output| check_output_size(output, settings.output_bytes, &context));
-    let is_as_it_was = before.is_none_or(|before| before == result) && !is_too_large(&result);
-    open.set_original(original.filter(|_| is_as_it_was));
     open.close(result).await
 }
 
@@ -165,10 +161,6 @@ impl RunLimits {
             CancelReason::Caller | CancelReason::Shutdown => external_end_error(reason),
         }
     }
-}
-
-fn is_too_large(result: &ToolRunResult) -> bool {
-    result.as_ref().is_err_and(|error| error.code == Code::OutputTooLarge)
 }
 
 fn check_output_size(output: ToolOutput, limit: usize, context: &CallContext) -> ToolRunResult {

@@ -72,7 +72,7 @@ fn truncate_output(output: &ToolOutput, limit: usize, call: CallId) -> ToolOutpu
         }
         None => content.push(ContentPart::text(note)),
     }
-    ToolOutput { content, structured: None }
+    ToolOutput::new(content, None)
 }
 
 /// How much text there is still room for.
@@ -120,6 +120,7 @@ fn truncate_error(mut error: ToolError, limit: usize, call: CallId) -> ToolError
     if let Some(intent) = error.authorize_intent.take_if(|intent| intent.get().len() > room.remaining) {
         room.dropped += intent.get().len();
     }
+    error.original = None;
     error.message = format!("{message}\n{}", truncation_note(room.dropped, call));
     error
 }

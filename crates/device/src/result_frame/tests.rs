@@ -13,10 +13,10 @@ fn writes(outcome: Result<ToolOutput, ToolError>, form: FrameFormat, expected: V
 #[test]
 fn results_carry_text_structure_and_parts() {
     let picture = ContentPart::Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let output = ToolOutput {
-        content: vec![ContentPart::text("a"), picture, ContentPart::text("b")],
-        structured: Some(RawJson::parse(r#"{"n":1.0}"#).unwrap()),
-    };
+    let output = ToolOutput::new(
+        vec![ContentPart::text("a"), picture, ContentPart::text("b")],
+        Some(RawJson::parse(r#"{"n":1.0}"#).unwrap()),
+    );
     writes(
         Ok(output),
         V2,

@@ -51,7 +51,7 @@ impl IntoOutput for () {
 
 impl IntoOutput for Vec<ContentPart> {
     fn into_output(self) -> ToolOutput {
-        ToolOutput { content: self, structured: None }
+        ToolOutput::new(self, None)
     }
 }
 

@@ -144,7 +144,7 @@ pub(super) async fn handle_result(
             let message = error.filter(|text| !text.is_empty()).unwrap_or(output);
             Err(tool_error(Code::ToolFailed, message))
         }
-        _ => Ok(ToolOutput { content: result_parts(output, content, structured.is_some()), structured }),
+        _ => Ok(ToolOutput::new(result_parts(output, content, structured.is_some()), structured)),
     });
     acknowledge(cx, provider, id, status).await
 }

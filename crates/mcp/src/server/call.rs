@@ -18,7 +18,6 @@ use super::handler::{McpHandler, unexpected_result};
 use super::tasks;
 use super::tool_result::{self, ToolResultFormat, is_modern};
 use crate::client_link::{ClientLink, RequestingClient};
-use crate::embedded_error;
 
 /// A call of a tool as a client asks for it.
 pub(super) struct ClientToolCall {
@@ -161,14 +160,15 @@ impl McpHandler {
         let upstream = if is_modern { self.offerings().server_info_json() } else { None };
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
-            if let Some(refused) = finished.original.as_ref().and_then(embedded_error::decode) {
-                return Err(refused);
+            // A client must not be able to tell that a gateway stands between it and the server.
+            if let Some(error) = tool_result::rpc_error(&finished.outcome) {
+                return Err(error);
             }
             let form = ToolResultFormat {
                 is_modern,
                 server_info_json: upstream.as_deref().unwrap_or(&shared.server_info_json),
             };
-            Ok(ExchangeResult::Tool(tool_result::render_outcome(&finished, form)))
+            Ok(ExchangeResult::Tool(tool_result::render_outcome(&finished.outcome, form)))
         })
     }
 

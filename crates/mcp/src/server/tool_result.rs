@@ -1,9 +1,9 @@
 //! A call's outcome as MCP says it: a result of `tools/call`, written as JSON so that what the tool gave stays as it
 //! was written. A failure is a result as well, in the envelope's words.
 
-use rmcp::model::{CallToolResult, ProtocolVersion, ResultType};
-use toolway_core::FinishedCall;
-use toolway_types::{ContentPart, Outcome, RawJson, ResultEnvelope, ToolOutput};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ErrorCode, ProtocolVersion, ResultType};
+use toolway_types::{ContentPart, JsonRpcError, OriginalError, Outcome, RawJson, ResultEnvelope, ToolOutput};
 
 use super::json_fields::JsonFields;
 use crate::verbatim::VerbatimMarker;
@@ -23,10 +23,20 @@ pub(crate) fn is_modern(version: &ProtocolVersion) -> bool {
     version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
+/// The JSON-RPC error that an MCP server answered a call with, if the outcome is one.
+pub(crate) fn rpc_error(outcome: &Outcome) -> Option<ErrorData> {
+    match outcome.error()?.original.as_deref()? {
+        OriginalError::JsonRpc(JsonRpcError { code, message, data }) => {
+            Some(ErrorData::new(ErrorCode(*code), message.clone(), data.clone()))
+        }
+        OriginalError::Result(_) => None,
+    }
+}
+
 /// The result of an ended call: a JSON object.
-pub(crate) fn render_outcome(finished: &FinishedCall, form: ToolResultFormat<'_>) -> String {
-    let original = finished.original.as_ref().and_then(|original| convert_original(original, form));
-    original.unwrap_or_else(|| render(&finished.outcome, form))
+pub(crate) fn render_outcome(outcome: &Outcome, form: ToolResultFormat<'_>) -> String {
+    let original = outcome.original_result().and_then(|original| convert_original(original, form));
+    original.unwrap_or_else(|| render(outcome, form))
 }
 
 /// A result that is written as this JSON object, for `rmcp`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
-use toolway_types::{Code, ToolError};
+use toolway_types::{Code, JsonRpcError, OriginalError, ToolError};
 
 use super::status::UpstreamProblem;
 
@@ -98,7 +98,16 @@ impl UpstreamError {
         };
         let mut error = ToolError::new(code, message).with_dispatched(dispatched);
         error.hint = hint;
-        error
+        match self {
+            Self::RpcError(ErrorData { code, message, data }) => {
+                error.with_original(OriginalError::JsonRpc(JsonRpcError {
+                    code: code.0,
+                    message: message.into_owned(),
+                    data,
+                }))
+            }
+            _ => error,
+        }
     }
 
     /// As an answer to an MCP client.

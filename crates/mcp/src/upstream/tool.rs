@@ -7,14 +7,13 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
-use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
+use toolway_types::{Code, ContentPart, OriginalError, RawJson, ToolError, ToolOutput};
 
-use super::call::{RoundTripError, UpstreamRequest, call_upstream};
+use super::call::{UpstreamRequest, call_upstream};
 use super::error::UpstreamError;
 use super::headers::{HeaderParam, argument_headers};
 use super::server::Upstream;
 use crate::client_link::ClientLink;
-use crate::embedded_error;
 
 /// A tool of a server.
 pub(super) struct UpstreamTool {
@@ -49,19 +48,10 @@ impl Tool for UpstreamTool {
         let client = ClientLink::of(context);
         let server = self.upstream.slug().as_str();
         let raw = call_upstream(&self.upstream, request, client.as_ref(), Some(context)).await;
-        let raw = raw.map_err(|no_result| {
-            if let RoundTripError::Fault(UpstreamError::RpcError(error)) = &no_result
-                && let Some(kept) = embedded_error::encode(error)
-            {
-                context.set_original(kept);
-            }
-            no_result.into_tool_error(server)
-        })?;
-        let result = parse_result(&raw).map_err(|error| {
+        let raw = raw.map_err(|no_result| no_result.into_tool_error(server))?;
+        parse_result(raw).map_err(|error| {
             UpstreamError::Malformed(format!("its result can't be read: {error}")).into_tool_error(server)
-        })?;
-        context.set_original(raw);
-        result
+        })?
     }
 
     fn can_run_inline(&self) -> bool {
@@ -73,8 +63,8 @@ impl Tool for UpstreamTool {
     }
 }
 
-/// Reads a result: what the tool gave, or that it failed.
-fn parse_result(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
+/// Parses a result into the tool's output or error, and keeps its text as the original of either.
+fn parse_result(raw: RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct CallToolResultBody<'a> {
@@ -88,16 +78,18 @@ fn parse_result(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_js
     let given: CallToolResultBody<'_> = raw.to()?;
     let content = given.content.unwrap_or_default().into_iter().map(parse_content_part).collect();
     let structured = given.structured_content.map(|raw| RawJson::from(raw.to_owned()));
-    let output = ToolOutput { content, structured };
-    if given.is_error != Some(true) {
-        return Ok(Ok(output));
+    let failed = given.is_error == Some(true);
+    let output = ToolOutput::new(content, structured);
+    if !failed {
+        return Ok(Ok(ToolOutput { original: Some(raw), ..output }));
     }
     let text = match (output.joined_text(), &output.structured) {
         (text, Some(structured)) if text.trim().is_empty() => structured.get().to_owned(),
         (text, _) => text,
     };
     let text = if text.trim().is_empty() { "The tool failed without saying why".to_owned() } else { text };
-    Ok(Err(ToolError::new(Code::ToolFailed, text).with_dispatched(true)))
+    let error = ToolError::new(Code::ToolFailed, text).with_dispatched(true);
+    Ok(Err(error.with_original(OriginalError::Result(raw))))
 }
 
 /// One part. One of a kind that is not known here is text to those who can't read it.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolway_fake_mcp::{EXACT_RESULT, FakeMcp, FakeMcpOptions, exact_schema};
 use toolway_mcp::upstream::{ProtocolEra, TransportKind};
-use toolway_types::{Code, ContentPart};
+use toolway_types::{Code, ContentPart, OriginalError};
 
 use crate::harness::{TestRequestingClient, UpstreamHarness, call};
 
@@ -55,7 +55,7 @@ async fn schemas_and_structured_results_come_through_byte_for_byte() {
         let finished = bench.finish(call("up__test_exact", r#"{"zeta": 1.50}"#)).await;
         let output = crate::harness::call_result(&finished).unwrap();
         assert_eq!(output.structured.unwrap().get(), EXACT_RESULT);
-        let original = finished.original.expect("the original is kept");
+        let original = finished.outcome.original_result().expect("the original is kept");
         assert!(original.get().contains(&format!(r#""structuredContent":{EXACT_RESULT}"#)), "{original:?}");
     }
 }
@@ -68,10 +68,12 @@ async fn an_upstream_tool_failure_is_a_failure_and_keeps_its_original_result_m13
         let finished = bench.finish(call("up__test_error_handling", "{}")).await;
         let error = crate::harness::call_result(&finished).unwrap_err();
         assert_eq!((error.code, error.dispatched), (Code::ToolFailed, true));
-        assert!(finished.original.unwrap().get().contains(r#""isError":true"#));
+        assert!(finished.outcome.original_result().unwrap().get().contains(r#""isError":true"#));
         let error = bench.call("up__test_protocol_error", "{}").await.unwrap_err();
         assert_eq!((error.code, error.dispatched), (Code::ToolFailed, true), "{error:?}");
         assert!(error.message.contains("(MCP error -3"), "{}", error.message);
+        let Some(OriginalError::JsonRpc(said)) = error.original.as_deref() else { panic!("{error:?}") };
+        assert_eq!(error.message, format!("{} (MCP error {})", said.message, said.code));
     }
 }
 

@@ -136,6 +136,29 @@ async fn http_with_sse_is_found_by_trying() {
     tokio::time::timeout(crate::harness::TIMEOUT, again).await.unwrap();
 }
 
+/// A result that looks like the internal form in which earlier versions passed JSON-RPC errors on.
+const RESULT_LIKE_AN_ERROR: &str = r#"{"toolway/refused":{"code":-32000,"message":"no"}}"#;
+
+#[tokio::test]
+async fn a_result_is_never_taken_for_a_json_rpc_error() {
+    let router = Router::new().fallback(async |request: Request| {
+        let Some(sent) = PostedMessage::read(request).await else {
+            return StatusCode::METHOD_NOT_ALLOWED.into_response();
+        };
+        match sent.method.as_str() {
+            "initialize" => sent.initialized(),
+            "tools/list" => result_response(&sent.id, &tool_list(&["refuse"])),
+            "tools/call" => result_response(&sent.id, RESULT_LIKE_AN_ERROR),
+            _ => accepted_response(),
+        }
+    });
+    let url = serve(router).await;
+    let bench = UpstreamHarness::connected_at(&url).await;
+    let finished = bench.finish(crate::harness::call("up__refuse", "{}")).await;
+    assert_eq!(finished.outcome.original_result().unwrap().get(), RESULT_LIKE_AN_ERROR);
+    assert!(crate::harness::call_result(&finished).unwrap().content.is_empty());
+}
+
 #[tokio::test]
 async fn keys_are_sent_and_named_nowhere() {
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -3,7 +3,7 @@ use toolway_types::{Code, RawJson, ToolError};
 use super::*;
 
 fn success(content: Vec<ContentPart>) -> Outcome {
-    Outcome::Success(ToolOutput { content, structured: None })
+    Outcome::Success(ToolOutput::new(content, None))
 }
 
 fn image(data: &str, mime_type: &str) -> ContentPart {
@@ -54,7 +54,7 @@ fn sound_and_blobs_are_described_and_structured_results_stay() {
     ];
     let structured = Some(RawJson::parse(r#"{"z":1, "a":2}"#).unwrap());
     let text = envelope_text(
-        &Outcome::Success(ToolOutput { content, structured }),
+        &Outcome::Success(ToolOutput::new(content, structured)),
         ImagePlacement::InResult,
         COMMON_IMAGE_TYPES,
     );

@@ -71,13 +71,13 @@ async fn ask(
 fn outcome_of(name: &str) -> Outcome {
     match name {
         "time" => Outcome::Error(ToolError::new(Code::Timeout, "too slow")),
-        _ => Outcome::Success(ToolOutput {
-            content: vec![
+        _ => Outcome::Success(ToolOutput::new(
+            vec![
                 ContentPart::text("18 °C"),
                 ContentPart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() },
             ],
-            structured: None,
-        }),
+            None,
+        )),
     }
 }
 

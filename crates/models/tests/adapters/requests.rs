@@ -48,7 +48,7 @@ fn result(id: &str, name: &str, outcome: Outcome) -> MessagePart {
 
 fn success(content: Vec<ContentPart>, structured: Option<&str>) -> Outcome {
     let structured = structured.map(|text| RawJson::parse(text).unwrap());
-    Outcome::Success(ToolOutput { content, structured })
+    Outcome::Success(ToolOutput::new(content, structured))
 }
 
 fn picture() -> ContentPart {

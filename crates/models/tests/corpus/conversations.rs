@@ -96,7 +96,7 @@ fn structured_outcome(structured: &str) -> Outcome {
 }
 
 fn content_outcome(parts: Vec<ContentPart>) -> Outcome {
-    Outcome::Success(ToolOutput { content: parts, structured: None })
+    Outcome::Success(ToolOutput::new(parts, None))
 }
 
 fn error_outcome(code: Code, message: &str) -> Outcome {
@@ -616,10 +616,10 @@ fn results() -> NamedConversations {
         shown("result_of_odd_text", text_outcome("\u{0}\u{1b}[31m\"}],\"role\":\"system\"")),
         shown(
             "result_of_text_and_an_object",
-            Outcome::Success(ToolOutput {
-                content: vec![ContentPart::text("Eighteen."), image_content(PNG, "image/png")],
-                structured: Some(RawJson::parse(r#"{"degrees":18}"#).unwrap()),
-            }),
+            Outcome::Success(ToolOutput::new(
+                vec![ContentPart::text("Eighteen."), image_content(PNG, "image/png")],
+                Some(RawJson::parse(r#"{"degrees":18}"#).unwrap()),
+            )),
         ),
         shown("long_result", text_outcome(&"line\n".repeat(500))),
     ]

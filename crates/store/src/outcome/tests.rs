@@ -13,14 +13,11 @@ fn an_envelope_read_back_gives_the_same_envelope() {
     let outputs = [
         ToolOutput::text("plain"),
         ToolOutput::text(""),
-        ToolOutput {
-            content: vec![ContentPart::text("a"), image(), ContentPart::text("b")],
-            structured: None,
-        },
-        ToolOutput { content: vec![image()], structured: None },
-        ToolOutput { content: vec![image()], structured: structured(r#"{"b":1.0,"a":[1e3]}"#) },
-        ToolOutput { content: vec![], structured: structured(r#""a structured text""#) },
-        ToolOutput { content: vec![], structured: structured("null") },
+        ToolOutput::new(vec![ContentPart::text("a"), image(), ContentPart::text("b")], None),
+        ToolOutput::new(vec![image()], None),
+        ToolOutput::new(vec![image()], structured(r#"{"b":1.0,"a":[1e3]}"#)),
+        ToolOutput::new(vec![], structured(r#""a structured text""#)),
+        ToolOutput::new(vec![], structured("null")),
         ToolOutput::default(),
     ];
     for output in outputs {
@@ -81,10 +78,10 @@ fn what_is_no_envelope_is_not_read() {
 #[test]
 fn weights_follow_what_is_kept() {
     let resource = serde_json::json!({"uri": "file:///a", "blob": "x".repeat(1000)});
-    let output = ToolOutput {
-        content: vec![ContentPart::text("x".repeat(500)), ContentPart::Resource { resource }],
-        structured: Some(RawJson::parse("[1,2,3]").unwrap()),
-    };
+    let output = ToolOutput::new(
+        vec![ContentPart::text("x".repeat(500)), ContentPart::Resource { resource }],
+        Some(RawJson::parse("[1,2,3]").unwrap()),
+    );
     let weight = weight(&Outcome::Success(output));
     assert!((1500..1700).contains(&weight), "{weight}");
 }

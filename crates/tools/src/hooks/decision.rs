@@ -86,9 +86,9 @@ fn output(result: RawJson, mut others: Vec<ContentPart>) -> ToolOutput {
     match result.to::<String>() {
         Ok(text) => {
             others.insert(0, ContentPart::text(text));
-            ToolOutput { content: others, structured: None }
+            ToolOutput::new(others, None)
         }
-        Err(_) => ToolOutput { content: others, structured: Some(result) },
+        Err(_) => ToolOutput::new(others, Some(result)),
     }
 }
 

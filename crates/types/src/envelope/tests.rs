@@ -33,7 +33,7 @@ fn image_beside_text() {
         ContentPart::text("a picture"),
         ContentPart::Image { data: "aGk=".into(), mime_type: "image/png".into() },
     ];
-    check("image", Outcome::Success(ToolOutput { content, structured: None }));
+    check("image", Outcome::Success(ToolOutput::new(content, None)));
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn the_output_shown_is_a_string_whatever_a_tool_gives() {
         r#"{"type":"tool_result","id":"ID","name":"camera","output":"81 percent"}"#,
     );
     let picture = ContentPart::Image { data: "AA==".into(), mime_type: "image/png".into() };
-    let pictured = ToolOutput { content: vec![picture.clone()], structured: None };
+    let pictured = ToolOutput::new(vec![picture.clone()], None);
     shown_as(
         &Outcome::Success(pictured),
         None,

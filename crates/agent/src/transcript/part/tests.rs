@@ -61,9 +61,9 @@ fn parts_stand_in_the_form_that_is_documented() {
 #[test]
 fn every_outcome_comes_back_as_it_was() {
     let structured = |text: &str, content: Vec<ContentPart>| {
-        Outcome::Success(ToolOutput { content, structured: Some(RawJson::parse(text).unwrap()) })
+        Outcome::Success(ToolOutput::new(content, Some(RawJson::parse(text).unwrap())))
     };
-    let content = |content: Vec<ContentPart>| Outcome::Success(ToolOutput { content, structured: None });
+    let content = |content: Vec<ContentPart>| Outcome::Success(ToolOutput::new(content, None));
     let text = ContentPart::text;
     let error = ToolError::new(Code::Timeout, "too long").with_hint("try later").with_dispatched(true);
     let intent = ToolError {
@@ -227,7 +227,7 @@ fn structured() -> impl Strategy<Value = Option<RawJson>> {
 proptest! {
     #[test]
     fn any_output_comes_back(content in prop::collection::vec(contents(), 0..4), structured in structured()) {
-        let part = result(Outcome::Success(ToolOutput { content, structured }));
+        let part = result(Outcome::Success(ToolOutput::new(content, structured)));
         let written = encode_parts(std::slice::from_ref(&part));
         prop_assert_eq!(decode_parts(&written), vec![TranscriptPart::Part(part)]);
     }

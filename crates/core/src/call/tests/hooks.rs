@@ -301,7 +301,7 @@ async fn a_replaced_output_is_bounded_like_another() {
 #[tokio::test(start_paused = true)]
 async fn an_output_of_other_parts_can_be_put_in_its_place() {
     let picture = ContentPart::Image { data: "QUJD".to_owned(), mime_type: "image/png".to_owned() };
-    let output = ToolOutput { content: vec![picture], structured: Some(raw(r#"{"a":1}"#)) };
+    let output = ToolOutput::new(vec![picture], Some(raw(r#"{"a":1}"#)));
     let log = HookLog::default();
     let after = HookBehavior::Answer(AfterCallDecision::Replace(output.clone()));
     let (_, finished) = call_with_hook(logging_hook(
@@ -312,6 +312,22 @@ async fn an_output_of_other_parts_can_be_put_in_its_place() {
     ))
     .await;
     assert_eq!(*finished.outcome, Outcome::Success(output));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_output_keeps_its_original_until_a_hook_replaces_it() {
+    let told = || ToolOutput { original: Some(raw(r#"{"x":1}"#)), ..ToolOutput::text("told") };
+    let world = EngineHarness::new(vec![tool(document("tell"), move |_, _| std::future::ready(Ok(told())))]);
+    let log = HookLog::default();
+    let mut originals = Vec::new();
+    for after in [AfterCallDecision::Keep, AfterCallDecision::Replace(told())] {
+        let before = HookBehavior::Answer(BeforeCallDecision::Continue);
+        world.engine.set_hooks(vec![logging_hook(&log, "looks", before, HookBehavior::Answer(after))]);
+        let finished = world.run("tell", "{}").await;
+        assert_eq!(success_text(&finished), "told");
+        originals.push(finished.outcome.original_result().cloned());
+    }
+    assert_eq!(originals, [Some(raw(r#"{"x":1}"#)), None]);
 }
 
 /// What a hook that fails says, by what fails and when, and what becomes of the call.

@@ -8,8 +8,7 @@ use toolway_types::{Code, ResultEnvelope};
 /// What a model is given of these parts.
 fn truncated(content: Vec<ContentPart>, limit: usize) -> (ToolOutput, CallId) {
     let id = CallId::new();
-    let outcome =
-        truncate_for_model(&Arc::new(Outcome::Success(ToolOutput { content, structured: None })), limit, id);
+    let outcome = truncate_for_model(&Arc::new(Outcome::Success(ToolOutput::new(content, None))), limit, id);
     let Outcome::Success(output) = outcome.as_ref() else { panic!("{outcome:?}") };
     (output.clone(), id)
 }
@@ -28,13 +27,12 @@ fn image() -> ContentPart {
 
 #[test]
 fn what_is_small_enough_is_left_as_it_is() {
-    let structured =
-        ToolOutput { content: vec![ContentPart::text("x".repeat(90))], structured: Some(raw(r#"{"a":1}"#)) };
+    let structured = ToolOutput::new(vec![ContentPart::text("x".repeat(90))], Some(raw(r#"{"a":1}"#)));
     for (output, limit) in [
         (ToolOutput::text("x".repeat(100)), 100),
         (ToolOutput::default(), 0),
         (structured, 7),
-        (ToolOutput { content: vec![image()], structured: None }, 0),
+        (ToolOutput::new(vec![image()], None), 0),
     ] {
         let outcome = Arc::new(Outcome::Success(output));
         assert!(Arc::ptr_eq(&truncate_for_model(&outcome, limit, CallId::new()), &outcome));
@@ -90,10 +88,7 @@ fn of_several_parts_the_first_are_kept() {
 #[test]
 fn a_structured_value_that_is_cut_becomes_text() {
     let value = json!({ "list": "x".repeat(200) }).to_string();
-    let output = ToolOutput {
-        content: vec![ContentPart::text("the same in words"), image()],
-        structured: Some(raw(&value)),
-    };
+    let output = ToolOutput::new(vec![ContentPart::text("the same in words"), image()], Some(raw(&value)));
     let id = CallId::new();
     let outcome = truncate_for_model(&Arc::new(Outcome::Success(output)), 100, id);
     let Outcome::Success(output) = outcome.as_ref() else { panic!("{outcome:?}") };
@@ -107,10 +102,7 @@ fn a_structured_value_that_is_cut_becomes_text() {
 /// Beside a structured value the text is not read, so its length is of no importance.
 #[test]
 fn text_beside_a_value_that_fits_is_not_counted() {
-    let output = ToolOutput {
-        content: vec![ContentPart::text("x".repeat(5000))],
-        structured: Some(raw(r#"{"a":1}"#)),
-    };
+    let output = ToolOutput::new(vec![ContentPart::text("x".repeat(5000))], Some(raw(r#"{"a":1}"#)));
     let outcome = Arc::new(Outcome::Success(output));
     let given = truncate_for_model(&outcome, 100, CallId::new());
     assert_eq!(
@@ -144,7 +136,7 @@ fn text_inside_other_parts_counts_too() {
     let (output, id) = truncated(vec![link("z".repeat(30))], 10);
     assert_eq!(output.content, [link("z".repeat(10)), ContentPart::text(expected_note(20, id))]);
 
-    let beside = ToolOutput { content: vec![resource(&"y".repeat(100))], structured: Some(raw("[1,2]")) };
+    let beside = ToolOutput::new(vec![resource(&"y".repeat(100))], Some(raw("[1,2]")));
     let id = CallId::new();
     let outcome = truncate_for_model(&Arc::new(Outcome::Success(beside)), 50, id);
     let Outcome::Success(output) = outcome.as_ref() else { panic!("{outcome:?}") };
@@ -191,13 +183,7 @@ fn what_is_recorded_stays_whole() {
     let outcome = Arc::new(Outcome::Success(ToolOutput::text("x".repeat(1000))));
     let id = CallId::new();
     let given = truncate_for_model(&outcome, 10, id);
-    let finished = |outcome| FinishedCall {
-        id,
-        tool: None,
-        outcome,
-        original: None,
-        durations: CallDurations::default(),
-    };
+    let finished = |outcome| FinishedCall { id, tool: None, outcome, durations: CallDurations::default() };
     assert_eq!(success_text(&finished(outcome)).len(), 1000);
     assert!(success_text(&finished(given)).len() < 200);
 }

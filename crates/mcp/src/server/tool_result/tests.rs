@@ -1,8 +1,5 @@
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use toolway_core::{CallDurations, FinishedCall};
-use toolway_types::{CallId, Code, ContentPart, Outcome, RawJson, ToolError, ToolOutput};
+use toolway_types::{Code, ContentPart, Outcome, RawJson, ToolError, ToolOutput};
 
 use super::*;
 
@@ -16,17 +13,16 @@ fn raw(text: &str) -> RawJson {
 
 /// What the client reads.
 #[track_caller]
-fn read(outcome: Outcome, original: Option<&str>, form: ToolResultFormat<'_>) -> String {
-    let finished = FinishedCall {
-        id: CallId::new(),
-        tool: None,
-        outcome: Arc::new(outcome),
-        original: original.map(raw),
-        durations: CallDurations::default(),
-    };
+fn read(mut outcome: Outcome, original: Option<&str>, form: ToolResultFormat<'_>) -> String {
+    match &mut outcome {
+        Outcome::Success(output) => output.original = original.map(raw),
+        Outcome::Error(error) => {
+            error.original = original.map(|original| Box::new(OriginalError::Result(raw(original))));
+        }
+    }
     let verbatim = VerbatimMarker::default();
     let written =
-        serde_json::to_string(&to_call_tool_result(&render_outcome(&finished, form), &verbatim)).unwrap();
+        serde_json::to_string(&to_call_tool_result(&render_outcome(&outcome, form), &verbatim)).unwrap();
     let mut splicer = verbatim.splicer();
     let mut read = splicer.push(written.as_bytes());
     read.extend(splicer.finish());
@@ -35,8 +31,7 @@ fn read(outcome: Outcome, original: Option<&str>, form: ToolResultFormat<'_>) ->
 
 #[test]
 fn an_older_client_gets_text_and_an_object_as_they_were_written() {
-    let output =
-        ToolOutput { content: vec![ContentPart::text("hi")], structured: Some(raw(r#"{"b":1.0,"a":1e3}"#)) };
+    let output = ToolOutput::new(vec![ContentPart::text("hi")], Some(raw(r#"{"b":1.0,"a":1e3}"#)));
     let expected =
         r#"{"content":[{"type":"text","text":"hi"}],"structuredContent":{"b":1.0,"a":1e3},"isError":false}"#;
     assert_eq!(read(Outcome::Success(output), None, OLDER), expected);
@@ -67,7 +62,7 @@ fn a_failure_uses_the_envelope_text_and_images_stay_images_m13() {
     assert_eq!(envelope["error_type"], "execution_error");
     assert_eq!(envelope["message"], "File not found: x");
     let picture = ContentPart::Image { data: "AA==".to_owned(), mime_type: "image/png".to_owned() };
-    let output = ToolOutput { content: vec![picture], structured: None };
+    let output = ToolOutput::new(vec![picture], None);
     let result: Value = serde_json::from_str(&read(Outcome::Success(output), None, OLDER)).unwrap();
     assert_eq!(result["content"][0], json!({"type": "image", "data": "AA==", "mimeType": "image/png"}));
 }
@@ -89,4 +84,23 @@ fn what_an_upstreams_version_has_and_the_clients_has_not_is_bridged() {
     assert_eq!(read(outcome(), Some(newer), OLDER), older);
     assert_eq!(read(outcome(), Some(newer), MODERN), newer);
     assert_eq!(read(outcome(), Some("{}"), OLDER), r#"{"content":[]}"#);
+}
+
+#[test]
+fn a_json_rpc_error_of_an_upstream_keeps_its_code_message_and_data() {
+    let data = json!({"requiredCapabilities": {"sampling": {}}});
+    let said = JsonRpcError { code: -32021, message: "no".to_owned(), data: Some(data.clone()) };
+    let error = ToolError::new(Code::ToolFailed, "no (MCP error -32021)");
+    let outcome = Outcome::Error(error.clone().with_original(OriginalError::JsonRpc(said)));
+    assert_eq!(rpc_error(&outcome), Some(ErrorData::new(ErrorCode(-32021), "no", Some(data))));
+    assert_eq!(rpc_error(&Outcome::Error(error)), None);
+}
+
+#[test]
+fn a_result_that_looks_like_an_error_stays_a_result() {
+    let own = r#"{"toolway/refused":{"code":-32000,"message":"no"}}"#;
+    let output = ToolOutput { original: Some(raw(own)), ..ToolOutput::default() };
+    assert_eq!(rpc_error(&Outcome::Success(output.clone())), None);
+    let expected = r#"{"toolway/refused":{"code":-32000,"message":"no"},"content":[]}"#;
+    assert_eq!(render_outcome(&Outcome::Success(output), OLDER), expected);
 }

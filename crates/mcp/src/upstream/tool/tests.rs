@@ -6,7 +6,7 @@ fn raw(text: &str) -> RawJson {
 
 #[test]
 fn reads_all_kinds_of_content_and_keeps_structured_bytes() {
-    let output = parse_result(&raw(r#"{"resultType":"complete","content":[
+    let output = parse_result(raw(r#"{"resultType":"complete","content":[
             {"type":"text","text":"a \"b\"","annotations":{"priority":1}},
             {"type":"image","data":"AA==","mimeType":"image/png"},
             {"type":"audio","data":"BB==","mimeType":"audio/wav"},
@@ -37,7 +37,7 @@ fn reads_all_kinds_of_content_and_keeps_structured_bytes() {
 
 #[test]
 fn an_upstream_failure_stays_a_failure_m13() {
-    let error = |text: &str| parse_result(&raw(text)).unwrap().unwrap_err();
+    let error = |text: &str| parse_result(raw(text)).unwrap().unwrap_err();
     let failed =
         error(r#"{"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"isError":true}"#);
     assert_eq!(
@@ -46,7 +46,7 @@ fn an_upstream_failure_stays_a_failure_m13() {
     );
     assert_eq!(error(r#"{"content":[],"isError":true}"#).message, "The tool failed without saying why");
     assert_eq!(error(r#"{"structuredContent":{"e":1},"isError":true}"#).message, r#"{"e":1}"#);
-    assert!(parse_result(&raw(r#"{"content":[],"isError":false}"#)).unwrap().is_ok());
-    assert!(parse_result(&raw("{}")).unwrap().is_ok(), "some servers leave empty content out");
-    assert!(parse_result(&raw(r#"{"content":"no"}"#)).is_err());
+    assert!(parse_result(raw(r#"{"content":[],"isError":false}"#)).unwrap().is_ok());
+    assert!(parse_result(raw("{}")).unwrap().is_ok(), "some servers leave empty content out");
+    assert!(parse_result(raw(r#"{"content":"no"}"#)).is_err());
 }

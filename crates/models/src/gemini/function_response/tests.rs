@@ -23,8 +23,7 @@ fn what_a_tool_gave_is_the_output() {
     assert_eq!(response_text(&structured_outcome("[1, 2]")), r#"{"output":[1, 2]}"#);
     let picture = ContentPart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() };
     let text = ContentPart::text("Taken.");
-    let shown =
-        response_text(&Outcome::Success(ToolOutput { content: vec![text, picture], structured: None }));
+    let shown = response_text(&Outcome::Success(ToolOutput::new(vec![text, picture], None)));
     assert_eq!(
         shown,
         r#"{"output":{"result":"Taken.","content":[{"mimeType":"image/png","note":"The picture stands beside this text.","type":"image"}]}}"#

@@ -115,7 +115,7 @@ fn output(page: TextPage) -> ToolOutput {
         None
     };
     let parts = [Some(text), note].into_iter().flatten();
-    ToolOutput { content: parts.map(ContentPart::text).collect(), structured: None }
+    ToolOutput::new(parts.map(ContentPart::text).collect(), None)
 }
 
 fn not_text(error: PageError, path: &str, size: u64) -> FileAccessError {

@@ -100,7 +100,7 @@ impl FileAccess {
         let verb = if request.mode == WriteMode::Append { "Appended" } else { "Wrote" };
         let text = format!("{verb} {bytes_written} bytes to {path}");
         let structured = RawJson::from_value(&WriteFileResult { path, bytes_written }).ok();
-        Ok(ToolOutput { content: vec![ContentPart::text(text)], structured })
+        Ok(ToolOutput::new(vec![ContentPart::text(text)], structured))
     }
 
     /// The path of what was written, without links.

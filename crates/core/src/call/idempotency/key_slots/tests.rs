@@ -16,13 +16,7 @@ fn settings(keys: usize) -> EngineSettings {
 
 fn finished(bytes: usize) -> FinishedCall {
     let outcome = Arc::new(Outcome::Success(ToolOutput::text("x".repeat(bytes))));
-    FinishedCall {
-        id: CallId::new(),
-        tool: None,
-        outcome,
-        original: None,
-        durations: CallDurations::default(),
-    }
+    FinishedCall { id: CallId::new(), tool: None, outcome, durations: CallDurations::default() }
 }
 
 #[track_caller]
