@@ -1,32 +1,32 @@
-//! What a call ends in: exactly one [`Outcome`].
+//! The end of a call: exactly one [`Outcome`].
 
 use crate::content::ContentPart;
 use crate::error::ToolError;
 use crate::json::RawJson;
 
-/// What a tool gave: content parts, and a structured value where it has one.
+/// Output of a tool: content parts, and optionally a structured value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
     /// Text, images and so on, in order.
     pub content: Vec<ContentPart>,
-    /// The structured value, as the tool wrote it.
+    /// Structured value, exactly as the tool wrote it.
     pub structured: Option<RawJson>,
 }
 
 impl ToolOutput {
-    /// Only text.
+    /// Creates an output with one text part.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![ContentPart::text(text)], structured: None }
     }
 
-    /// Only a structured value.
+    /// Creates an output with only a structured value.
     #[must_use]
     pub fn structured(value: RawJson) -> Self {
         Self { content: Vec::new(), structured: Some(value) }
     }
 
-    /// All text parts, one after the other, separated by line feeds.
+    /// All text parts, joined by line feeds.
     #[must_use]
     pub fn joined_text(&self) -> String {
         let mut texts = self.content.iter().filter_map(ContentPart::as_text);
@@ -38,7 +38,7 @@ impl ToolOutput {
         joined
     }
 
-    /// Roughly how many bytes it takes, for the output limit.
+    /// Approximate size in bytes, for the output limit.
     #[must_use]
     pub fn size(&self) -> usize {
         self.content.iter().map(ContentPart::size).sum::<usize>()
@@ -46,17 +46,17 @@ impl ToolOutput {
     }
 }
 
-/// How a call ended.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The tool gave something.
+    /// The tool returned an output.
     Success(ToolOutput),
-    /// It did not.
+    /// The call failed.
     Error(ToolError),
 }
 
 impl Outcome {
-    /// The error, where it is one.
+    /// The error, if the call failed.
     #[must_use]
     pub fn error(&self) -> Option<&ToolError> {
         match self {
@@ -65,7 +65,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it is a success.
+    /// True if the call succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Success(_))
