@@ -148,7 +148,7 @@ async fn a_code_that_names_another_key_is_not_sent() {
     device.wait_for_event("connected").await;
     let elsewhere = TestFolder::new();
     let spent = elsewhere.run(["device", "--gateway", &url, "--pair", &code]).await;
-    spent.expect_failure(1, "the gateway did not take the code");
+    spent.expect_failure(1, "the gateway refused the code");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

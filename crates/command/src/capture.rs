@@ -1,11 +1,11 @@
-//! What a command writes, up to a bound. What goes beyond is read and thrown away, so that the command does
-//! not stand still for it.
+//! Bounded capture of a command's output. Output beyond the bound is read and discarded, so that the command
+//! does not block on a full pipe.
 
 use std::collections::VecDeque;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Which end of a long text is kept.
+/// The part of a long text that is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CaptureEnd {
     /// The start.
@@ -28,7 +28,7 @@ impl OutputCapture {
         Self { bytes: VecDeque::new(), limit, kept_end: keep, dropped: 0 }
     }
 
-    /// Reads to the end. A broken pipe is an end too.
+    /// Reads to the end. A broken pipe also counts as the end.
     pub(crate) async fn read_from(&mut self, source: Option<impl AsyncRead + Unpin>) {
         let Some(mut source) = source else { return };
         let mut piece = [0; 8192];
@@ -50,13 +50,13 @@ impl OutputCapture {
         }
     }
 
-    /// Whether something was thrown away.
+    /// True if output was discarded.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.dropped > 0
     }
 
-    /// The text, with what is not UTF-8 replaced, and a mark where something was thrown away.
+    /// The captured text, with invalid UTF-8 replaced, and with a mark if output was discarded.
     #[must_use]
     pub fn text(&self) -> String {
         let (front, back) = self.bytes.as_slices();

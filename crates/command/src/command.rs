@@ -1,4 +1,4 @@
-//! A command: a program with a template for its arguments, ready to be called.
+//! A runnable command: a program with a template for its arguments.
 
 use std::future::Future;
 use std::io;
@@ -15,9 +15,9 @@ use crate::process::{OutputLimits, ProcessOutput, ProgramLaunch, RunError};
 use crate::reported_failure;
 use crate::template::ArgvTemplate;
 
-/// Runs no longer than this where the file does not say.
+/// Default maximum duration of a run.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How much is kept of what a command writes.
+/// Amount of output that is kept.
 const OUTPUT_LIMITS: OutputLimits = OutputLimits { stdout: 1 << 20, stderr: 64 << 10 };
 
 /// A command, ready to run.
@@ -31,20 +31,20 @@ pub struct ToolCommand {
     timeout: Duration,
 }
 
-/// A definition that was understood.
+/// A validated definition.
 #[derive(Debug)]
 pub struct PreparedCommand {
-    /// What its callers see. Whether the name and the schema can be used is for whoever offers it to say.
+    /// The spec shown to callers. Its name and schema are validated by the code that registers the tool.
     pub spec: SpecDocument,
-    /// What runs.
+    /// The command to run.
     pub command: ToolCommand,
 }
 
 impl CommandDefinition {
-    /// Looks for the program and checks that everything fits together. May block for some milliseconds.
+    /// Finds the program and validates the definition. May block for some milliseconds.
     ///
     /// # Errors
-    /// [`Problem`] says what does not.
+    /// [`DefinitionProblem`] describes the invalid part.
     pub fn prepare(
         self,
         described: ToolMetadata,
@@ -72,17 +72,17 @@ impl CommandDefinition {
 }
 
 impl ToolCommand {
-    /// How long one run may take, as its definition says.
+    /// Maximum duration of one run, from the definition.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Runs it for one call. Its whole process group is killed when `unwanted` resolves or the future is
-    /// dropped, and what is left of it when the program has ended.
+    /// Runs the command for one call. Its whole process group is killed when `unwanted` resolves, when the
+    /// future is dropped, and after the program has ended.
     ///
     /// # Errors
-    /// [`ToolError`] where it did not run, or failed by its exit code or its output.
+    /// [`ToolError`] if the program did not run, or failed according to its exit code or output.
     pub async fn run(
         &self,
         arguments: &JsonObject,
@@ -94,7 +94,7 @@ impl ToolCommand {
             CommandInput::StdinJson => Some(serde_json::to_vec(arguments).unwrap_or_default()),
         };
         match self.launch.run(argv, input, OUTPUT_LIMITS, unwanted).await {
-            // It ran, so it may have had effects.
+            // The program ran, so it may have had effects.
             Ok(ended) => self.to_result(&ended).map_err(|error| error.with_dispatched(true)),
             Err(error) => Err(run_error(&error)),
         }
@@ -105,7 +105,7 @@ impl ToolCommand {
         let output = match self.output {
             CommandOutputFormat::Text => Ok(Value::String(ended.stdout.text())),
             CommandOutputFormat::Json if ended.stdout.is_truncated() => Err(format!(
-                "its output is longer than {} bytes, so it is no whole JSON",
+                "its output is longer than {} bytes, so its JSON is incomplete",
                 OUTPUT_LIMITS.stdout
             )),
             CommandOutputFormat::Json => serde_json::from_str(&ended.stdout.text())
@@ -127,8 +127,9 @@ impl ToolCommand {
 fn run_error(error: &RunError) -> ToolError {
     let failure = ToolError::new(Code::ToolFailed, error.to_string());
     match error {
-        RunError::Start { error, .. } if error.kind() == io::ErrorKind::ArgumentListTooLong => failure
-            .with_hint("give shorter arguments; large ones need input = \"stdin-json\" in the definition"),
+        RunError::Start { error, .. } if error.kind() == io::ErrorKind::ArgumentListTooLong => {
+            failure.with_hint("use shorter arguments, or set input = \"stdin-json\" in the definition")
+        }
         _ => failure,
     }
 }

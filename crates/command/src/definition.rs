@@ -8,35 +8,35 @@ use toolway_types::{RawJson, SpecDocument, ToolAnnotations};
 use crate::parameters::{self, ParameterSchema};
 use crate::problem::DefinitionProblem;
 
-/// What a definition says of its tool, whatever it is that runs.
+/// The fields of a definition that are the same for every kind of tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolMetadata {
-    /// As callers name it.
+    /// Name of the tool.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     pub title: Option<String>,
-    /// What it does.
+    /// Description of the tool.
     pub description: String,
-    /// The schema of its arguments.
+    /// Schema of the arguments.
     pub parameters: Option<ParameterSchema>,
-    /// Never beside another tool of its source.
+    /// True if the tool must not run at the same time as other tools of its source.
     #[serde(default)]
     pub sequential: bool,
-    /// It changes nothing.
+    /// True if the tool changes nothing.
     #[serde(default)]
     pub read_only: bool,
-    /// Whether it may destroy something.
+    /// True if the tool may destroy something.
     pub destructive: Option<bool>,
-    /// Whether it reaches beyond this computer.
+    /// True if the tool reaches beyond this computer.
     pub open_world: Option<bool>,
-    /// The permissions that it needs.
+    /// Permissions required by the tool.
     #[serde(default)]
     pub permissions: Vec<String>,
 }
 
 impl ToolMetadata {
-    /// The keys of a `[[tool]]` that are read here. All others belong to what runs.
+    /// Keys of a `[[tool]]` that belong to [`ToolMetadata`]. All others belong to the kind of tool.
     pub(crate) const KEYS: [&str; 9] = [
         "name",
         "title",
@@ -49,10 +49,10 @@ impl ToolMetadata {
         "permissions",
     ];
 
-    /// The spec, without a timeout.
+    /// Creates the spec, without a timeout.
     ///
     /// # Errors
-    /// [`Problem`] where the parameters are no schema of an object.
+    /// [`DefinitionProblem`] if the parameters are not a schema of an object.
     pub fn spec(self) -> Result<SpecDocument, DefinitionProblem> {
         let parameters = parameters::build_schema(self.parameters)?;
         let annotations = ToolAnnotations {
@@ -74,7 +74,7 @@ impl ToolMetadata {
     }
 }
 
-/// What runs, where it is a command.
+/// The fields of a definition that are specific to a command.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandDefinition {
@@ -93,7 +93,7 @@ pub struct CommandDefinition {
     pub(crate) cwd: Option<String>,
 }
 
-/// One element of `args`, or several that come and go together.
+/// One element of `args`, or several elements that are included or omitted together.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "an element of args is text, or a list of texts")]
 pub(crate) enum ArgDefinition {
@@ -110,7 +110,7 @@ pub(crate) enum CommandInput {
     StdinJson,
 }
 
-/// What its standard output is.
+/// Format of a command's standard output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CommandOutputFormat {

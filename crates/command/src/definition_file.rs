@@ -1,5 +1,5 @@
-//! A file of definitions: its `[[tool]]` entries, each readable by itself, and errors that say where in the
-//! file they are.
+//! A file of definitions. Each `[[tool]]` entry is parsed on its own, and errors contain their position in
+//! the file.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,14 +21,14 @@ const RENAMED_FIELDS: &[(&str, &str)] = &[
 /// Where something stands in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextPosition {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
 impl TextPosition {
-    /// The place of an offset in bytes.
+    /// Converts an offset in bytes.
     fn from_offset(text: &str, offset: usize) -> Self {
         let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -37,20 +37,20 @@ impl TextPosition {
     }
 }
 
-/// What is wrong with a file of definitions, and where.
+/// Error in a file of definitions, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct DefinitionFileError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// In words.
+    /// Description of the error.
     pub message: String,
 }
 
 impl DefinitionFileError {
-    /// An error at a place.
+    /// Creates an error at a position.
     #[must_use]
     pub fn at(place: TextPosition, message: impl Into<String>) -> Self {
         Self { line: place.line, column: place.column, message: message.into() }
@@ -70,9 +70,9 @@ impl DefinitionFileError {
 /// A file of definitions.
 #[derive(Debug)]
 pub struct DefinitionFile<'t> {
-    /// Its `[[tool]]`s, in order.
+    /// The `[[tool]]` entries, in order.
     pub entries: Vec<DefinitionEntry<'t>>,
-    /// What stands in it besides.
+    /// Errors for unknown keys.
     pub unknown: Vec<DefinitionFileError>,
 }
 
@@ -85,10 +85,10 @@ pub struct DefinitionEntry<'t> {
 }
 
 impl<'t> DefinitionFile<'t> {
-    /// Reads the text of a file, without understanding its entries.
+    /// Parses a file, but not its entries.
     ///
     /// # Errors
-    /// [`FileError`] where it is not TOML, or `tool` is something other than `[[tool]]`s.
+    /// [`DefinitionFileError`] if the text is not TOML, or `tool` is not an array of tables.
     pub fn parse(text: &'t str) -> Result<Self, DefinitionFileError> {
         let table = DeTable::parse(text).map_err(|error| DefinitionFileError::from_toml(text, 0, &error))?;
         let mut file = Self { entries: Vec::new(), unknown: Vec::new() };
@@ -103,7 +103,7 @@ impl<'t> DefinitionFile<'t> {
             }
             let start = value.span().start;
             let DeValue::Array(tools) = value.into_inner() else {
-                let message = "each tool starts with a line [[tool]], in double brackets";
+                let message = "each tool must start with a line [[tool]], in double brackets";
                 return Err(DefinitionFileError::at(TextPosition::from_offset(text, start), message));
             };
             let entry = |tool: Spanned<DeValue<'t>>| DefinitionEntry {
@@ -118,13 +118,13 @@ impl<'t> DefinitionFile<'t> {
 }
 
 impl DefinitionEntry<'_> {
-    /// Where it starts.
+    /// Position of the entry's start.
     #[must_use]
     pub fn position(&self) -> TextPosition {
         TextPosition::from_offset(self.text, self.start)
     }
 
-    /// Its name, where it has one.
+    /// Name of the tool, if present.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         let DeValue::Table(table) = &self.value else { return None };
@@ -134,10 +134,10 @@ impl DefinitionEntry<'_> {
         }
     }
 
-    /// Which kind of tool it is: `command` where it does not say.
+    /// Kind of tool; `command` by default.
     ///
     /// # Errors
-    /// [`FileError`] where `kind` is not one of `kinds`.
+    /// [`DefinitionFileError`] if `kind` is not one of `kinds`.
     pub fn kind<'k>(&self, kinds: &[&'k str]) -> Result<&'k str, DefinitionFileError> {
         let said = match &self.value {
             DeValue::Table(table) => table.get("kind"),
@@ -154,15 +154,15 @@ impl DefinitionEntry<'_> {
         })
     }
 
-    /// What it says of the tool, and what it says of that which runs.
+    /// Parses the entry into common fields and fields of its kind.
     ///
     /// # Errors
-    /// [`FileError`] says what does not fit. What stands there and is wrong is told before what is missing.
+    /// [`DefinitionFileError`] describes the problem. Invalid keys are reported before missing ones.
     pub fn read<T: DeserializeOwned>(self) -> Result<(ToolMetadata, T), DefinitionFileError> {
         let DeValue::Table(table) = self.value else {
             return Err(DefinitionFileError::at(
                 TextPosition::from_offset(self.text, self.start),
-                "a tool is a table",
+                "a tool must be a table",
             ));
         };
         let (mut described, mut runs) = (DeTable::new(), DeTable::new());
@@ -184,7 +184,7 @@ impl DefinitionEntry<'_> {
     }
 }
 
-/// Some of an entry's keys as a type.
+/// Deserializes some of an entry's keys.
 fn deserialize_part<'t, T: Deserialize<'t>>(
     text: &str,
     start: usize,

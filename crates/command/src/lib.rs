@@ -1,5 +1,5 @@
-//! A fixed program, run without a shell for one call: how it is defined in a file, how arguments become its
-//! `argv`, its process group and how that ends, what it wrote.
+//! Runs a fixed program without a shell for one call: its definition in a file, its arguments, its process
+//! group and its output.
 //!
 //! A file of definitions is TOML:
 //!
@@ -9,9 +9,9 @@
 //! description = "Shows the newest lines of a unit's journal"
 //! program = "journalctl"               # absolute, or found on PATH when the file is read
 //! args = ["--no-pager", "--unit", "{unit}", ["--lines", "{lines}"]]
-//! pass_env = ["PATH", "LANG"]          # passed through; the environment is empty otherwise
-//! set_env = { TZ = "UTC" }             # set as written
-//! timeout_s = 20                       # 30 where not said
+//! env = ["PATH", "LANG"]               # variables to pass through; otherwise the environment is empty
+//! env_set = { TZ = "UTC" }             # variables to set
+//! timeout_s = 20                       # default: 30
 //! read_only = true
 //!
 //! [tool.parameters]
@@ -21,35 +21,34 @@
 //! properties.lines = { type = "integer", minimum = 1, maximum = 1000 }
 //! ```
 //!
-//! There is no shell, so nothing in an argument's value can start another command: `; rm -rf ~` is five
-//! words of text in one element of `argv`.
+//! There is no shell, so no argument value can start another command: `; rm -rf ~` is plain text in one
+//! element of `argv`.
 //!
-//! - `{name}` in an element of `args` stands for the value of that parameter, as the whole element or a part
-//!   of it; a value is never split into several. Text is put in as it is, anything else as JSON. `{{` and
-//!   `}}` stand for braces.
-//! - An element whose parameter was not given (or is null) is left out. Elements in a list of their own are
-//!   left out together, as `--lines` and its value above.
-//! - A value may start with `-`, and the program may then take it for an option. Where that matters, put
-//!   `"--"` before it, write `"--unit={unit}"`, or forbid it with a `pattern`.
-//! - `input = "stdin-json"` gives the program all arguments as one JSON object on its standard input instead;
-//!   `args` are then fixed.
-//! - `parameters` is a JSON Schema, as a table or as a string of JSON. Parameters that it does not name are
-//!   refused unless it says otherwise.
-//! - `output = "json"` parses what the program writes. The result is `{exit_code, stdout, stderr}`.
-//! - `cwd` is where it runs; the file's folder where not said. `sequential = true` keeps it from
-//!   running beside other tools.
-//! - `read_only`, `destructive` and `open_world` say what it does to the world, and `permissions` what it
-//!   needs: policy and approval go by them.
+//! - `{name}` in an element of `args` is replaced by the value of that parameter. It may be the whole element
+//!   or a part of it. A value is never split into several elements. Text is inserted unchanged, other values
+//!   as JSON. Write `{{` and `}}` for literal braces.
+//! - An element is omitted if its parameter is missing or null. Elements in a nested list are omitted
+//!   together, like `--lines` and its value above.
+//! - A value may start with `-`, and the program may then read it as an option. To prevent this, put `"--"`
+//!   before it, write `"--unit={unit}"`, or forbid it with a `pattern`.
+//! - `input = "stdin-json"` passes all arguments as one JSON object on standard input; `args` are then fixed.
+//! - `parameters` is a JSON Schema, as a table or as a string of JSON. Parameters not listed there are
+//!   refused by default.
+//! - `output = "json"` parses standard output. The result is `{exit_code, stdout, stderr}`.
+//! - `working_dir` is the folder to run in, by default the file's folder. `sequential = true` prevents it
+//!   from running at the same time as other tools.
+//! - `read_only`, `destructive` and `open_world` describe the effects of the tool, and `permissions` its
+//!   required permissions. Policy and approval use them.
 //!
-//! A call has failed where
+//! A call fails if
 //! - the program ends with an exit code other than 0, or by a signal;
-//! - with `output = "json"`, what it writes is not JSON, or is an object with a member `error` that says
-//!   something: anything but `null`, `false`, `0`, `""`, `[]` and `{}`. That member is a text, or an object
-//!   `{message, code?, hint?}`, whatever stands beside it and whatever the exit code. A program whose ordinary
-//!   answer has such a member takes `output = "text"`.
+//! - with `output = "json"`, the output is not JSON, or is an object whose member `error` has a value other
+//!   than `null`, `false`, `0`, `""`, `[]` and `{}`. The member is a text, or an object `{message, code?,
+//!   hint?}`; other members and the exit code do not matter. If a program's normal output has such a member,
+//!   use `output = "text"`.
 //!
-//! A program runs in a process group of its own, which is killed whole when the call is cancelled or its
-//! time is over, and what is left of it when the program has ended.
+//! A program runs in its own process group. The whole group is killed when the call is cancelled or times
+//! out, and after the program has ended.
 
 mod capture;
 mod command;

@@ -15,14 +15,14 @@ pub enum ParameterSchema {
     Table(toml::Table),
 }
 
-/// The schema as JSON. What it does not name is refused unless it says otherwise.
+/// Schema as JSON. Unknown arguments are refused by default.
 pub(crate) fn build_schema(given: Option<ParameterSchema>) -> Result<Value, DefinitionProblem> {
     let schema = match given {
         None => json!({ "type": "object" }),
         Some(ParameterSchema::Text(text)) => serde_json::from_str(&text)
             .map_err(|error| DefinitionProblem(format!("parameters are not JSON: {error}")))?,
         Some(ParameterSchema::Table(table)) => serde_json::to_value(table)
-            .map_err(|error| DefinitionProblem(format!("parameters have no JSON form: {error}")))?,
+            .map_err(|error| DefinitionProblem(format!("parameters cannot be converted to JSON: {error}")))?,
     };
     let Value::Object(mut schema) = schema else {
         return Err(DefinitionProblem("parameters must be a JSON Schema of an object".to_owned()));

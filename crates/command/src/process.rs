@@ -1,4 +1,4 @@
-//! Runs a program once, in a process group of its own, until it has ended or nobody wants it any more.
+//! Runs a program once, in its own process group, until it ends or the call is cancelled.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,65 +18,65 @@ use crate::problem::DefinitionProblem;
 use crate::process_group::ProcessGroup;
 use crate::program;
 
-/// How long the pipes may stay open once the program has ended: somebody it started may hold them.
+/// Time for the pipes to close after the program has ended. Its child processes may keep them open.
 const PIPE_TIMEOUT: Duration = Duration::from_millis(500);
-/// How much of its complaints an error tells, in bytes.
+/// Maximum length of standard error in an error message, in bytes.
 const MAX_ERROR_TEXT_BYTES: usize = 2 << 10;
 
 /// A program that could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It did not start.
-    #[error("{} could not be started: {error}", program.display())]
+    /// The program did not start.
+    #[error("cannot start {}: {error}", program.display())]
     Start {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// Error from the operating system.
         #[source]
         error: io::Error,
     },
-    /// It started, and the system does not say how it ended.
-    #[error("its end could not be learnt: {0}")]
+    /// The program started, but the system does not report its exit status.
+    #[error("cannot get its exit status: {0}")]
     End(#[source] io::Error),
 }
 
-/// How much is kept of what a program writes, in bytes: of its output the start, of its complaints the end.
+/// Maximum captured output, in bytes. Keeps the start of standard output and the end of standard error.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputLimits {
-    /// Of standard output.
+    /// Limit of standard output.
     pub stdout: usize,
-    /// Of standard error.
+    /// Limit of standard error.
     pub stderr: usize,
 }
 
-/// A program, and all that is fixed about how it runs.
+/// A program with its environment and folder.
 #[derive(Debug, Clone)]
 pub struct ProgramLaunch {
     program: PathBuf,
-    /// All of the environment that it gets.
+    /// The complete environment of the program.
     environment: Vec<(OsString, OsString)>,
     working_dir: PathBuf,
 }
 
-/// What a run left behind.
+/// Result of a run.
 #[derive(Debug)]
 pub struct ProcessOutput {
-    /// How the program ended; none where it was killed because nobody wanted it any more.
+    /// Exit status; `None` if the program was killed after a cancellation.
     pub status: Option<ExitStatus>,
-    /// What it wrote.
+    /// Captured standard output.
     pub stdout: OutputCapture,
-    /// What it complained of.
+    /// Captured standard error.
     pub stderr: OutputCapture,
 }
 
 impl ProgramLaunch {
-    /// Finds a program and settles how it runs. Looks at the disk, so it may block for some milliseconds.
+    /// Finds a program and prepares its environment. Reads the disk, so it may block for some milliseconds.
     ///
-    /// `pass_env` names the variables that are passed through, `set_env` sets others; the environment is empty
-    /// otherwise. `cwd` is where it runs: the base folder of `command_env` where it is none.
+    /// `env` names the variables to pass through; `env_set` sets others. Otherwise the environment is empty.
+    /// `working_dir` is the folder to run in; by default the base folder of [`CommandEnv`].
     ///
     /// # Errors
-    /// [`Problem`] where the program or the folder is not there.
+    /// [`DefinitionProblem`] if the program or the folder does not exist.
     pub fn resolve(
         program: &str,
         env: &[String],
@@ -97,18 +97,18 @@ impl ProgramLaunch {
         Ok(Self { program: program::find_program(program, command_env)?, environment, working_dir })
     }
 
-    /// The program's absolute path.
+    /// Absolute path of the program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs it once with these arguments and this on its standard input. Ends when the program has ended and
-    /// its pipes are closed, or when `unwanted` resolves; either way, and where the future is dropped, what is
-    /// left of its process group is killed.
+    /// Runs the program once with these arguments and this standard input. Returns when the program has ended
+    /// and its pipes are closed, or when `unwanted` resolves. In both cases, and if the future is dropped,
+    /// the rest of its process group is killed.
     ///
     /// # Errors
-    /// [`RunError`]; that it failed by its own account is told by [`Ended::status`].
+    /// [`RunError`]. A failure of the program itself is in [`ProcessOutput::status`].
     pub async fn run(
         &self,
         argv: Vec<String>,
@@ -141,17 +141,17 @@ impl ProgramLaunch {
 }
 
 impl ProcessOutput {
-    /// How it failed; none where it ended well.
+    /// Reason of the failure; `None` if the program succeeded.
     #[must_use]
     pub fn failure_reason(&self) -> Option<String> {
         match self.status {
-            None => Some("it was stopped".to_owned()),
+            None => Some("it was cancelled".to_owned()),
             Some(status) if status.success() => None,
             Some(status) => Some(describe_exit_status(status)),
         }
     }
 
-    /// How it failed and what it complained of last; none where it ended well.
+    /// Reason of the failure and the end of standard error; `None` if the program succeeded.
     #[must_use]
     pub fn failure_message(&self) -> Option<String> {
         let how = self.failure_reason()?;
@@ -165,7 +165,8 @@ impl ProcessOutput {
     }
 }
 
-/// Feeds, reads and waits, until the program has ended and its pipes are closed, or nobody wants it.
+/// Writes input, reads output and waits, until the program has ended and its pipes are closed, or the call is
+/// cancelled.
 async fn wait_with_pipes(
     child: &mut Child,
     group: &ProcessGroup,
@@ -192,12 +193,12 @@ async fn wait_with_pipes(
         };
         if status.is_none() {
             group.kill();
-            // Reaps it, so that nothing of it is left; it is dying already.
+            // The process is already killed; waiting reaps it, so no zombie remains.
             let _ = timeout(PIPE_TIMEOUT, child.wait()).await;
         }
         if open && timeout(PIPE_TIMEOUT, &mut pipes).await.is_err() {
             group.kill();
-            // One that has left the group may still hold them; then what came so far has to do.
+            // A process that left the group may keep the pipes open; use the output read so far.
             let _ = timeout(PIPE_TIMEOUT, &mut pipes).await;
         }
         status
@@ -206,7 +207,7 @@ async fn wait_with_pipes(
     Ok(ProcessOutput { status, stdout, stderr })
 }
 
-/// Writes the input and closes it. A program that does not read it has its reasons.
+/// Writes the input and closes the pipe. A program may choose not to read its input, so errors are ignored.
 async fn write_stdin(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
     if let (Some(mut stdin), Some(input)) = (stdin, input) {
         let _ = stdin.write_all(&input).await;
@@ -216,11 +217,11 @@ async fn write_stdin(stdin: Option<ChildStdin>, input: Option<Vec<u8>>) {
 fn describe_exit_status(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("it was ended by signal {signal}");
+        return format!("it was terminated by signal {signal}");
     }
     match status.code() {
-        Some(code) => format!("it ended with exit code {code}"),
-        None => "it ended without an exit code".to_owned(),
+        Some(code) => format!("it failed with exit code {code}"),
+        None => "it failed without an exit code".to_owned(),
     }
 }
 

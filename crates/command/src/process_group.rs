@@ -1,6 +1,7 @@
-//! The process group of a command. It is killed as a whole: child processes keep the pipes open and would survive (pitfall E7).
+//! Process group of a command. It is killed as a whole, because child processes keep the pipes open and would
+//! survive (pitfall E7).
 
-/// Kills the group when it is dropped, unless nothing of it is left.
+/// Kills the group on drop, unless it is already gone.
 #[derive(Debug)]
 pub(crate) struct ProcessGroup {
     #[cfg(unix)]
@@ -8,7 +9,7 @@ pub(crate) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// The group of a child that was started as its leader.
+    /// Process group of a child that was started as its leader.
     #[cfg(unix)]
     pub(crate) fn for_child(child: &tokio::process::Child) -> Self {
         let leader =
@@ -16,17 +17,17 @@ impl ProcessGroup {
         Self { leader }
     }
 
-    /// Elsewhere only the child itself is killed, by its own handle.
+    /// Other systems kill only the child itself, through its own handle.
     #[cfg(not(unix))]
     pub(crate) fn of(_child: &tokio::process::Child) -> Self {
         Self {}
     }
 
-    /// Kills whatever is left of it.
+    /// Kills the remaining processes.
     pub(crate) fn kill(&self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader {
-            // An error means that nobody is left.
+            // An error means that no process is left.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! Finds a command's program once, when the file is read, so that it is the same one ever after.
+//! Finds a command's program once, when the file is read, so that later changes of `PATH` have no effect.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::command_env::CommandEnv;
 use crate::problem::DefinitionProblem;
 
-/// The absolute path of a program.
+/// Finds the absolute path of a program.
 pub(crate) fn find_program(program: &str, env: &CommandEnv) -> Result<PathBuf, DefinitionProblem> {
     let path = Path::new(program);
     if program.is_empty() {
@@ -16,12 +16,12 @@ pub(crate) fn find_program(program: &str, env: &CommandEnv) -> Result<PathBuf, D
         return if is_executable(path) {
             refuse_batch_file(path.to_owned())
         } else {
-            Err(DefinitionProblem(format!("program {program} is not there, or can't be run")))
+            Err(DefinitionProblem(format!("program {program} does not exist or is not executable")))
         };
     }
     if path.components().count() > 1 {
         return Err(DefinitionProblem(format!(
-            "program {program} must be an absolute path, or a name to be found on PATH"
+            "program {program} must be an absolute path, or a name on PATH"
         )));
     }
     let search = env.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -37,12 +37,12 @@ pub(crate) fn find_program(program: &str, env: &CommandEnv) -> Result<PathBuf, D
     )
 }
 
-/// Batch files are run by a shell, which reads arguments in its own way.
+/// Refuses batch files, because they run in a shell that parses arguments differently.
 fn refuse_batch_file(path: PathBuf) -> Result<PathBuf, DefinitionProblem> {
     let ending = path.extension().map(OsStr::to_ascii_lowercase);
     if cfg!(windows) && ending.is_some_and(|ending| ending == "bat" || ending == "cmd") {
         return Err(DefinitionProblem(format!(
-            "program {} is a batch file, which a shell would run",
+            "program {} is a batch file, and batch files run in a shell",
             path.display()
         )));
     }

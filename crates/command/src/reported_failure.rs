@@ -1,13 +1,13 @@
-//! Failures reported in the output of a program (pitfall E4). By convention of scripts, this is an object with
-//! a member `error`.
+//! Failures reported in a program's output (pitfall E4). By convention of scripts, this is an object with a
+//! member `error`.
 
 use serde_json::Value;
 use toolway_types::{Code, ToolError};
 
-/// How much of what a program says is told, in bytes.
+/// Maximum length of the reported message, in bytes.
 const MAX_TEXT_BYTES: usize = 2 << 10;
 
-/// The failure that an output tells of; none where it tells of none.
+/// Finds the failure that an output reports.
 pub(crate) fn find_reported_failure(name: &str, output: &Value) -> Option<ToolError> {
     let error = output.as_object()?.get("error").filter(|error| is_meaningful(error))?;
     let text = |key: &str| error.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -21,7 +21,7 @@ pub(crate) fn find_reported_failure(name: &str, output: &Value) -> Option<ToolEr
     Some(failure)
 }
 
-/// Whether the member is more than the place for an error that there was not.
+/// True if the member reports an error, and is not just an empty placeholder.
 fn is_meaningful(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => false,

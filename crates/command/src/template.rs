@@ -1,5 +1,5 @@
-//! `args` with holes in them. Each element of the template becomes one element of `argv` or none, whatever
-//! the values hold.
+//! Template for `args` with placeholders. Each element of the template becomes exactly one element of `argv`,
+//! or none, whatever the values contain.
 
 use serde_json::Value;
 use toolway_types::{Code, JsonObject, ToolError};
@@ -7,14 +7,14 @@ use toolway_types::{Code, JsonObject, ToolError};
 use crate::definition::ArgDefinition;
 use crate::problem::DefinitionProblem;
 
-/// A piece of an element.
+/// A piece of an element: text or a placeholder.
 #[derive(Debug, PartialEq)]
 enum TemplatePiece {
     Text(String),
     Placeholder(String),
 }
 
-/// Elements that come and go together.
+/// Elements that are included or omitted together.
 type ArgGroup = Vec<Vec<TemplatePiece>>;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl ArgvTemplate {
         args.iter().map(group).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The parameters that it names.
+    /// Parameters used by the template.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().flatten().filter_map(|piece| match piece {
             TemplatePiece::Placeholder(name) => Some(name.as_str()),
@@ -39,7 +39,7 @@ impl ArgvTemplate {
         })
     }
 
-    /// The `argv` for these arguments, without the program.
+    /// Creates the `argv` for these arguments, without the program.
     pub(crate) fn fill_element(&self, args: &JsonObject) -> Result<Vec<String>, ToolError> {
         let mut argv = Vec::new();
         for group in &self.0 {
@@ -49,14 +49,14 @@ impl ArgvTemplate {
         if argv.iter().any(|element| element.contains('\0')) {
             return Err(ToolError::new(
                 Code::InvalidArguments,
-                "Invalid arguments: no argument of a command can hold a null character",
+                "Invalid arguments: arguments of a command cannot contain a null character",
             ));
         }
         Ok(argv)
     }
 }
 
-/// One element; nothing where a value is missing.
+/// Fills one element; `None` if a value is missing.
 fn fill(element: &[TemplatePiece], args: &JsonObject) -> Option<String> {
     let mut filled = String::new();
     for piece in element {
@@ -77,7 +77,7 @@ fn parse_element(element: &str) -> Result<Vec<TemplatePiece>, DefinitionProblem>
     let mut text = String::new();
     let mut rest = element.chars().peekable();
     let problem = |what: &str| {
-        DefinitionProblem(format!("args: {element:?} {what}; braces themselves are {{{{ and }}}}"))
+        DefinitionProblem(format!("args: {element:?} {what}; write {{{{ and }}}} for literal braces"))
     };
     while let Some(c) = rest.next() {
         match c {
@@ -90,19 +90,19 @@ fn parse_element(element: &str) -> Result<Vec<TemplatePiece>, DefinitionProblem>
                 loop {
                     match rest.next() {
                         Some('}') => break,
-                        Some('{') | None => return Err(problem("has a brace that is not closed")),
+                        Some('{') | None => return Err(problem("has an unclosed brace")),
                         Some(c) => name.push(c),
                     }
                 }
                 if name.is_empty() {
-                    return Err(problem("has braces without a name in them"));
+                    return Err(problem("has braces without a name"));
                 }
                 if !text.is_empty() {
                     pieces.push(TemplatePiece::Text(std::mem::take(&mut text)));
                 }
                 pieces.push(TemplatePiece::Placeholder(name));
             }
-            '}' => return Err(problem("has a closing brace too many")),
+            '}' => return Err(problem("has an unmatched closing brace")),
             c => text.push(c),
         }
     }

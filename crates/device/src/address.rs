@@ -1,24 +1,24 @@
-//! A gateway's address as people write it: `http(s)://host[:port][/prefix]`, `ws(s)://` read the same.
+//! Address of a gateway: `http(s)://host[:port][/prefix]`. `ws(s)://` means the same.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Why an address was refused.
+/// Reason why a gateway address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadGatewayUrl {
-    /// Not an address at all.
-    #[error("{0:?} is not an address; write it like https://gateway.example:7717")]
+    /// The text is not an address.
+    #[error("{0:?} is not an address; use the form https://gateway.example:7717")]
     Malformed(String),
-    /// Neither HTTP nor WebSocket.
-    #[error("{0:?} has no scheme this program speaks; write it like https://gateway.example:7717")]
+    /// The scheme is neither HTTP nor WebSocket.
+    #[error("{0:?} has no supported scheme; use the form https://gateway.example:7717")]
     Scheme(String),
-    /// A name or password before the host.
-    #[error("the address has a user name in it; the token is given apart from the address")]
+    /// The address contains a user name or password.
+    #[error("the address contains a user name; remove it and pass the token separately")]
     UserInfo,
 }
 
-/// A gateway's address.
+/// Address of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewayUrl {
     secure: bool,
@@ -28,25 +28,25 @@ pub struct GatewayUrl {
 }
 
 impl GatewayUrl {
-    /// Whether it is reached over TLS.
+    /// True if the gateway is reached over TLS.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// The host's name or address, without brackets.
+    /// Host name or IP address, without brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port.
+    /// Port number.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether it is this computer.
+    /// True if the host is this computer.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         match self.host.parse::<IpAddr>() {
@@ -58,12 +58,12 @@ impl GatewayUrl {
         }
     }
 
-    /// The path of a resource, such as `/pair`, behind the address's own prefix.
+    /// Path of a resource, such as `/pair`, including the address's prefix.
     pub(crate) fn path(&self, resource: &str) -> String {
         format!("{}{resource}", self.prefix)
     }
 
-    /// What belongs into the `Host` header.
+    /// Value of the `Host` header.
     pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == default_port(self.secure) { host } else { format!("{host}:{}", self.port) }

@@ -1,5 +1,5 @@
-//! What is said of the apps whose tools a device bridges, kept within what gateways accept: what is longer is cut
-//! here, so that one app that says too much does not keep the gateway from hearing of all others.
+//! Reports on apps that offer tools through the device, shortened to the gateway's limits. One oversized
+//! report must not hide the others.
 
 use toolway_wire::ClientMessage;
 use toolway_wire::client_message::app_providers::{
@@ -7,16 +7,16 @@ use toolway_wire::client_message::app_providers::{
     MAX_SCOPES, MAX_TEXT, MAX_TOOLS,
 };
 
-/// What stands for the rest of a text that was cut.
+/// Marks the end of a shortened text.
 const CUT: char = '…';
 
-/// Cuts what is too long. Tools and notes that are left out are told in a note; whole providers in a log.
+/// Shortens oversized reports. A note lists the omitted tools and notes; the log mentions omitted providers.
 pub(crate) fn truncate_to_limits(mut providers: Vec<AppProvider>) -> Vec<AppProvider> {
     if providers.len() > MAX_PROVIDERS {
         tracing::warn!(
             apps = providers.len(),
             most = MAX_PROVIDERS,
-            "more apps offer tools than a gateway is told of; the last ones are left out"
+            "too many apps offer tools; the report to the gateway omits the last ones"
         );
         providers.truncate(MAX_PROVIDERS);
     }
@@ -35,7 +35,7 @@ fn cut_provider(provider: &mut AppProvider) {
     if notes.len() > MAX_NOTES {
         let kept = MAX_NOTES - 1;
         let left_out = notes.split_off(kept);
-        // Where something was refused, that it was must not be what is left out.
+        // A refusal among the omitted notes must stay visible, so the summary gets its severity.
         let refused = left_out.iter().any(|note| note.kind == AppProviderNoteKind::Refused);
         notes.push(AppProviderNote {
             kind: if refused { AppProviderNoteKind::Refused } else { AppProviderNoteKind::Flagged },
@@ -71,23 +71,23 @@ fn cut(text: &mut String) {
     }
 }
 
-/// The frame that says it. Where it would be larger than the gateway accepts, it says it of the first ones only.
+/// Encodes the report. If the frame would be too large, it contains only the first providers.
 pub(crate) fn frame(providers: &[AppProvider], frame_limit: usize) -> String {
     let limit = frame_limit.min(MAX_BYTES);
-    let mut told = providers;
+    let mut included = providers;
     loop {
-        let frame = ClientMessage::from(AppProviders { providers: told.to_vec() }).encode();
-        if frame.len() <= limit || told.is_empty() {
-            if told.len() < providers.len() {
+        let frame = ClientMessage::from(AppProviders { providers: included.to_vec() }).encode();
+        if frame.len() <= limit || included.is_empty() {
+            if included.len() < providers.len() {
                 tracing::warn!(
                     apps = providers.len(),
-                    told = told.len(),
-                    "what is to be said of all apps is more than the gateway accepts"
+                    included = included.len(),
+                    "the report on all apps exceeds the gateway's frame limit"
                 );
             }
             return frame;
         }
-        told = told.get(..told.len() / 2).unwrap_or_default();
+        included = included.get(..included.len() / 2).unwrap_or_default();
     }
 }
 

@@ -1,6 +1,6 @@
-//! Which calls run and which have run: the memory that makes a call run once, whatever the network does to
-//! the messages about it (docs/protocol.md, "Losing the connection"), and the results that the gateway has not yet
-//! acknowledged.
+//! Table of a device's running and finished calls. It makes sure that a call runs once, whatever happens to
+//! the messages about it (docs/protocol.md, "Losing the connection"). It also keeps results until the gateway
+//! acknowledges them.
 
 mod device_call;
 mod result_cache;
@@ -19,19 +19,19 @@ pub(crate) use device_call::DeviceCall;
 use result_cache::ResultCache;
 pub(crate) use result_cache::ResultCacheBounds;
 
-/// Most calls that run or wait for their turn. The gateway's own limit is lower.
+/// Maximum number of calls that run or are queued. The gateway's own limit is lower.
 const MAX_OPEN_CALLS: usize = 1024;
-/// How long after its deadline a call is stopped whose gateway is gone.
+/// Time after its deadline until an orphaned call is stopped.
 const ORPHAN_GRACE: Duration = Duration::from_secs(5);
 
-/// The way to the gateway, while there is one.
+/// Send queue of the current connection.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayLink {
-    /// Counts connections.
+    /// Number of the connection.
     pub(crate) epoch: u64,
-    /// The version spoken.
+    /// Protocol version of the connection.
     pub(crate) version: u32,
-    /// The largest frame that the gateway takes, in bytes.
+    /// Maximum frame size that the gateway accepts, in bytes.
     pub(crate) frame_limit: usize,
     pub(crate) queue: mpsc::Sender<Utf8Bytes>,
 }
@@ -41,7 +41,8 @@ impl GatewayLink {
         self.queue.send(frame).await.map_err(|_| ())
     }
 
-    /// Gives the frame back where the queue is full. A closed queue is like one that took it.
+    /// Queues a frame without waiting; returns it if the queue is full. A closed queue drops the frame
+    /// without an error.
     pub(crate) fn try_send(&self, frame: Utf8Bytes) -> Result<(), Utf8Bytes> {
         match self.queue.try_send(frame) {
             Err(mpsc::error::TrySendError::Full(frame)) => Err(frame),
@@ -50,17 +51,17 @@ impl GatewayLink {
     }
 }
 
-/// What a request comes to.
+/// Decision on a call request.
 pub(crate) enum CallAdmission {
-    /// It is new: run it.
+    /// The call is new and must run.
     Run(Arc<DeviceCall>),
-    /// It runs already; the gateway may have to be told once more that a person is being asked.
+    /// The call is already running. If a person is being asked, the frame repeats this to the gateway.
     Running(Option<Utf8Bytes>),
-    /// It has run; this was its result.
+    /// The call has finished with this result.
     Cached(Utf8Bytes),
-    /// It has run, but the result is no longer kept.
+    /// The call has finished, but its result is no longer stored.
     ResultDropped,
-    /// Too many are open.
+    /// Too many calls are open.
     TooManyCalls,
 }
 
@@ -80,9 +81,9 @@ impl CallTableState {
 
 struct RunningCall {
     call: Arc<DeviceCall>,
-    /// The connection that asked for it last.
+    /// Number of the last connection that requested the call.
     epoch: u64,
-    /// Whether the gateway has closed it, so that its result is nobody's.
+    /// True if the gateway closed the call, so nobody needs the result.
     abandoned: bool,
 }
 
@@ -92,11 +93,11 @@ impl std::fmt::Debug for RunningCall {
     }
 }
 
-/// Every call of one device.
+/// All calls of one device.
 #[derive(Debug)]
 pub(crate) struct CallTable {
     state: Mutex<CallTableState>,
-    /// Told each time a call ends while none other runs.
+    /// Notified when the last running call ends.
     idle: Notify,
 }
 
@@ -106,24 +107,24 @@ impl CallTable {
         Self { state: Mutex::new(state), idle: Notify::new() }
     }
 
-    /// The way to the gateway.
+    /// Send queue of the current connection, if connected.
     pub(crate) fn link(&self) -> Option<GatewayLink> {
         self.state.lock().link.clone()
     }
 
-    /// The way to a gateway that knows reports.
+    /// Send queue, if the gateway's protocol version supports progress reports.
     pub(crate) fn reporting_link(&self) -> Option<GatewayLink> {
         self.link().filter(|link| link.version >= 2)
     }
 
-    /// A new connection. Gives back the results that no connection before has had acknowledged.
+    /// Registers a new connection. Returns the unacknowledged results of earlier connections.
     pub(crate) fn attach(&self, link: GatewayLink) -> Vec<Utf8Bytes> {
         let mut state = self.state.lock();
         state.link = Some(link);
         state.memory.unacknowledged()
     }
 
-    /// The connection is gone. Where the gateway will not resume it, its calls are over there.
+    /// Removes the connection. If the gateway will not resume it, its calls are abandoned.
     pub(crate) fn detach(&self, resumable: bool) {
         let mut state = self.state.lock();
         state.link = None;
@@ -136,7 +137,7 @@ impl CallTable {
         }
     }
 
-    /// Takes a request.
+    /// Admits a call request.
     pub(crate) fn begin(self: &Arc<Self>, request: &ToolCallRequest, epoch: u64) -> CallAdmission {
         let now = Instant::now();
         let deadline = request.deadline_ms.and_then(|ms| now.checked_add(Duration::from_millis(ms)));
@@ -159,8 +160,8 @@ impl CallTable {
         CallAdmission::Run(call)
     }
 
-    /// A call has its result. It is kept, and given back with the way to send it, where there is one and
-    /// somebody waits for it.
+    /// Stores the result of a call. Returns it with the send queue if connected and the gateway still waits
+    /// for it.
     pub(crate) fn finish(&self, call: &DeviceCall, frame: Utf8Bytes) -> Option<(GatewayLink, Utf8Bytes)> {
         let mut state = self.state.lock();
         let given_up = state.running.get(&call.id).is_none_or(|running| running.abandoned);
@@ -169,20 +170,19 @@ impl CallTable {
         state.link.clone().filter(|_| !given_up).map(|link| (link, frame))
     }
 
-    /// A call was stopped because nobody waits for it. What would be answered if it is asked for again is
-    /// kept; nothing is sent.
+    /// Ends a call that nobody waits for. Stores the answer for a repeated request, but sends nothing.
     pub(crate) fn abandon(&self, call: &DeviceCall, frame: Utf8Bytes) {
         let mut state = self.state.lock();
         state.finish_call(call, frame, true);
         self.notify_if_idle(&state);
     }
 
-    /// The gateway has a result.
+    /// Marks a result as received by the gateway.
     pub(crate) fn acknowledge(&self, id: &str) {
         self.state.lock().memory.acknowledge(id);
     }
 
-    /// Nobody waits for a call any more. Says whether it was running.
+    /// Cancels a call. Returns true if it was running.
     pub(crate) fn cancel(&self, id: &str) -> bool {
         let state = self.state.lock();
         let found = state.running.get(id);
@@ -192,13 +192,13 @@ impl CallTable {
         found.is_some()
     }
 
-    /// Nobody waits for any of them.
+    /// Cancels all calls.
     pub(crate) fn cancel_all(&self) {
         self.state.lock().running.values().for_each(|running| running.call.cancel.cancel());
     }
 
-    /// Stops the calls that no live connection has asked for and whose time is over: their gateway is gone,
-    /// or has forgotten them, and nobody else will. Says when to look again.
+    /// Stops calls that are past their deadline and that no live connection has requested. Their gateway is
+    /// gone or has forgotten them, so nobody else stops them. Returns the time of the next check.
     pub(crate) fn cancel_orphans(&self) -> Option<Instant> {
         let now = Instant::now();
         let state = self.state.lock();
@@ -211,7 +211,7 @@ impl CallTable {
             }
             let Some(end) = call.deadline(now).map(|deadline| deadline + ORPHAN_GRACE) else { continue };
             if end <= now {
-                tracing::info!(id = %call.id, tool = %call.name, "stopped a call that its gateway left behind");
+                tracing::info!(id = %call.id, tool = %call.name, "stopped an orphaned call");
                 call.cancel.cancel();
             } else {
                 next = Some(next.map_or(end, |earliest| earliest.min(end)));
@@ -220,21 +220,21 @@ impl CallTable {
         next
     }
 
-    /// Forgets what is older than it need be.
+    /// Removes expired results.
     pub(crate) fn prune(&self) {
         self.state.lock().memory.prune(Instant::now());
     }
 
-    /// Waits until no call runs.
+    /// Waits until no call is running.
     pub(crate) async fn wait_until_idle(&self) {
         loop {
-            let told = self.idle.notified();
-            tokio::pin!(told);
-            told.as_mut().enable();
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            idle.as_mut().enable();
             if self.state.lock().running.is_empty() {
                 return;
             }
-            told.await;
+            idle.await;
         }
     }
 

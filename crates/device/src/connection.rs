@@ -1,5 +1,7 @@
-//! One connection: from the greeting to its end. A single task reads, writes and minds the time, so a frame
-//! crosses no other task between socket and queue; calls run in tasks of their own.
+//! One connection from the handshake to its end.
+//!
+//! A single task reads, writes and handles timers, so a frame crosses no other task between socket and queue.
+//! Calls run in their own tasks.
 
 pub(crate) mod handshake;
 mod message_handler;
@@ -27,30 +29,30 @@ use crate::tool::table::ToolTable;
 use crate::transport::upgrade::GatewaySocket;
 use handshake::{HandshakeReply, ResumeState};
 
-/// Frames that may wait to be written.
+/// Capacity of the send queue, in frames.
 const QUEUE_CAPACITY: usize = 256;
-/// Frames that one write takes together at most.
+/// Maximum number of frames in one write.
 const BATCH: usize = 64;
-/// While so many answers wait to be written, no more is read.
+/// Number of unwritten answers at which reading pauses.
 const MAX_UNWRITTEN_FRAMES: usize = 256;
-/// How often a gateway that says nothing of its heartbeat is pinged.
+/// Ping interval for a gateway that does not announce its heartbeat.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
-/// How long the other side has to answer a goodbye.
+/// Time for the other side to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 type SocketSink = SplitSink<GatewaySocket, Message>;
 type SocketStream = SplitStream<GatewaySocket>;
 
-/// How a connection ended.
+/// Reason for the end of a connection.
 #[derive(Debug)]
 pub(crate) enum ConnectionEnd {
-    /// It was lost, or closed by the gateway.
+    /// The connection was lost, or the gateway closed it.
     Verdict(ReconnectDecision),
-    /// As asked for by this side.
+    /// This side asked for it.
     Requested,
 }
 
-/// Runs a connection to its end.
+/// Runs a connection until it ends.
 pub(crate) async fn run(
     socket: GatewaySocket,
     shared: &DeviceState,
@@ -86,25 +88,25 @@ struct ConnectionTask<'a> {
     shared: &'a DeviceState,
     sink: SocketSink,
     stream: SocketStream,
-    /// What running calls have to say.
+    /// Frames from running calls.
     queue: mpsc::Receiver<Utf8Bytes>,
-    /// What this task itself has to say, and what was taken from the queue; oldest first.
+    /// Frames from this task and from the queue, oldest first.
     unwritten: VecDeque<Utf8Bytes>,
-    /// Whether the sink holds anything that is not flushed.
+    /// True if the sink holds unflushed data.
     needs_flush: bool,
     epoch: u64,
     version: u32,
     frame_limit: usize,
-    /// The tools that this connection was told of.
+    /// Tools registered on this connection.
     registered_tools: Option<Arc<ToolTable>>,
-    /// What it was told of apps.
+    /// Provider report sent on this connection.
     reported_providers: Option<Arc<[AppProvider]>>,
     last_heard: Instant,
-    /// Silence longer than this is the end.
+    /// Maximum silence before the connection counts as lost.
     silence_timeout: Duration,
     next_ping: Option<Instant>,
     next_orphan: Option<Instant>,
-    /// When a goodbye is said whether or not everything is done; set once this side wants to leave.
+    /// Deadline for closing, even with unwritten frames; set once this side wants to leave.
     close_deadline: Option<Instant>,
 }
 
@@ -139,8 +141,8 @@ impl<'a> ConnectionTask<'a> {
         }
     }
 
-    /// Queues what this connection has not been told yet: the whole list of tools, and then what there is to say of
-    /// the apps that some of them are of.
+    /// Queues pending updates: the whole list of tools, then the report on app providers. The order matters,
+    /// because the report names registered tools.
     fn queue_updates(&mut self) {
         let table = self.shared.current_tools();
         if !self.registered_tools.as_ref().is_some_and(|known| Arc::ptr_eq(known, &table)) {
@@ -174,7 +176,7 @@ impl<'a> ConnectionTask<'a> {
                 },
                 message = self.stream.next(), if self.unwritten.len() < MAX_UNWRITTEN_FRAMES => {
                     if let Some(verdict) = self.handle_message(message) {
-                        // Sends the answer to a closing handshake, where the other side still reads.
+                        // Sends the answer to a closing handshake, if the other side still reads.
                         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.sink.close()).await;
                         return ConnectionEnd::Verdict(verdict);
                     }
@@ -206,7 +208,7 @@ impl<'a> ConnectionTask<'a> {
         ConnectionEnd::Requested
     }
 
-    /// Hands what waits to the sink, as far as it takes it without waiting.
+    /// Moves waiting frames to the sink without blocking.
     fn feed_sink(&mut self) -> Result<(), SocketError> {
         for _ in 0..BATCH {
             if self.unwritten.is_empty() {
@@ -233,7 +235,7 @@ impl<'a> ConnectionTask<'a> {
         self.unwritten.is_empty() && !self.needs_flush
     }
 
-    /// Something is due.
+    /// Handles expired timers.
     fn handle_timers(&mut self) -> Option<ConnectionEnd> {
         let now = Instant::now();
         if self.close_deadline.is_some_and(|at| at <= now) {
@@ -242,7 +244,7 @@ impl<'a> ConnectionTask<'a> {
         if now.saturating_duration_since(self.last_heard) >= self.silence_timeout {
             let silence = self.silence_timeout.as_secs_f64();
             return Some(ConnectionEnd::Verdict(ReconnectDecision::retry(format!(
-                "nothing was heard for {silence} seconds"
+                "no message received for {silence} seconds"
             ))));
         }
         if self.next_orphan.is_some_and(|at| at <= now) {
@@ -250,7 +252,7 @@ impl<'a> ConnectionTask<'a> {
         }
         if self.next_ping.is_some_and(|at| at <= now) {
             self.next_ping = Some(now + PING_INTERVAL);
-            // A sink that takes nothing will show in the silence that follows.
+            // If the sink is blocked, the silence timeout detects it.
             if self.sink.start_send_unpin(Message::Ping(bytes::Bytes::new())).is_ok() {
                 self.needs_flush = true;
             }
@@ -265,13 +267,13 @@ impl<'a> ConnectionTask<'a> {
 
     async fn close_gracefully(&mut self) {
         let frame =
-            CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("the device stops") };
+            CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("the device is stopping") };
         let goodbye = async {
             self.sink.send(Message::Close(Some(frame))).await.ok()?;
             while let Some(Ok(_)) = self.stream.next().await {}
             Some(())
         };
-        // Whether or not it is answered, this side is done.
+        // This side closes even without an answer.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, goodbye).await;
     }
 }

@@ -1,5 +1,4 @@
-//! What a running tool gets beside its arguments: the time that remains, word that nobody waits any more,
-//! and ways to report.
+//! Context of a running tool: remaining time, cancellation, and progress reports.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,41 +13,41 @@ use toolway_wire::client_message::{ToolProgress, ToolWaiting, WaitingFor};
 
 use crate::call_table::{CallTable, DeviceCall, ResultCacheBounds};
 
-/// One report of a running tool.
+/// Progress report of a running tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProgressReport {
-    /// How far.
+    /// Progress so far.
     pub progress: f64,
-    /// Of how much.
+    /// Total number of steps, if known.
     pub total: Option<f64>,
-    /// In words.
+    /// Description of the current step.
     pub message: Option<String>,
-    /// Output so far.
+    /// Partial output.
     pub content: Vec<ContentPart>,
 }
 
 impl ProgressReport {
-    /// So far.
+    /// Creates a report.
     #[must_use]
     pub fn new(progress: f64) -> Self {
         Self { progress, ..Self::default() }
     }
 
-    /// Of so much.
+    /// Sets the total.
     #[must_use]
     pub fn with_total(mut self, total: f64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// In words.
+    /// Sets the description.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// With a part of the output.
+    /// Adds a part of the output.
     #[must_use]
     pub fn with_content(mut self, part: ContentPart) -> Self {
         self.content.push(part);
@@ -61,7 +60,7 @@ impl ProgressReport {
 pub struct ToolContext(pub(crate) Arc<DeviceCall>);
 
 impl ToolContext {
-    /// Of a call that no gateway made.
+    /// Creates a context for a local call, without a gateway.
     pub(crate) fn without_gateway(
         tool: &str,
         cancel: CancellationToken,
@@ -73,59 +72,59 @@ impl ToolContext {
         Self(Arc::new(call))
     }
 
-    /// The call's id.
+    /// Id of the call.
     #[must_use]
     pub fn call_id(&self) -> &str {
         &self.0.id
     }
 
-    /// The name under which the tool was called.
+    /// Name under which the tool was called.
     #[must_use]
     pub fn tool_name(&self) -> &str {
         &self.0.name
     }
 
-    /// How much time the gateway leaves; nothing where it did not say. It is for tools that can do less in
-    /// less time: the gateway itself cancels what is late.
+    /// Remaining time before the gateway cancels the call; `None` if the gateway did not send a deadline. Use
+    /// it if the tool can do less work in less time.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         let now = Instant::now();
         self.0.deadline(now).map(|deadline| deadline.saturating_duration_since(now))
     }
 
-    /// Whether nobody waits for the result any more.
+    /// True if nobody waits for the result any more.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.is_cancelled()
     }
 
-    /// Waits until nobody waits for the result any more. A tool that wants to clean up awaits this beside
-    /// its work; one that does not is dropped a moment after.
+    /// Waits until the call is cancelled. A tool that needs to clean up awaits this next to its work. Other
+    /// tools are dropped shortly after the cancellation.
     pub async fn cancelled(&self) {
         self.0.cancel.cancelled().await;
     }
 
-    /// A token that is cancelled with the call, to hand on.
+    /// Token that is cancelled with the call, to pass on.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.0.cancel.child_token()
     }
 
-    /// Reports how far it is. Waits for room where the socket is slow; where there is no connection, or the
-    /// gateway does not know reports, nothing is sent.
+    /// Reports progress. Waits if the socket is slow. Does nothing without a connection, or if the gateway
+    /// does not support progress reports.
     pub async fn report_progress(&self, report: ProgressReport) {
         self.0.timing.lock().last_progress = report.progress;
         let ProgressReport { progress, total, message, content } = report;
         self.send(ToolProgress { id: self.call_id().to_owned(), progress, total, message, content }).await;
     }
 
-    /// Says that a person is being asked on this device. The gateway's clock for this call stands still, for
-    /// two minutes a call in all, until the guard is dropped.
+    /// Reports that a person is being asked on this device. The gateway's clock for this call pauses until
+    /// the guard is dropped, for at most two minutes per call.
     pub async fn start_waiting(&self, waiting_for: WaitingFor, prompt: impl Into<String>) -> WaitingGuard {
         self.start_waiting_with_hint(waiting_for, prompt, None).await
     }
 
-    /// The same with a hint: where or how the person can answer.
+    /// Like [`start_waiting`](Self::start_waiting), with a hint that tells the person where or how to answer.
     pub async fn start_waiting_with_hint(
         &self,
         waiting_for: WaitingFor,
@@ -150,7 +149,7 @@ impl ToolContext {
 
     async fn send_frame(&self, frame: Utf8Bytes) {
         if let Some(link) = self.0.calls.reporting_link() {
-            // A closed queue means that the connection is gone, and with it whoever would read this.
+            // A closed queue means that the connection is gone, so nobody would read the frame.
             let _ = link.send(frame).await;
         }
     }
@@ -165,7 +164,7 @@ impl fmt::Debug for ToolContext {
     }
 }
 
-/// While it lives, a person is being asked. Dropping it lets the gateway's clock run on.
+/// Guard that pauses the gateway's clock while a person is asked. Dropping it resumes the clock.
 #[derive(Debug)]
 pub struct WaitingGuard(ToolContext);
 
@@ -183,8 +182,8 @@ impl Drop for WaitingGuard {
         let Some(link) = call.calls.reporting_link() else { return };
         let message = ToolProgress { id: call.id.to_string(), progress, ..ToolProgress::default() };
         let frame = Utf8Bytes::from(ClientMessage::from(message).encode());
-        // The next frame of the call starts the clock again. Where the queue is full, one is sent as soon
-        // as there is room.
+        // The next frame of the call resumes the clock. If the queue is full, a task sends one when there is
+        // room.
         if let (Err(frame), Ok(runtime)) = (link.try_send(frame), tokio::runtime::Handle::try_current()) {
             runtime.spawn(async move { link.send(frame).await });
         }

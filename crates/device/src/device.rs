@@ -1,4 +1,4 @@
-//! The device itself: how it is set up, started and stopped.
+//! The device: configuration, start and stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,33 +24,33 @@ use crate::tool::table::{BadTool, ToolTable};
 use crate::transport::GatewayRoute;
 use crate::trust::{BadGatewayTrust, GatewayTrust, rustls_config};
 
-/// Calls that run beside each other where nothing else is said.
+/// Default number of concurrent calls.
 const DEFAULT_CONCURRENCY: usize = 64;
 
-/// Why a device could not be set up.
+/// Reason why a device cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The gateway's address.
+    /// The gateway's address is invalid.
     #[error(transparent)]
     Address(#[from] BadGatewayUrl),
-    /// No token was given.
-    #[error("a device needs a token; pairing gives one")]
+    /// The token is missing.
+    #[error("the token is missing; pair the device to get one")]
     MissingToken,
-    /// Plain HTTP to another computer.
-    #[error("{0} is another computer and not reached over TLS: everyone on the way could read the token")]
+    /// The address is another computer over plain HTTP.
+    #[error("{0} is not this computer and does not use TLS, so others on the network could read the token")]
     Insecure(GatewayUrl),
-    /// A key is expected of a plain address.
-    #[error("{0} is not reached over TLS, so the key that the gateway was paired with can't be checked")]
+    /// A key is expected, but the address uses plain HTTP.
+    #[error("{0} does not use TLS, so the device cannot check the gateway's key; use https://")]
     KeyWithoutTls(GatewayUrl),
-    /// TLS could not be set up.
+    /// The TLS configuration is invalid.
     #[error(transparent)]
     Trust(#[from] BadGatewayTrust),
-    /// A tool.
+    /// A tool is invalid.
     #[error(transparent)]
     Tool(#[from] BadTool),
 }
 
-/// Sets up a [`Device`].
+/// Builder of a [`Device`].
 #[derive(Debug)]
 pub struct DeviceBuilder {
     url: String,
@@ -65,95 +65,95 @@ pub struct DeviceBuilder {
 }
 
 impl DeviceBuilder {
-    /// The token that pairing gave.
+    /// Sets the token received from pairing.
     #[must_use]
     pub fn token(mut self, token: impl Into<SecretString>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// How the gateway proves over TLS that it is the one. Without it: by name, through the certificate
-    /// authorities that this computer knows.
+    /// Sets how the gateway is verified over TLS. Default: by its name and this computer's certificate
+    /// authorities.
     #[must_use]
     pub fn trust(mut self, trust: GatewayTrust) -> Self {
         self.trust = trust;
         self
     }
 
-    /// Allows plain HTTP to another computer. Everyone on the way can then read the token.
+    /// Allows plain HTTP to another computer. Others on the network can then read the token.
     #[must_use]
     pub fn insecure(mut self, allowed: bool) -> Self {
         self.insecure = allowed;
         self
     }
 
-    /// An id that stays the same over restarts of the program.
+    /// Sets an id that stays the same across restarts of the program.
     #[must_use]
     pub fn device_id(mut self, id: impl Into<String>) -> Self {
         self.metadata.device_id = Some(id.into());
         self
     }
 
-    /// A name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.metadata.name = Some(name.into());
         self
     }
 
-    /// The operating system and its version.
+    /// Sets the operating system and its version.
     #[must_use]
     pub fn platform(mut self, platform: impl Into<String>) -> Self {
         self.metadata.platform = Some(platform.into());
         self
     }
 
-    /// The version of this program.
+    /// Sets the version of this program.
     #[must_use]
     pub fn app_version(mut self, version: impl Into<String>) -> Self {
         self.metadata.app_version = Some(version.into());
         self
     }
 
-    /// Offers a tool.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
         self
     }
 
-    /// Offers several.
+    /// Adds several tools.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// How many calls run beside each other; further ones wait their turn. 64 where not said.
+    /// Sets the number of concurrent calls; further calls are queued. Default: 64.
     #[must_use]
     pub fn concurrency(mut self, calls: usize) -> Self {
         self.concurrency = calls;
         self
     }
 
-    /// How long to wait between tries to connect.
+    /// Sets the delay between connection attempts.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// How long a cancelled tool has to end by itself before it is dropped. One second where not said.
+    /// Sets the time for a cancelled tool to end by itself before it is dropped. Default: one second.
     #[must_use]
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Checks everything and makes the device. Nothing is connected yet.
+    /// Validates the configuration and creates the device, without connecting.
     ///
     /// # Errors
-    /// [`BuildError`] says what does not fit.
+    /// [`BuildError`] describes the invalid part.
     pub fn build(self) -> Result<Device, BuildError> {
         let url: GatewayUrl = self.url.parse()?;
         let token = self.token.ok_or(BuildError::MissingToken)?;
@@ -190,7 +190,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device of the gateway at this address: `https://host[:port]`, or `http://` for this computer.
+    /// Creates a builder for a device of the gateway at this address: `https://host[:port]`, or `http://` for
+    /// this computer.
     pub fn builder(url: impl Into<String>) -> DeviceBuilder {
         DeviceBuilder {
             url: url.into(),
@@ -205,22 +206,22 @@ impl Device {
         }
     }
 
-    /// Its tools and its status, to be looked at and changed while it runs.
+    /// Handle to observe the device and to change its tools while it runs.
     #[must_use]
     pub fn handle(&self) -> DeviceHandle {
         self.handle.clone()
     }
 
-    /// Connects, stays connected and runs calls until `stop` is cancelled.
+    /// Connects, reconnects and runs calls until `stop` is cancelled.
     ///
     /// # Errors
-    /// [`Stopped`] where no further try would help: the token was revoked, say. Faults of the network are
-    /// not among them; those are tried again for ever.
+    /// [`DeviceError`] if retrying cannot help, for example because the token was revoked. Network errors are
+    /// retried forever and never returned.
     pub async fn run(self, stop: CancellationToken) -> Result<(), DeviceError> {
         supervise(&self.handle.0, &stop).await
     }
 
-    /// The same in a task of its own. Must be called within a tokio runtime.
+    /// Runs the device in its own task. Must be called within a tokio runtime.
     #[must_use = "dropping it stops the device"]
     pub fn start(self) -> RunningDevice {
         let stop = CancellationToken::new();
@@ -230,7 +231,7 @@ impl Device {
     }
 }
 
-/// A running device. Dropping it stops the device without waiting for it.
+/// A running device. Dropping it stops the device without waiting.
 #[derive(Debug)]
 pub struct RunningDevice {
     handle: DeviceHandle,
@@ -239,16 +240,16 @@ pub struct RunningDevice {
 }
 
 impl RunningDevice {
-    /// Its tools and its status.
+    /// Handle to observe the device and to change its tools.
     #[must_use]
     pub fn handle(&self) -> &DeviceHandle {
         &self.handle
     }
 
-    /// Waits until it stops by itself.
+    /// Waits until the device stops by itself.
     ///
     /// # Errors
-    /// Why it stopped.
+    /// Returns the reason why it stopped.
     pub async fn wait(self) -> Result<(), DeviceError> {
         let Self { task, stop, .. } = self;
         let result = task.await;
@@ -256,11 +257,11 @@ impl RunningDevice {
         result.unwrap_or_else(|error| Err(DeviceError::Failed(error.to_string())))
     }
 
-    /// Stops it: running calls are cancelled, results that are there already are sent, and the gateway is
-    /// told goodbye. Takes no longer than the grace of cancelled tools and two seconds.
+    /// Stops the device: cancels running calls, sends finished results, and closes the connection. Takes at
+    /// most the grace period of cancelled tools plus two seconds.
     ///
     /// # Errors
-    /// Why it had already stopped by itself.
+    /// Returns the reason if the device had already stopped by itself.
     pub async fn stop(self) -> Result<(), DeviceError> {
         let Self { task, stop, .. } = self;
         stop.disarm().cancel();
@@ -268,35 +269,35 @@ impl RunningDevice {
     }
 }
 
-/// Looks at a device and changes its tools. Cheap to clone.
+/// Handle to observe a device and to change its tools. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct DeviceHandle(Arc<DeviceState>);
 
 impl DeviceHandle {
-    /// What the connection is doing, and each change of it.
+    /// Current connection status, with notification of changes.
     #[must_use]
     pub fn status(&self) -> watch::Receiver<ConnectionStatus> {
         self.0.status.subscribe()
     }
 
-    /// The tools that it offers at this moment, in the order in which they were given.
+    /// Tools currently offered, in the order given.
     #[must_use]
     pub fn tools(&self) -> Vec<Tool> {
         self.0.current_tools().tools().collect()
     }
 
-    /// Offers these tools and no others. Running calls go on.
+    /// Replaces all tools. Running calls continue.
     ///
     /// # Errors
-    /// [`BadTool`]; then nothing has changed.
+    /// Returns [`BadTool`] and changes nothing.
     pub fn set_tools(&self, tools: Vec<Tool>) -> Result<(), BadTool> {
         self.update_tools(|_| tools)
     }
 
-    /// Offers one more tool, or another of the same name.
+    /// Adds a tool, replacing one with the same name.
     ///
     /// # Errors
-    /// [`BadTool`]; then nothing has changed.
+    /// Returns [`BadTool`] and changes nothing.
     pub fn add_tool(&self, tool: Tool) -> Result<(), BadTool> {
         self.update_tools(|current| {
             let others = current.tools().filter(|other| other.name() != tool.name());
@@ -304,19 +305,18 @@ impl DeviceHandle {
         })
     }
 
-    /// Takes tools back. Names that are not offered are ignored. A gateway that speaks version 1 keeps them
-    /// listed until the next connection.
+    /// Removes tools. Ignores unknown names. A version 1 gateway keeps listing them until the next
+    /// connection.
     ///
     /// # Errors
-    /// Never in practice: what is left was accepted before.
+    /// None in practice: the remaining tools were accepted before.
     pub fn remove_tools(&self, names: &[&str]) -> Result<(), BadTool> {
         self.update_tools(|current| current.tools().filter(|tool| !names.contains(&tool.name())).collect())
     }
 
-    /// Says which apps offer tools through this device, and what became of each, in the place of what was said
-    /// before: for the gateway's owner to read. It is said after the tools at every connection, and whenever it
-    /// changes; a gateway that speaks version 1 is not told. What is longer than gateways accept is cut, and told
-    /// in a note or a log.
+    /// Replaces the report on apps that offer tools through this device; the gateway's owner can read it. It
+    /// is sent after the tools on every connection, and on every change. A version 1 gateway does not receive
+    /// it. Oversized content is shortened; a note or the log says so.
     pub fn set_app_providers(&self, providers: Vec<AppProvider>) {
         let providers = truncate_to_limits(providers);
         {

@@ -1,4 +1,4 @@
-//! What the parts of one device share.
+//! State shared by the parts of one device.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::status::{ConnectionStatus, GatewayConnection, RegisteredTools};
 use crate::tool::table::ToolTable;
 use crate::transport::GatewayRoute;
 
-/// What the device says of itself.
+/// The device's description of itself.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceMetadata {
     pub(crate) device_id: Option<String>,
@@ -24,27 +24,27 @@ pub(crate) struct DeviceMetadata {
     pub(crate) app_version: Option<String>,
 }
 
-/// One device.
+/// State of one device.
 #[derive(Debug)]
 pub(crate) struct DeviceState {
     pub(crate) route: GatewayRoute,
     pub(crate) token: SecretString,
     pub(crate) metadata: DeviceMetadata,
     pub(crate) backoff: Backoff,
-    /// How long a cancelled tool has to end by itself.
+    /// Time for a cancelled tool to end by itself.
     pub(crate) grace: Duration,
     pub(crate) calls: Arc<CallTable>,
     pub(crate) limiter: Arc<ConcurrencyLimiter>,
     pub(crate) tools: watch::Sender<Arc<ToolTable>>,
-    /// What is said of the apps whose tools are bridged; none where nothing was ever said.
+    /// Report on app providers; `None` if never set.
     pub(crate) app_providers: Mutex<Option<Arc<[AppProvider]>>>,
-    /// Told when `tools` or `app_providers` changes.
+    /// Notified when `tools` or `app_providers` changes.
     pub(crate) changed: Notify,
     pub(crate) status: watch::Sender<ConnectionStatus>,
 }
 
 impl DeviceState {
-    /// The tools at this moment.
+    /// Current tools.
     pub(crate) fn current_tools(&self) -> Arc<ToolTable> {
         Arc::clone(&self.tools.borrow())
     }
@@ -53,7 +53,7 @@ impl DeviceState {
         self.status.send_replace(status);
     }
 
-    /// The gateway has answered to the list of tools.
+    /// Stores the gateway's answer to the list of tools.
     pub(crate) fn set_registered_tools(&self, registered: RegisteredTools) {
         self.status.send_if_modified(|status| match status {
             ConnectionStatus::Connected(GatewayConnection { tools, .. }) => {

@@ -1,4 +1,4 @@
-//! Runs one call: in its turn, caught where it panics, dropped where nobody waits any more.
+//! Execution of one call: waits for a permit, catches panics, and drops cancelled tools.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -14,14 +14,14 @@ use crate::context::ToolContext;
 use crate::result_frame::{self, FrameFormat};
 use crate::tool::Tool;
 
-/// Whose turn it is. A sequential tool runs alone; the others run beside each other, so many at a time.
+/// Limits concurrent calls. A sequential tool runs alone; other tools share a fixed number of permits.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyLimiter {
     slots: Arc<Semaphore>,
     order: Arc<RwLock<()>>,
 }
 
-/// Held while a call runs.
+/// Permit held while a call runs.
 enum ConcurrencyPermit {
     Shared { _order: OwnedRwLockReadGuard<()>, _slot: OwnedSemaphorePermit },
     Exclusive { _order: OwnedRwLockWriteGuard<()> },
@@ -32,7 +32,7 @@ impl ConcurrencyLimiter {
         Self { slots: Arc::new(Semaphore::new(concurrency.max(1))), order: Arc::default() }
     }
 
-    /// Waits for its turn; nothing where the call is cancelled before it comes.
+    /// Waits for a permit; `None` if the call is cancelled first.
     async fn acquire(&self, sequential: bool, call: &DeviceCall) -> Option<ConcurrencyPermit> {
         let turn = async {
             if sequential {
@@ -52,7 +52,7 @@ impl ConcurrencyLimiter {
     }
 }
 
-/// Runs a call and sends its result. `grace` is how long a cancelled tool has to end by itself.
+/// Runs a call and sends its result. `grace` is the time for a cancelled tool to end by itself.
 pub(crate) async fn run(
     tool: Arc<Tool>,
     call: Arc<DeviceCall>,
@@ -90,7 +90,7 @@ async fn deliver(calls: &CallTable, call: &DeviceCall, outcome: Result<ToolOutpu
     }
     let form = current_format(calls);
     if let Some((link, frame)) = calls.finish(call, result_frame::result_frame(&call.id, outcome, form)) {
-        // Where the connection ends before the frame is written, the next one sends it.
+        // If the connection ends before the frame is written, the next one sends it.
         let _ = link.send(frame).await;
     }
 }
@@ -100,7 +100,7 @@ fn abandon(calls: &CallTable, call: &DeviceCall, why: &str) {
     calls.abandon(call, result_frame::result_frame(&call.id, Err(error), current_format(calls)));
 }
 
-/// The form that the gateway reads; the newest where there is no connection.
+/// Frame format of the current gateway; the newest format without a connection.
 fn current_format(calls: &CallTable) -> FrameFormat {
     calls.link().map_or(
         FrameFormat {

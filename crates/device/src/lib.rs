@@ -1,4 +1,4 @@
-//! The SDK for a program that offers tools to a Toolway gateway: a laptop, a server, an app.
+//! SDK for programs that offer tools to a Toolway gateway, on a laptop, a server or in an app.
 //!
 //! ```no_run
 //! use schemars::JsonSchema;
@@ -28,12 +28,12 @@
 //! }
 //! ```
 //!
-//! [`pair()`] turns a pairing code into the token. The device stays connected by itself: faults of the network
-//! are tried again for ever, and only what no try would mend ends it ([`Stopped`]). A call runs once even
-//! where the connection is lost in the middle of it: it goes on, and its result is sent after the reconnect.
+//! [`pair()`] exchanges a pairing code for the token. The device reconnects automatically and retries network
+//! errors forever; only an error that retrying cannot fix ends it ([`DeviceError`]). A call runs only once, even
+//! if the connection is lost during the call: the call continues, and its result is sent after the reconnect.
 //!
-//! There is no engine in here, no clock of its own over calls (the gateway decides how long they may take)
-//! and nothing that reads settings or the environment; it is small enough for a phone.
+//! The SDK contains no engine and no call timeouts of its own (the gateway decides). It reads neither settings
+//! nor the environment, and is small enough for a phone.
 
 mod address;
 mod app_providers;

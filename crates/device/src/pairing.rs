@@ -1,5 +1,7 @@
-//! Pairing: a one-time code for a token. The gateway's key is checked *before* the code is sent, by the
-//! whole key where a link was given and by its first 60 bits where the code carries them.
+//! Pairing: exchanges a one-time code for a token.
+//!
+//! The gateway's key is verified *before* the code is sent: by the whole key from a link, or by its first 60
+//! bits from the code.
 
 use std::time::Duration;
 
@@ -15,74 +17,77 @@ use crate::transport::upgrade::USER_AGENT;
 use crate::transport::{ConnectError, GatewayRoute, read_body};
 use crate::trust::{BadGatewayTrust, GatewayTrust, rustls_config};
 
-/// How long pairing may take.
+/// Maximum duration of pairing.
 const PAIRING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Where it is asked for.
+/// Path of the pairing resource.
 const PATH: &str = "/pair";
 
-/// How the gateway is reached for pairing.
+/// Connection options for pairing.
 #[derive(Debug, Clone, Default)]
 pub struct PairOptions {
-    /// Certificate authorities (PEM) beside those that this computer knows; only for a gateway whose code
-    /// carries no key.
+    /// Certificate authorities (PEM) in addition to those of this computer. Only for a gateway whose code
+    /// contains no key.
     pub authorities: Vec<u8>,
-    /// Allows plain HTTP to another computer: everyone on the way can read the token.
+    /// Allows plain HTTP to another computer. Others on the network can then read the token.
     pub insecure: bool,
 }
 
-/// What a device keeps.
+/// Credentials that the device stores after pairing.
 #[derive(Debug, Clone)]
 pub struct PairedCredentials {
-    /// The gateway's address.
+    /// Address of the gateway.
     pub url: String,
     /// The token.
     pub token: SecretString,
-    /// The gateway's key, where it uses one of its own: what [`Trust::Key`] takes from now on.
+    /// The gateway's key, if it uses its own; pass it to [`GatewayTrust::Key`] from now on.
     pub key: Option<KeyPin>,
-    /// Whether the token outlives the gateway's process.
+    /// True if the token stays valid after a restart of the gateway.
     pub persisted: bool,
 }
 
-/// Why pairing failed.
+/// Reason why pairing failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
-    /// A code without a link does not say where the gateway is.
-    #[error("a code alone does not say where the gateway is; give its address too, or the whole link")]
+    /// The input is a code without an address.
+    #[error("the gateway's address is missing; enter it with the code, or use the whole link")]
     NoAddress,
-    /// The address can't be read.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] BadGatewayUrl),
-    /// The code has a key part, but the address is plain.
-    #[error("this code belongs to a gateway that is reached over TLS; write its address with https://")]
+    /// The code has a key part, but the address uses plain HTTP.
+    #[error("this code belongs to a gateway that uses TLS; use an https:// address")]
     KeyWithoutTls,
-    /// Plain HTTP to another computer.
-    #[error("{0} is another computer and not reached over TLS: everyone on the way could read the token")]
+    /// The address is another computer over plain HTTP.
+    #[error("{0} is not this computer and does not use TLS, so others on the network could read the token")]
     Insecure(GatewayUrl),
-    /// TLS could not be set up.
+    /// The TLS configuration is invalid.
     #[error(transparent)]
     Trust(#[from] BadGatewayTrust),
-    /// The gateway could not be reached, or its key is another one.
+    /// The gateway is not reachable, or has a different key.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The gateway said no.
-    #[error("the gateway did not take the code: {0}")]
+    /// The gateway refused the code.
+    #[error("the gateway refused the code: {0}")]
     Refused(GatewayRefusal),
-    /// It took too long.
+    /// The gateway did not answer in time.
     #[error("the gateway did not answer within {} seconds", PAIRING_TIMEOUT.as_secs())]
     TimedOut,
 }
 
 impl PairError {
-    /// What to do about it.
+    /// Next step for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Insecure(_) => Some("use https://, or allow it where the network is your own".to_owned()),
+            Self::Insecure(_) => {
+                Some("use https://, or allow plain HTTP if you trust the network".to_owned())
+            }
             Self::Connect(ConnectError::Key(_)) => Some(
-                "compare with what `toolway pair` shows on the gateway; the code was not sent".to_owned(),
+                "compare the key with the output of `toolway pair` on the gateway; the code was not sent"
+                    .to_owned(),
             ),
             Self::Refused(refusal) => Some(refusal.hint.clone().unwrap_or_else(|| {
-                "a code works once and for ten minutes; `toolway pair` on the gateway makes a new one"
+                "a code works once, for ten minutes; run `toolway pair` on the gateway to create a new one"
                     .to_owned()
             })),
             _ => None,
@@ -90,11 +95,11 @@ impl PairError {
     }
 }
 
-/// Gives the code to the gateway and gets a token. `url` may be left out where `input` is a link; where both
-/// say an address, `url` counts.
+/// Sends the code to the gateway and receives a token. `url` is optional if `input` is a link, and overrides
+/// the link's address.
 ///
 /// # Errors
-/// [`PairError`]; the code has not been sent where the gateway's key is not the expected one.
+/// [`PairError`]. The code is not sent if the gateway's key is not the expected one.
 pub async fn pair(
     url: Option<&str>,
     input: &PairingInput,
@@ -156,10 +161,10 @@ async fn exchange(
         return Err(PairError::Refused(GatewayRefusal::read(response).await));
     }
     let body = read_body(response.into_body()).await.map_err(failed)?;
-    let answer: PairResponse = serde_json::from_slice(&body)
-        .map_err(|_| failed("its answer is not that of a gateway".to_owned()))?;
+    let answer: PairResponse =
+        serde_json::from_slice(&body).map_err(|_| failed("the response is not from a gateway".to_owned()))?;
     if answer.token.is_empty() {
-        return Err(failed("it gave no token".to_owned()));
+        return Err(failed("the response contains no token".to_owned()));
     }
     Ok((answer, key))
 }

@@ -1,23 +1,23 @@
-//! Outcomes of tools as the frames that carry them.
+//! Result frames: outcomes of tools, encoded for the gateway.
 
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use toolway_types::{Code, ContentPart, ToolError, ToolOutput};
 use toolway_wire::ClientMessage;
 use toolway_wire::client_message::{ToolFailure, ToolResult};
 
-/// The text that answers a call of a tool that is not there; clients of version 1 know it to the letter.
+/// Answer to a call of an unknown tool; version 1 clients expect exactly this text.
 pub(crate) const NO_HANDLER: &str = "No handler registered";
 
-/// For which gateway an answer is written.
+/// Format of result frames for one gateway.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameFormat {
     pub(crate) version: u32,
-    /// The largest frame it takes, in bytes.
+    /// Maximum frame size, in bytes.
     pub(crate) frame_limit: usize,
 }
 
-/// The frame of an outcome. A result larger than a frame may be becomes an error that says so: sending it
-/// would cost the connection.
+/// Encodes an outcome. A result larger than the limit becomes an error, because the gateway would close the
+/// connection on an oversized frame.
 pub(crate) fn result_frame(id: &str, outcome: Result<ToolOutput, ToolError>, form: FrameFormat) -> Utf8Bytes {
     let frame = match outcome {
         Ok(output) => result(id, output, form.version),
@@ -26,18 +26,15 @@ pub(crate) fn result_frame(id: &str, outcome: Result<ToolOutput, ToolError>, for
     if frame.len() <= form.frame_limit {
         return frame.into();
     }
-    let message = format!(
-        "the result takes {} bytes, more than the {} that the gateway accepts",
-        frame.len(),
-        form.frame_limit
-    );
+    let message =
+        format!("the result has {} bytes, but the gateway accepts at most {}", frame.len(), form.frame_limit);
     failure(id, ToolError::new(Code::ToolFailed, message)).into()
 }
 
 fn result(id: &str, output: ToolOutput, version: u32) -> String {
     let mut text = output.joined_text();
     if version < 2 && text.is_empty() {
-        // Version 1 knows text alone.
+        // Version 1 supports only text.
         text = output.structured.as_ref().map(|value| value.get().to_owned()).unwrap_or_default();
     }
     let v2 = version >= 2;

@@ -1,4 +1,4 @@
-//! What a device's connection is doing, for whoever shows it.
+//! Connection status of a device, for display.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,41 +7,41 @@ use toolway_wire::gateway_message::Rejected;
 
 use crate::error::DeviceError;
 
-/// The state of the connection.
+/// Status of the connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConnectionStatus {
-    /// On the way to the gateway.
+    /// Connecting to the gateway.
     Connecting,
-    /// The gateway has taken the connection.
+    /// Connected to the gateway.
     Connected(GatewayConnection),
-    /// The connection was lost, or did not come about; the next try follows by itself.
+    /// The connection was lost or failed; the device retries automatically.
     Reconnecting {
-        /// What happened, in words.
+        /// Reason for the loss, for display.
         why: String,
-        /// How long until the next try.
+        /// Delay until the next attempt.
         delay: Duration,
     },
-    /// It is over: by request (`Ok`) or because no further try would help.
+    /// The device has stopped: on request (`Ok`), or because retrying cannot help.
     Stopped(Result<(), DeviceError>),
 }
 
 /// A live connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayConnection {
-    /// The slug of this device at the gateway; its tools are called `source__tool`. Version 1 gateways do
-    /// not say it.
+    /// Slug of this device at the gateway; its tools are named `source__tool`. Version 1 gateways do not send
+    /// it.
     pub source: Option<String>,
-    /// The version of the protocol that is spoken.
+    /// Protocol version of the connection.
     pub version: u32,
-    /// Which tools the gateway took, once it has said so.
+    /// Tools accepted by the gateway; `None` before its answer.
     pub tools: Option<RegisteredTools>,
 }
 
 /// The gateway's answer to the list of tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegisteredTools {
-    /// How many are live.
+    /// Number of live tools.
     pub live: usize,
-    /// Which were refused, and why.
+    /// Refused tools with reasons.
     pub rejected: Arc<[Rejected]>,
 }

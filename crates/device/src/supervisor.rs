@@ -1,4 +1,5 @@
-//! One connection after the other, until this side stops or no further try would help.
+//! Keeps the device connected: opens one connection after another until it is stopped or retrying cannot
+//! help.
 
 use std::time::Duration;
 
@@ -12,16 +13,16 @@ use crate::error::{DeviceError, ReconnectDecision};
 use crate::status::ConnectionStatus;
 use crate::transport::upgrade;
 
-/// How long one try may take until the socket is a WebSocket.
+/// Maximum duration of one attempt, including the WebSocket upgrade.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// A connection that lived so long was a good one: the waits start anew after it.
+/// Connections that lasted this long reset the backoff.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Keeps the device connected.
 pub(crate) async fn supervise(shared: &DeviceState, stop: &CancellationToken) -> Result<(), DeviceError> {
     let result = reconnect_loop(shared, stop).await;
     shared.calls.cancel_all();
-    // What does not end by itself is dropped by then.
+    // The grace period ends before this, and remaining calls are dropped then.
     let _ = tokio::time::timeout(shared.grace + Duration::from_secs(1), shared.calls.wait_until_idle()).await;
     match &result {
         Ok(()) => tracing::info!("the device stopped"),
@@ -71,7 +72,8 @@ async fn reconnect_loop(shared: &DeviceState, stop: &CancellationToken) -> Resul
     }
 }
 
-/// Waits, stopping calls meanwhile whose time is over. False where this side stops.
+/// Waits before the next attempt, and stops orphaned calls meanwhile. Returns false if the device is
+/// stopping.
 async fn wait_before_retry(shared: &DeviceState, delay: Duration, stop: &CancellationToken) -> bool {
     let end = Instant::now() + delay;
     loop {

@@ -1,4 +1,4 @@
-//! A tool: its spec, the validator made from it, and the function that runs.
+//! A tool: its spec, the validator for its arguments, and its function.
 
 pub mod output;
 pub(crate) mod schema;
@@ -28,12 +28,12 @@ use table::BadTool;
 type ToolHandler =
     dyn Fn(JsonObject, ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
 
-/// The argument type of a tool that takes none.
+/// Argument type of a tool without arguments.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct NoArguments {}
 
-/// A tool that a device offers. Cheap to clone.
+/// A tool offered by a device. Cheap to clone.
 #[derive(Clone)]
 pub struct Tool {
     spec: SpecDocument,
@@ -42,10 +42,10 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool from an async function with a typed argument; the parameters' schema is made from the type.
-    /// What the function gives may be anything that is [`IntoOutput`]: a JSON value, text, parts.
+    /// Creates a tool from an async function with a typed argument. The parameter schema is generated from
+    /// the type. The function may return anything that implements [`IntoOutput`]: a JSON value, text, parts.
     ///
-    /// Arguments that do not fit the schema are refused before the function runs.
+    /// Arguments that do not match the schema are refused before the function runs.
     pub fn typed<A, F, Fut, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema,
@@ -66,7 +66,7 @@ impl Tool {
         })
     }
 
-    /// A tool from a spec and an async function that takes the arguments as they came. They are checked
+    /// Creates a tool from a spec and an async function that receives the raw arguments. They are validated
     /// against `spec.parameters` before the function runs.
     pub fn new<F, Fut, R>(spec: SpecDocument, function: F) -> Self
     where
@@ -90,77 +90,77 @@ impl Tool {
         Self { spec, validator, handler: Arc::new(handler) }
     }
 
-    /// A name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.spec.title = Some(title.into());
         self
     }
 
-    /// Says that it changes nothing. The gateway believes it only where the owner trusts this device for it.
+    /// Declares that the tool changes nothing. The gateway trusts this only if the owner trusts the device.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.annotations(&ToolAnnotations { read_only_hint: Some(true), ..ToolAnnotations::default() })
     }
 
-    /// Hints on what it does.
+    /// Sets MCP annotations.
     #[must_use]
     pub fn annotations(mut self, annotations: &ToolAnnotations) -> Self {
         self.spec.annotations = RawJson::from_value(annotations).ok();
         self
     }
 
-    /// The schema of its structured result, made from a type.
+    /// Sets the schema of the structured result, generated from a type.
     #[must_use]
     pub fn output_schema_of<T: JsonSchema>(mut self) -> Self {
         self.spec.output_schema = Some(RawJson::from(&schema::schema_of_type::<T>()));
         self
     }
 
-    /// How long one run may take; the gateway's owner has the last word.
+    /// Sets the maximum duration of one run. The gateway's settings may shorten it.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.spec.timeout_ms = Some(millis(timeout));
         self
     }
 
-    /// How long it may be silent (no progress) within its time.
+    /// Sets the maximum time without progress during a run.
     #[must_use]
     pub fn progress_timeout(mut self, timeout: Duration) -> Self {
         self.spec.progress_timeout_ms = Some(millis(timeout));
         self
     }
 
-    /// Says that its calls must not overlap with any other of this device.
+    /// Declares that calls must not overlap with any other call on this device.
     #[must_use]
     pub fn sequential(mut self) -> Self {
         self.spec.sequential = true;
         self
     }
 
-    /// A permission that running it needs.
+    /// Adds a permission required to run the tool.
     #[must_use]
     pub fn permission(mut self, permission: impl Into<String>) -> Self {
         self.spec.permissions.push(permission.into());
         self
     }
 
-    /// Its spec.
+    /// Spec of the tool.
     #[must_use]
     pub fn spec(&self) -> &SpecDocument {
         &self.spec
     }
 
-    /// Its name.
+    /// Name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.spec.name
     }
 
-    /// Whether it can be offered: its name and its schema.
+    /// Validates the tool's name and schema.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`BadTool`] describes the invalid part.
     pub fn check(&self) -> Result<(), BadTool> {
         let name = self.name();
         name.parse::<ToolName>().map_err(|error| BadTool::Name(name.to_owned(), error))?;
@@ -170,11 +170,11 @@ impl Tool {
         }
     }
 
-    /// Runs it here and now, without a gateway: for tests of tools. `remaining` is what
-    /// [`ToolContext::remaining`] tells; reports go nowhere. Panics are not caught.
+    /// Runs the tool without a gateway, for tests of tools. `remaining` is the value of
+    /// [`ToolContext::remaining`]. Progress reports are dropped, and panics are not caught.
     ///
     /// # Errors
-    /// The tool's own, or that the arguments do not fit.
+    /// Returns the tool's own error, or an error for invalid arguments.
     pub async fn run_local(
         &self,
         args: &Value,
@@ -185,7 +185,7 @@ impl Tool {
         self.call(RawJson::from(args), cx).await
     }
 
-    /// Checks the arguments and runs it.
+    /// Validates the arguments and runs the tool.
     pub(crate) async fn call(&self, args: RawJson, cx: ToolContext) -> Result<ToolOutput, ToolError> {
         let args = self.validator.check(&args)?;
         (self.handler)(args, cx).await
@@ -202,7 +202,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A failure in words, for `map_err`: `std::fs::read(path).map_err(failed)?`.
+/// Converts any error into a tool failure, for `map_err`: `std::fs::read(path).map_err(failed)?`.
 pub fn failed(error: impl fmt::Display) -> ToolError {
     ToolError::new(Code::ToolFailed, error.to_string())
 }

@@ -1,5 +1,5 @@
-//! Sockets to the gateway: TCP, or TLS over it, and one HTTP request on top. Pairing and the WebSocket's
-//! upgrade both go this way, so both trust alike.
+//! Sockets to the gateway: TCP, optional TLS, and one HTTP request. Pairing and the WebSocket upgrade both
+//! use this module, so both verify the gateway in the same way.
 
 pub(crate) mod refusal;
 pub(crate) mod upgrade;
@@ -25,51 +25,51 @@ use toolway_wire::pairing::KeyPin;
 use crate::address::GatewayUrl;
 use crate::trust::{KeyMismatch, pin_of};
 
-/// The longest answer that is read where it is not a WebSocket, in bytes.
+/// Maximum size of a response body, in bytes.
 const MAX_BODY: usize = 64 << 10;
 
-/// Why no connection came about.
+/// Reason why the connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Nobody there, or the network failed.
-    #[error("no connection to {address}: {source}")]
+    /// The host is not reachable, or the network failed.
+    #[error("cannot connect to {address}: {source}")]
     Network {
-        /// Whom it should have reached.
+        /// Address of the gateway.
         address: String,
-        /// What the system says.
+        /// Error from the operating system.
         source: io::Error,
     },
-    /// The gateway's key is another one.
+    /// The gateway has a different key.
     #[error(transparent)]
     Key(#[from] KeyMismatch),
-    /// The gateway's certificate was not accepted, or TLS failed otherwise.
-    #[error("no secure connection to {address}: {reason}")]
+    /// The gateway's certificate was refused, or TLS failed otherwise.
+    #[error("TLS connection to {address} failed: {reason}")]
     Tls {
-        /// Whom it should have reached.
+        /// Address of the gateway.
         address: String,
-        /// What TLS says.
+        /// Error from TLS.
         reason: String,
     },
-    /// What answered does not speak HTTP.
-    #[error("{address} gave no answer that could be understood: {reason}")]
+    /// The server's response is not valid HTTP.
+    #[error("{address} sent an invalid response: {reason}")]
     Http {
-        /// Who answered.
+        /// Address of the server.
         address: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: String,
     },
 }
 
-/// One way to one gateway.
+/// Address and TLS configuration of one gateway.
 #[derive(Clone)]
 pub(crate) struct GatewayRoute {
     pub(crate) url: GatewayUrl,
-    /// None where the address is plain HTTP.
+    /// TLS configuration; `None` for plain HTTP.
     pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 impl GatewayRoute {
-    /// Connects, and says which key the gateway has where it is TLS.
+    /// Connects. Returns the gateway's key if the connection uses TLS.
     pub(crate) async fn connect(&self) -> Result<(GatewayStream, Option<KeyPin>), ConnectError> {
         let network = |source| ConnectError::Network { address: self.url.to_string(), source };
         let tcp = TcpStream::connect((self.url.host(), self.url.port())).await.map_err(network)?;
@@ -86,8 +86,8 @@ impl GatewayRoute {
         Ok((GatewayStream::Tls(Box::new(stream)), pin))
     }
 
-    /// Sends one request on a fresh connection. The connection lives in a task of its own until the answer
-    /// is read, or is handed over at an upgrade.
+    /// Sends one request on a new connection. The connection runs in its own task until the response is read,
+    /// or until an upgrade takes it over.
     pub(crate) async fn send(
         &self,
         stream: GatewayStream,
@@ -121,13 +121,13 @@ impl GatewayRoute {
                  is paired with the whole code, key groups included, or with the link)"
                     .to_owned()
             }
-            rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS".to_owned(),
+            rustls::Error::InvalidMessage(_) => "the server does not use TLS".to_owned(),
             other => other.to_string(),
         })
     }
 }
 
-/// Reads a whole answer, up to 64 KiB.
+/// Reads a whole body, up to 64 KiB.
 pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, String> {
     match Limited::new(body, MAX_BODY).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -135,7 +135,7 @@ pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, String> {
     }
 }
 
-/// TCP, plain or under TLS.
+/// A plain or TLS stream.
 pub(crate) enum GatewayStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),

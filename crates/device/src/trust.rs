@@ -1,5 +1,5 @@
-//! How a gateway proves over TLS that it is the one that was meant: by the key it was paired with, or by its
-//! name and a certificate that a known authority vouches for.
+//! Verification of the gateway over TLS: by the key from pairing, or by its name and a certificate from a
+//! known authority.
 
 mod verifier;
 
@@ -14,15 +14,15 @@ use toolway_wire::pairing::{KeyPin, KeyPrefix};
 pub use verifier::KeyMismatch;
 use verifier::KeyVerifier;
 
-/// What makes a gateway trusted.
+/// Criterion that makes a gateway trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GatewayTrust {
-    /// It has this key; its name and the dates of its certificate do not matter.
+    /// The gateway must have this key. The name and dates of its certificate do not matter.
     Key(KeyPin),
-    /// Its key starts with these bits. For pairing alone, where no more is known.
+    /// The gateway's key must start with these bits. Only for pairing, when no more is known.
     KeyPrefix(KeyPrefix),
-    /// Its certificate is valid for its name and comes from an authority that this computer knows, or from
-    /// one of these (PEM, may be empty).
+    /// The certificate must be valid for the gateway's name and come from an authority known to this
+    /// computer, or from one of these (PEM, may be empty).
     Authorities(Vec<u8>),
 }
 
@@ -33,35 +33,35 @@ impl Default for GatewayTrust {
 }
 
 impl GatewayTrust {
-    /// What the words of the settings mean: a key where one was kept, else the authorities.
+    /// Converts settings: a key if one is stored, otherwise the authorities.
     #[must_use]
     pub fn from_settings(key: Option<KeyPin>, authorities: &[u8]) -> Self {
         key.map_or_else(|| Self::Authorities(authorities.to_vec()), Self::Key)
     }
 }
 
-/// Why no TLS settings could be made.
+/// Reason why the TLS configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum BadGatewayTrust {
-    /// The extra authorities can't be read.
-    #[error("the file of certificate authorities can't be read: {0}")]
+    /// The additional authorities cannot be parsed.
+    #[error("cannot read the file of certificate authorities: {0}")]
     Pem(String),
-    /// Nothing in it.
-    #[error("the file of certificate authorities holds no certificate")]
+    /// The file contains no certificate.
+    #[error("the file of certificate authorities contains no certificate")]
     EmptyPem,
-    /// This computer knows no authority, and none was given.
-    #[error("this computer knows no certificate authority{0}")]
+    /// This computer has no certificate authorities, and none were given.
+    #[error("this computer has no certificate authorities{0}")]
     NoAuthorities(String),
-    /// rustls refused the settings.
-    #[error("TLS can't be set up")]
+    /// rustls refused the configuration.
+    #[error("cannot configure TLS")]
     Rustls(#[from] rustls::Error),
 }
 
-/// TLS settings that trust as said: for the SDK's own sockets, and for any other client of the gateway.
-/// Reads the computer's certificate store, so it may block for some milliseconds.
+/// Creates the TLS configuration, for the SDK's own sockets and for other clients of the gateway. Reads the
+/// computer's certificate store, so it may block for some milliseconds.
 ///
 /// # Errors
-/// [`BadTrust`] where the authorities can't be read.
+/// [`BadGatewayTrust`] if the authorities cannot be read.
 pub fn rustls_config(trust: &GatewayTrust) -> Result<ClientConfig, BadGatewayTrust> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
@@ -107,10 +107,10 @@ fn authorities(extra: &[u8]) -> Result<RootCertStore, BadGatewayTrust> {
     Ok(roots)
 }
 
-/// The pin of a certificate's key.
+/// Computes the pin of a certificate's key.
 ///
 /// # Errors
-/// Where the certificate can't be read.
+/// Fails if the certificate cannot be parsed.
 pub fn pin_of(certificate: &CertificateDer<'_>) -> Result<KeyPin, rustls::Error> {
     let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
     Ok(KeyPin::from_bytes(Sha256::digest(parsed.subject_public_key_info()).into()))

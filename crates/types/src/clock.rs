@@ -1,20 +1,22 @@
-//! Wall-clock time as something handed in, so that libraries never read it themselves and tests can move
-//! it. Durations and deadlines use the runtime's monotonic clock instead, which a wrong wall clock can't hurt.
+//! Wall-clock time as a parameter: libraries never read it themselves, and tests can set it.
+//!
+//! Durations and deadlines use the runtime's monotonic clock instead, so a wrong wall clock cannot affect
+//! them.
 
 use std::fmt::Debug;
 
-/// Tells the wall-clock time. Used for labels (when a call started, when a token ends), never to measure.
+/// Source of wall-clock time. Used for labels (start of a call, expiry of a token), never for measuring.
 pub trait Clock: Debug + Send + Sync {
-    /// Now, in milliseconds since the Unix epoch.
+    /// Current time, in milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
-    /// Now, as a timestamp; the epoch where the clock is out of range.
+    /// Current time as a timestamp; the Unix epoch if the clock is out of range.
     fn now(&self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.now_ms()).unwrap_or_default()
     }
 }
 
-/// The computer's own clock.
+/// The operating system's clock.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 

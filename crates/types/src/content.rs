@@ -1,31 +1,30 @@
-//! Parts of a tool's result: MCP content blocks, which REST, WebSocket, MCP and models all share.
+//! Parts of a tool's result: MCP content blocks, shared by REST, WebSocket, MCP and models.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 
-/// One part of a result. The fields are those of MCP's content blocks (text, image, audio, resource,
-/// resource_link), binary data in base64.
+/// One part of a tool's result, with the fields of MCP's content blocks. Binary data is base64.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentPart {
-    /// Text.
+    /// Plain text.
     Text {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// Base64.
+        /// Image data in base64.
         data: String,
         /// Media type, such as `image/png`.
         #[serde(rename = "mimeType")]
         mime_type: String,
     },
-    /// Sound.
+    /// An audio clip.
     Audio {
-        /// Base64.
+        /// Audio data in base64.
         data: String,
         /// Media type, such as `audio/wav`.
         #[serde(rename = "mimeType")]
@@ -33,32 +32,32 @@ pub enum ContentPart {
     },
     /// An embedded resource (`{"uri","mimeType"?,"text"|"blob"}`).
     Resource {
-        /// The resource.
+        /// The resource object.
         resource: serde_json::Value,
     },
     /// A link to a resource.
     ResourceLink {
-        /// Where it is.
+        /// URI of the resource.
         uri: String,
-        /// Its name.
+        /// Name of the resource.
         name: String,
-        /// What it holds.
+        /// Description of the resource.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Its media type.
+        /// Media type of the resource.
         #[serde(default, rename = "mimeType", skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
     },
 }
 
 impl ContentPart {
-    /// A text part.
+    /// Creates a text part.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The text, where it is a text part.
+    /// The text, if this is a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -67,7 +66,7 @@ impl ContentPart {
         }
     }
 
-    /// Roughly how many bytes it takes, for the output limit.
+    /// Approximate size in bytes, for the output limit.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {

@@ -1,8 +1,11 @@
-//! The form in which REST, WebSocket, MCP text and models read an outcome (seed, "Tool Result Format").
+//! The result envelope: the form of an outcome in REST, WebSocket, MCP text and model messages (seed, "Tool
+//! Result Format").
 //!
-//! Success: `{"status":"success","result":R,"content"?:[…]}`, where `result` is the structured value where
-//! the tool gave one and its text otherwise; `content` holds the parts that are not text.
-//! Error: `{"status":"error","error_type","message","code","hint"?,"authorize_intent"?,"dispatched","retryable"}`.
+//! Success: `{"status":"success","result":R,"content"?:[…]}`. `result` is the structured value, or the text
+//! if the tool returned no structured value. `content` contains the parts that are not text.
+//!
+//! Error:
+//! `{"status":"error","error_type","message","code","hint"?,"authorize_intent"?,"dispatched","retryable"}`.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -10,12 +13,11 @@ use serde::{Serialize, Serializer};
 use crate::content::ContentPart;
 use crate::outcome::{Outcome, ToolOutput};
 
-/// Borrows an outcome and writes it as the envelope. Flatten it into a larger message with
-/// `#[serde(flatten)]`.
+/// Serializes a borrowed outcome as the envelope. Use `#[serde(flatten)]` to put it into a larger message.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultEnvelope<'a>(pub &'a Outcome);
 
-/// The field `result`.
+/// Value of the field `result`.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ResultField<'a> {

@@ -1,4 +1,4 @@
-//! What went wrong with a call: one of four kinds (seed, "Tool Result Format") and a finer code.
+//! Errors of a call: one of four kinds (seed, "Tool Result Format") and a more specific code.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use crate::json::RawJson;
 use crate::original_error::OriginalError;
 
-/// The four kinds of failure. There is no fifth.
+/// The four kinds of failure. No other kind is ever added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// A deadline passed.
     Timeout,
-    /// Somebody or some rule said no.
+    /// A person, a rule or an app refused.
     PermissionDenied,
-    /// The tool ran, or should have run, and failed.
+    /// The tool failed, or could not run.
     ExecutionError,
-    /// The arguments were wrong; nothing ran.
+    /// The arguments are invalid; nothing ran.
     ValidationError,
 }
 
 impl ErrorKind {
-    /// The word used on the wire.
+    /// Name of the kind on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,35 +42,35 @@ impl fmt::Display for ErrorKind {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $text:literal, $kind:ident, retryable: $retryable:literal;)+) => {
-        /// The fine reason of a failure. Codes are added, never renamed.
+        /// Specific reason of a failure. Codes are added, never renamed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Code {
             $($(#[$doc])* #[serde(rename = $text)] $variant,)+
         }
 
         impl Code {
-            /// Every code, in the order of the protocol's table.
+            /// All codes, in the order of the protocol's table.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word used on the wire.
+            /// Name of the code on the wire.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The kind that this code belongs to.
+            /// Kind of failure of this code.
             #[must_use]
             pub fn kind(self) -> ErrorKind {
                 match self { $(Self::$variant => ErrorKind::$kind),+ }
             }
 
-            /// Whether the same call may succeed when made again unchanged.
+            /// True if the same call may succeed on retry without changes.
             #[must_use]
             pub fn retryable(self) -> bool {
                 match self { $(Self::$variant => $retryable),+ }
             }
 
-            /// The code with this name.
+            /// Finds the code with this name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$variant),)+ _ => None }
@@ -80,54 +80,54 @@ macro_rules! codes {
 }
 
 codes! {
-    /// No such tool, or not for this caller: the two look the same.
+    /// The tool does not exist, or this caller may not use it. The two look the same.
     ToolNotAvailable = "tool_not_available", ExecutionError, retryable: false;
-    /// Arguments malformed, cut, or against the schema.
+    /// The arguments are malformed, truncated, or do not match the schema.
     InvalidArguments = "invalid_arguments", ValidationError, retryable: false;
-    /// An idempotency key was used before with other arguments.
+    /// The idempotency key was used before with other arguments.
     IdempotencyConflict = "idempotency_conflict", ValidationError, retryable: false;
     /// The deadline passed.
     Timeout = "timeout", Timeout, retryable: true;
-    /// The tool said nothing for longer than it may.
+    /// The tool sent no progress for longer than its limit.
     NoProgress = "no_progress", Timeout, retryable: true;
-    /// A permission was refused.
+    /// Permission was denied.
     Denied = "denied", PermissionDenied, retryable: false;
-    /// A permission was refused for good.
+    /// Permission was denied permanently.
     DeniedAlways = "denied_always", PermissionDenied, retryable: false;
-    /// Nobody was there to ask.
+    /// Nobody could answer the approval request.
     ApprovalUnavailable = "approval_unavailable", PermissionDenied, retryable: false;
-    /// The user must authorise in the app.
+    /// The user must authorize access in the app.
     AuthRequired = "auth_required", PermissionDenied, retryable: true;
     /// The caller cancelled.
     Cancelled = "cancelled", ExecutionError, retryable: true;
-    /// A hook cancelled.
+    /// A hook cancelled the call.
     HookCancelled = "hook_cancelled", ExecutionError, retryable: false;
-    /// The device went away.
+    /// The device disconnected.
     DeviceDisconnected = "device_disconnected", ExecutionError, retryable: true;
-    /// The gateway stopped in the middle of the call and was started again.
+    /// The gateway restarted during the call.
     GatewayRestarted = "gateway_restarted", ExecutionError, retryable: true;
     /// The gateway is shutting down.
     ShuttingDown = "shutting_down", ExecutionError, retryable: true;
     /// The tool panicked or threw.
     ToolPanicked = "tool_panicked", ExecutionError, retryable: false;
-    /// The tool said that it failed.
+    /// The tool reported a failure.
     ToolFailed = "tool_failed", ExecutionError, retryable: false;
-    /// Too many calls in flight.
+    /// Too many calls are in flight.
     Overloaded = "overloaded", ExecutionError, retryable: true;
-    /// Too many calls in a time.
+    /// The caller exceeded its rate limit.
     RateLimited = "rate_limited", ExecutionError, retryable: true;
     /// The result is larger than allowed.
     OutputTooLarge = "output_too_large", ExecutionError, retryable: false;
-    /// No such file.
+    /// The file does not exist.
     FileNotFound = "file_not_found", ExecutionError, retryable: false;
-    /// A server answered with a failing status.
+    /// A server responded with an error status.
     HttpStatus = "http_status", ExecutionError, retryable: true;
     /// The network failed.
     Network = "network", ExecutionError, retryable: true;
 }
 
 impl Code {
-    /// The codes a device may give for its own failures; any other it gives becomes `tool_failed`.
+    /// Codes that a device may report for its own failures. Any other reported code becomes `tool_failed`.
     pub const FROM_DEVICES: &'static [Self] = &[
         Self::InvalidArguments,
         Self::Denied,
@@ -140,7 +140,7 @@ impl Code {
         Self::Network,
     ];
 
-    /// The code that a device's word stands for: itself where a device may say it, else `tool_failed`.
+    /// Code for the name reported by a device: that code if devices may report it, otherwise `tool_failed`.
     #[must_use]
     pub fn from_device_code(name: Option<&str>) -> Self {
         name.and_then(Self::from_name)
@@ -155,21 +155,21 @@ impl fmt::Display for Code {
     }
 }
 
-/// A failed call, in words for whoever reads it and codes for whoever handles it.
+/// A failed call: a message for people and models, a code for programs.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// The fine reason; its kind is the coarse one.
+    /// Specific reason. It determines the kind.
     pub code: Code,
-    /// What went wrong, for a person or a model.
+    /// Description of the failure, for a person or a model.
     pub message: String,
-    /// What to do about it.
+    /// Next step for the caller.
     pub hint: Option<String>,
-    /// What to open so that the user can authorise (an app's intent, as the app described it).
+    /// The app's intent that lets the user authorize access, exactly as the app described it.
     pub authorize_intent: Option<RawJson>,
-    /// Whether the request had left for the tool, so that it may have had effects.
+    /// True if the request was sent to the tool, so it may have had effects.
     pub dispatched: bool,
-    /// Whether the same call may succeed when made again unchanged.
+    /// True if the same call may succeed on retry without changes.
     pub retryable: bool,
     /// The failure as the tool's own protocol reported it, for a caller that speaks the same protocol. Most tools set
     /// none. It is not stored.
@@ -177,7 +177,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// An error with this code, its usual `retryable`, and `dispatched` false.
+    /// Creates an error with this code, the code's default `retryable`, and `dispatched` false.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
@@ -191,20 +191,21 @@ impl ToolError {
         }
     }
 
-    /// The error for an unknown tool, or for one outside the caller's policy. Clients match its text `Tool [name] is not available`.
+    /// Error for an unknown tool, or for a tool outside the caller's policy. Clients match its text `Tool
+    /// [name] is not available`.
     #[must_use]
     pub fn tool_not_available(name: &str) -> Self {
         Self::new(Code::ToolNotAvailable, format!("Tool {name} is not available"))
     }
 
-    /// Adds what to do about it.
+    /// Sets the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says whether the request had left for the tool.
+    /// Sets `dispatched`.
     #[must_use]
     pub fn with_dispatched(mut self, dispatched: bool) -> Self {
         self.dispatched = dispatched;

@@ -1,4 +1,4 @@
-//! Ids of calls: UUIDv7, so they sort by time and are never used twice.
+//! Ids of calls: UUIDv7, unique and sortable by time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,26 +6,26 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The id of one execution of one tool.
+/// Id of one execution of one tool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(Uuid);
 
 impl CallId {
-    /// A new id. Later ids of one process sort after earlier ones, also within a millisecond and when the
-    /// clock steps back.
+    /// Creates a new id. Later ids of one process sort after earlier ones, even within a millisecond and when
+    /// the clock steps back.
     #[must_use]
     pub fn new() -> Self {
         Self(Uuid::now_v7())
     }
 
-    /// From its sixteen bytes, as stored.
+    /// Creates an id from its sixteen stored bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// Its sixteen bytes.
+    /// The sixteen bytes of the id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()

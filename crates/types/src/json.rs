@@ -1,5 +1,7 @@
-//! JSON kept as it came. A tool's schema, its arguments and its structured result are someone else's text:
-//! they are passed on byte for byte (key order, number forms) and parsed only where they must be understood.
+//! JSON in its original text.
+//!
+//! A tool's schema, arguments and structured result belong to someone else. Toolway passes them on byte for
+//! byte (key order, number forms) and parses them only when it must understand them.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,23 +13,23 @@ use serde_json::value::RawValue;
 /// A parsed JSON object.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// One well-formed JSON value as the text it arrived in. Cheap to clone.
+/// One valid JSON value as its original text. Cheap to clone.
 #[derive(Clone)]
 pub struct RawJson(Arc<RawValue>);
 
 impl RawJson {
-    /// Takes text that must be one JSON value.
+    /// Parses text that must be exactly one JSON value.
     ///
     /// # Errors
-    /// The parser's message where the text is not JSON.
+    /// Returns the parser's error if the text is not JSON.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<Box<RawValue>>(text).map(Self::from)
     }
 
-    /// Writes a value as JSON text.
+    /// Serializes a value as JSON text.
     ///
     /// # Errors
-    /// Where the value has no JSON form (a map whose keys are not strings).
+    /// Fails if the value has no JSON form (a map whose keys are not strings).
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self::from)
     }
@@ -44,21 +46,21 @@ impl RawJson {
         Self(RawValue::NULL.to_owned().into())
     }
 
-    /// The text.
+    /// The JSON text.
     #[must_use]
     pub fn get(&self) -> &str {
         self.0.get()
     }
 
-    /// Parses the text into a type.
+    /// Deserializes the text into a type.
     ///
     /// # Errors
-    /// Where the value does not have the type's form.
+    /// Fails if the value does not have the type's form.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.0.get())
     }
 
-    /// The parsed value; `null` where it nests deeper than the parser goes.
+    /// The parsed value; `null` if it is nested deeper than the parser allows.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {
         self.to().unwrap_or_default()
@@ -130,10 +132,10 @@ impl schemars::JsonSchema for RawJson {
     }
 }
 
-/// Reads null as if the field were not there: `#[serde(default, deserialize_with = "null_is_default")]`.
+/// Deserializes null like an absent field: `#[serde(default, deserialize_with = "null_is_default")]`.
 ///
 /// # Errors
-/// Where there is a value of another form.
+/// Fails if the value has another form.
 pub fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -142,8 +144,8 @@ where
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Whether arrays and objects in `text` nest deeper than `limit`. Reads the text once, without recursion,
-/// and is right for well-formed JSON; for anything else the parser has the word.
+/// True if arrays and objects in `text` are nested deeper than `limit`. Reads the text once, without
+/// recursion. Exact for valid JSON; other text is left to the parser to reject.
 #[must_use]
 pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);

@@ -1,7 +1,7 @@
-//! The words Toolway's parts share: what a tool is ([`spec`]), what a call ends in ([`outcome`],
-//! [`error`], [`envelope`]), how things are named ([`name`], [`id`]) and who calls ([`principal`]).
+//! Types shared by all parts of Toolway: tool specs ([`spec`]), call outcomes ([`outcome`], [`error`],
+//! [`envelope`]), names and ids ([`name`], [`id`]) and callers ([`principal`]).
 //!
-//! This crate depends on no other crate of Toolway, does no I/O and is small enough for a phone.
+//! This crate depends on no other crate of Toolway, does no I/O, and is small enough for a phone.
 
 pub mod clock;
 pub mod content;

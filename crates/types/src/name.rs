@@ -1,7 +1,9 @@
-//! Names (invariant "names do not depend on who came first"). A tool's *id* is `source/tool`; globs, grants and policy match it. What models see
-//! is its *exposed name* `source__tool`, made by a pure function that never gives two ids one name: a
-//! source's slug has no `_`, so the first `__` ends it; a tool name that had to be changed or cut carries a
-//! hash of the original, and a name that merely looks as if it carried one is hashed as well.
+//! Names of tools and sources (invariant "names do not depend on who came first").
+//!
+//! A tool's *id* is `source/tool`; globs, grants and policy match it. Models see its *exposed name*
+//! `source__tool`. A pure function makes it and never gives two ids the same name: a slug contains no `_`, so
+//! the first `__` ends it. A tool name that was changed or truncated carries a hash of the original. A name
+//! that only looks like a hashed one is hashed too.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,40 +12,40 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Longest exposed name; what model APIs accept.
+/// Maximum length of an exposed name; the limit of model APIs.
 pub const MAX_FULL_NAME: usize = 64;
-/// Longest slug.
+/// Maximum length of a slug.
 pub const MAX_SLUG: usize = 24;
-/// Longest tool name as a source may give it, in characters.
+/// Maximum length of a tool name given by a source, in characters.
 pub const MAX_TOOL_NAME: usize = 128;
-/// Slugs that no device and no MCP server gets.
+/// Slugs that no device and no MCP server can get.
 pub const RESERVED_SLUGS: &[&str] = &["builtin", "own", "shared"];
 
 const HASH_LEN: usize = 12;
 const HASH_MARK: &str = "_x";
 
-/// Why a name was refused.
+/// Reason why a name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing in it.
+    /// The name is empty.
     #[error("the name is empty")]
     Empty,
-    /// More than [`MAX_TOOL_NAME`] characters.
+    /// The name has more than [`MAX_TOOL_NAME`] characters.
     #[error("the name has {0} characters, more than the {MAX_TOOL_NAME} allowed")]
     TooLong(usize),
-    /// A character nobody can see.
+    /// The name contains an invisible character.
     #[error("the name has a control or invisible character (U+{0:04X})")]
     InvisibleCharacter(u32),
-    /// Not a slug.
+    /// The text is not a slug.
     #[error("{0:?} is not a source name: a lower-case letter, then up to 23 of a-z, 0-9 and -")]
     NotASlug(String),
-    /// Not `source/tool`.
+    /// The text does not have the form `source/tool`.
     #[error("{0:?} is not a tool id; it has the form source/tool")]
     NotAToolId(String),
 }
 
-/// Whether a character can't be seen or changes how its neighbours read: controls, format characters,
-/// fillers, variation selectors, tags.
+/// True for characters that are invisible or change how their neighbours are displayed: controls, format
+/// characters, fillers, variation selectors, tags.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
@@ -62,13 +64,13 @@ macro_rules! text_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text.
+            /// The name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// The text, shared rather than copied.
+            /// The name as shared text, without copying.
             #[must_use]
             pub fn shared(&self) -> Arc<str> {
                 Arc::clone(&self.0)
@@ -102,7 +104,7 @@ macro_rules! text_type {
 }
 
 text_type! {
-    /// A tool's name as its source gave it: 1 to 128 characters, none invisible.
+    /// Name of a tool as given by its source: 1 to 128 characters, none invisible.
     ToolName
 }
 
@@ -124,31 +126,31 @@ impl FromStr for ToolName {
 }
 
 text_type! {
-    /// The immutable name of a source: `[a-z][a-z0-9-]{0,23}`.
+    /// Immutable name of a source: `[a-z][a-z0-9-]{0,23}`.
     Slug
 }
 
 impl Slug {
-    /// The source of the tools that come with Toolway.
+    /// Source of Toolway's built-in tools.
     #[must_use]
     pub fn builtin() -> Self {
         Self("builtin".into())
     }
 
-    /// The source of the tools that the owner defines.
+    /// Source of the tools defined by the owner.
     #[must_use]
     pub fn own() -> Self {
         Self("own".into())
     }
 
-    /// Whether it is the source of the tools that come with Toolway.
+    /// True for the source of Toolway's built-in tools.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
         &*self.0 == "builtin"
     }
 
-    /// The slug nearest to a free-form name; `device` where nothing of it can be used. It may be taken or
-    /// reserved: [`Slug::numbered`] gives the next ones to try.
+    /// Derives a slug from a free-form name; `device` if no character can be used. The slug may be taken or
+    /// reserved: [`Slug::with_number`] gives alternatives.
     #[must_use]
     pub fn from_label(label: &str) -> Self {
         let mut slug = String::new();
@@ -164,7 +166,7 @@ impl Slug {
         if cut.is_empty() { Self("device".into()) } else { Self(cut.into()) }
     }
 
-    /// The same with `-2`, `-3`, … at its end, for when the plain one is another's.
+    /// Appends `-2`, `-3`, … for the case that the plain slug is taken.
     #[must_use]
     pub fn with_number(&self, number: u32) -> Self {
         let suffix = format!("-{number}");
@@ -173,7 +175,7 @@ impl Slug {
         Self(format!("{stem}{suffix}").into())
     }
 
-    /// Whether it is kept for Toolway itself.
+    /// True if the slug is reserved for Toolway.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         RESERVED_SLUGS.contains(&&*self.0)
@@ -190,23 +192,23 @@ impl FromStr for Slug {
     }
 }
 
-/// A tool's id, `source/tool`: what globs, grants, policy and records use.
+/// Id of a tool, `source/tool`, used by globs, grants, policy and records.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolId {
-    /// Where it comes from.
+    /// Source of the tool.
     pub source: Slug,
-    /// Its name there.
+    /// Name of the tool within its source.
     pub tool: ToolName,
 }
 
 impl ToolId {
-    /// Puts the two together.
+    /// Creates the id from its two parts.
     #[must_use]
     pub fn new(source: Slug, tool: ToolName) -> Self {
         Self { source, tool }
     }
 
-    /// The name that models and callers see.
+    /// Name shown to models and callers.
     #[must_use]
     pub fn full_name(&self) -> ExposedName {
         ExposedName::of(&self.source, self.tool.as_str())
@@ -234,12 +236,13 @@ impl Serialize for ToolId {
 }
 
 text_type! {
-    /// What models see: `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
+    /// Name shown to models: `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
     ExposedName
 }
 
 impl ExposedName {
-    /// The exposed name of a tool: `source__tool`, or the bare name for a built-in. Pure and injective.
+    /// Makes the exposed name of a tool: `source__tool`, or the bare name for a built-in tool. Pure and
+    /// injective.
     #[must_use]
     pub fn of(source: &Slug, tool: &str) -> Self {
         let prefix = if source.is_builtin() { String::new() } else { format!("{source}__") };
@@ -266,7 +269,7 @@ impl ExposedName {
         }
         stem.truncate(room - HASH_MARK.len() - HASH_LEN);
         if prefix.is_empty() {
-            // The mark starts with one more.
+            // The hash mark starts with its own underscore.
             stem.truncate(stem.trim_end_matches('_').len());
         }
         Self(format!("{prefix}{stem}{HASH_MARK}{}", short_hash(tool)).into())
@@ -283,7 +286,7 @@ impl FromStr for ExposedName {
     }
 }
 
-/// Whether a name ends as a hashed one does.
+/// True if a name ends like a hashed name.
 fn has_hash_form(name: &str) -> bool {
     let Some(at) = name.len().checked_sub(HASH_MARK.len() + HASH_LEN) else { return false };
     name.get(at..)

@@ -10,7 +10,7 @@ use crate::original_error::OriginalError;
 pub struct ToolOutput {
     /// Text, images and so on, in order.
     pub content: Vec<ContentPart>,
-    /// The structured value, as the tool wrote it.
+    /// Structured value, exactly as the tool wrote it.
     pub structured: Option<RawJson>,
     /// The whole result as the tool's own protocol wrote it, for a caller that speaks the same protocol. It means the
     /// same as the other fields, so whoever changes those must drop it ([`ToolOutput::without_original`]). Most tools
@@ -43,7 +43,7 @@ impl ToolOutput {
         Self { original: None, ..self }
     }
 
-    /// All text parts, one after the other, separated by line feeds.
+    /// All text parts, joined by line feeds.
     #[must_use]
     pub fn joined_text(&self) -> String {
         let mut texts = self.content.iter().filter_map(ContentPart::as_text);
@@ -55,7 +55,7 @@ impl ToolOutput {
         joined
     }
 
-    /// Roughly how many bytes it takes, for the output limit.
+    /// Approximate size in bytes, for the output limit.
     #[must_use]
     pub fn size(&self) -> usize {
         self.content.iter().map(ContentPart::size).sum::<usize>()
@@ -73,7 +73,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The error, where it is one.
+    /// The error, if the call failed.
     #[must_use]
     pub fn error(&self) -> Option<&ToolError> {
         match self {

@@ -1,4 +1,4 @@
-//! Who is behind a token, and what its role lets it do (`docs/protocol.md`, "Rights").
+//! Principals: the identity behind a token, and the rights of its role (`docs/protocol.md`, "Rights").
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What a token was made for.
+/// Purpose of a token; it determines the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Everything.
+    /// May do everything.
     Owner,
-    /// Chats, lists and calls tools; sees its own calls.
+    /// Chats, lists and calls tools, sees its own calls.
     Client,
     /// Offers tools and reports on their calls; nothing else.
     Device,
-    /// Client and device in one: what chat apps and the phone app need.
+    /// Client and device together, for chat apps and the phone app.
     Companion,
 }
 
 impl Role {
-    /// Whether it may list and call tools.
+    /// True if the role may list and call tools.
     #[must_use]
     pub fn may_call(self) -> bool {
         !matches!(self, Self::Device)
     }
 
-    /// Whether it may offer tools.
+    /// True if the role may offer tools.
     #[must_use]
     pub fn may_offer_tools(self) -> bool {
         !matches!(self, Self::Client)
     }
 
-    /// Whether it may administer the gateway.
+    /// True if the role may administer the gateway.
     #[must_use]
     pub fn is_owner(self) -> bool {
         matches!(self, Self::Owner)
     }
 
-    /// The word used on the wire and in the database.
+    /// Name of the role on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// No such role.
+/// Error for an unknown role name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a role; the roles are owner, client, device and companion")]
 pub struct UnknownRole(pub String);
@@ -75,7 +75,7 @@ impl FromStr for Role {
     }
 }
 
-/// The stable id of a principal: the token's id, or `owner`.
+/// Stable id of a principal: the token's id, or `owner`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrincipalId(pub Arc<str>);
@@ -92,13 +92,13 @@ impl From<&str> for PrincipalId {
     }
 }
 
-/// Who calls: id, role, and the agent that the token is bound to, if it is.
+/// Identity of a caller: id, role, and the agent its token is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// Stable id.
     pub id: PrincipalId,
     /// Role.
     pub role: Role,
-    /// The only agent this principal may use, where its token names one.
+    /// The only agent that this principal may use, if its token names one.
     pub agent: Option<Arc<str>>,
 }

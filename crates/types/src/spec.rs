@@ -1,56 +1,57 @@
-//! A tool's spec as its source said it.
+//! Specs of tools as their sources send them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::{RawJson, null_is_default};
 
-/// The version of the spec's form, published in `/api/tools` and the wire schemas.
+/// Version of the spec's form, published in `/api/tools` and the wire schemas.
 pub const SPEC_VERSION: u32 = 1;
 
-/// What a source says of one tool: version 1's fields, and those that version 2 adds. `parameters`,
-/// `output_schema` and `annotations` keep the source's own bytes.
+/// Spec of one tool as sent by its source: the fields of version 1 and those added in version 2.
+///
+/// `parameters`, `output_schema` and `annotations` keep the source's own bytes.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SpecDocument {
-    /// The tool's name within its source.
+    /// Name of the tool within its source.
     pub name: String,
-    /// What it does, one sentence.
+    /// Description of the tool in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// JSON Schema (draft 2020-12) of the arguments; null, absent, `{}` and `[]` mean no parameters.
+    /// JSON Schema (draft 2020-12) of the arguments. Null, absent, `{}` and `[]` mean no parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<RawJson>,
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// JSON Schema of the structured result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<RawJson>,
-    /// MCP's tool annotations.
+    /// MCP tool annotations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
-    /// Permissions that running it needs.
+    /// Permissions required to run the tool.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub permissions: Vec<String>,
-    /// How long one run may take, in milliseconds.
+    /// Maximum duration of one run, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How long it may be silent within that, in milliseconds.
+    /// Maximum time without progress during a run, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_timeout_ms: Option<u64>,
-    /// Whether its calls must not overlap with others of the same source.
+    /// True if calls of this tool must not overlap with other calls of the same source.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub sequential: bool,
-    /// The whole entry as an MCP server listed it, with what is not named above, for doors of the same protocol. It is no
-    /// part of the spec's own form.
+    /// The complete entry from an MCP server's tool list, including fields not named above, for MCP clients.
+    /// It is not part of the spec's own form.
     #[serde(skip)]
     pub mcp_entry: Option<RawJson>,
 }
 
 impl SpecDocument {
-    /// A spec of this name, with nothing else said.
+    /// Creates a spec with this name and no other field set.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         Self {
@@ -69,25 +70,25 @@ impl SpecDocument {
     }
 }
 
-/// MCP's tool annotations, as far as Toolway reads them. They are hints from the source, believed only
-/// where the owner trusts it.
+/// MCP tool annotations, as far as Toolway reads them. They are hints from the source, trusted only if the
+/// owner trusts the source.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// A name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// It may destroy something.
+    /// The tool may destroy something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Doing it twice is like doing it once.
+    /// Repeating a call has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It reaches beyond the source.
+    /// The tool reaches beyond its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }

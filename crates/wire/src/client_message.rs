@@ -1,4 +1,4 @@
-//! What devices and chat clients send.
+//! Messages from devices and chat clients.
 
 pub mod app_providers;
 
@@ -11,237 +11,237 @@ use app_providers::AppProviders;
 messages! {
     /// A message from a device or chat client.
     ClientMessage {
-        /// Says who connects and what it can do.
+        /// Opens the connection: peer identity, protocol version and capabilities.
         "connect" => Connect(Connect),
-        /// What the person said.
+        /// Sends a person's message.
         "message" => Message(UserMessage),
-        /// Stop the running turn.
+        /// Stops the running turn.
         "abort" => Abort(Abort),
-        /// Answer the last message again.
+        /// Generates a new answer to the last message.
         "regenerate" => Regenerate(Regenerate),
-        /// Offer tools.
+        /// Registers tools.
         "register_tools" => RegisterTools(RegisterTools),
-        /// Take tools back. Since 2.
+        /// Unregisters tools. Since 2.
         "unregister_tools" => UnregisterTools(UnregisterTools),
-        /// Ask which tools of this connection are live.
+        /// Requests the list of this connection's live tools.
         "get_registered_tools" => GetRegisteredTools(GetRegisteredTools),
-        /// A tool's result.
+        /// Reports a tool's result.
         "tool_result" => ToolResult(ToolResult),
-        /// A tool's failure.
+        /// Reports a tool's failure.
         "tool_error" => ToolError(ToolFailure),
-        /// How far a running tool is. Since 2.
+        /// Reports the progress of a running tool. Since 2.
         "tool_progress" => ToolProgress(ToolProgress),
-        /// A person is being asked on the device; the run clock stops. Since 2.
+        /// Reports that a person must answer on the device; the run's clock pauses. Since 2.
         "tool_waiting" => ToolWaiting(ToolWaiting),
         /// Answers `permission_request`. Since 2.
         "permission_answer" => PermissionAnswer(PermissionAnswer),
-        /// The apps that offer tools through this device. Since 2.
+        /// Lists the apps that offer tools through this device. Since 2.
         "app_providers" => AppProviders(AppProviders),
-        /// Call a tool directly. Since 2.
+        /// Calls a tool directly. Since 2.
         "call_tool" => CallTool(CallTool),
-        /// Give up a call made with `call_tool`. Since 2.
+        /// Cancels a call made with `call_tool`. Since 2.
         "cancel_call" => CancelCall(CancelCall),
     }
 }
 
 structs! {
-    /// `connect`.
+    /// The message `connect`.
     Connect {
-        /// The newest version the peer speaks; 1 where absent.
+        /// Newest protocol version supported by the peer; 1 if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         v: Option<u32>,
-        /// The session to open.
+        /// Id of the session to open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session_id: Option<String>,
-        /// The device's name for people.
+        /// Display name of the device.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_name: Option<String>,
-        /// What it can do: `resume`, `progress`, `cancel`. Others are ignored.
+        /// Capabilities of the peer: `resume`, `progress`, `cancel`. Others are ignored.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         capabilities: Vec<String>,
-        /// An id that stays the same over restarts of the device. Since 2.
+        /// Id of the device, stable across restarts. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_id: Option<String>,
         /// Operating system and its version. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         platform: Option<String>,
-        /// The device program's version. Since 2.
+        /// Version of the device program. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         app_version: Option<String>,
-        /// What `connected` gave before the connection was lost. Since 2.
+        /// Token from `connected` to resume a lost connection. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resume_token: Option<String>,
     }
 
-    /// `message`.
+    /// The message `message`.
     UserMessage {
-        /// The text.
+        /// Text of the message.
         #[serde(default, deserialize_with = "null_is_default")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         content: String,
-        /// Ask for `debug_prompt`.
+        /// If true, the gateway sends `debug_prompt`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         debug: Option<bool>,
-        /// Pictures and so on. Since 2.
+        /// Attachments, for example images. Since 2.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         attachments: Vec<ContentPart>,
     }
 
-    /// `abort`.
+    /// The message `abort`.
     Abort {}
 
-    /// `regenerate`.
+    /// The message `regenerate`.
     Regenerate {
-        /// Ask for `debug_prompt`.
+        /// If true, the gateway sends `debug_prompt`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         debug: Option<bool>,
     }
 
-    /// `register_tools`. One bad spec does not spoil the others.
+    /// The message `register_tools`. An invalid spec does not affect the others.
     RegisterTools {
         /// The tools' specs.
-        // Kept as JSON text and read one by one: see `RegisterTools::specs`.
+        // Stored as JSON text and parsed one by one, so an invalid spec does not affect the others.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<SpecDocument>"))]
         tools: Vec<RawJson>,
-        /// How they join those already there. Since 2.
+        /// Replace or add to the registered tools. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<RegisterMode>,
     }
 
-    /// `unregister_tools`.
+    /// The message `unregister_tools`.
     UnregisterTools {
-        /// The tools' names, as registered.
+        /// Names of the tools, as registered.
         names: Vec<String>,
     }
 
-    /// `get_registered_tools`.
+    /// The message `get_registered_tools`.
     GetRegisteredTools {}
 
-    /// `tool_result`.
+    /// The message `tool_result`.
     ToolResult {
-        /// The id of the `tool_call_request`.
+        /// Id of the `tool_call_request`.
         id: String,
-        /// The result as text. Never parsed, even where it holds JSON.
+        /// Result as text. Never parsed, even if it contains JSON.
         #[serde(default, deserialize_with = "null_is_default")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         output: String,
-        /// False says that the tool failed.
+        /// False if the tool failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
-        /// What failed.
+        /// Description of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// The structured result. Since 2.
+        /// Structured result. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         structured: Option<RawJson>,
-        /// Further parts. Since 2.
+        /// Further content parts. Since 2.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         content: Vec<ContentPart>,
     }
 
-    /// `tool_error`.
+    /// The message `tool_error`.
     ToolFailure {
-        /// The id of the `tool_call_request`.
+        /// Id of the `tool_call_request`.
         id: String,
-        /// What failed, in words.
+        /// Description of the failure.
         #[serde(default, deserialize_with = "null_is_default")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         error: String,
-        /// Always false where present.
+        /// Always false if present.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
-        /// One of the four kinds; only for reading, the code decides. Since 2.
+        /// One of the four kinds, for information only; the code decides. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_type: Option<String>,
-        /// One of the codes that a device may say; any other becomes `tool_failed`. Since 2.
+        /// One of the codes that a device may report; any other becomes `tool_failed`. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// What to do about it. Since 2.
+        /// Next step for the caller. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
-        /// What to open so that the user can authorise. Since 2.
+        /// Intent that lets the user authorize access. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         authorize_intent: Option<RawJson>,
-        /// Whether the same call may succeed when made again. Since 2.
+        /// True if the same call may succeed on retry. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retryable: Option<bool>,
     }
 
-    /// `tool_progress`.
+    /// The message `tool_progress`.
     ToolProgress {
-        /// The id of the `tool_call_request`.
+        /// Id of the `tool_call_request`.
         id: String,
-        /// How far.
+        /// Progress so far.
         #[serde(default, deserialize_with = "null_is_default")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
         progress: f64,
-        /// Of how much.
+        /// Total number of steps, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<f64>,
-        /// In words.
+        /// Description of the current step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// Output so far.
+        /// Partial output.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         content: Vec<ContentPart>,
     }
 
-    /// `tool_waiting`.
+    /// The message `tool_waiting`.
     ToolWaiting {
-        /// The id of the `tool_call_request`.
+        /// Id of the `tool_call_request`.
         id: String,
-        /// What the person is asked for.
+        /// Kind of answer expected from the person.
         #[serde(rename = "for")]
         waiting_for: WaitingFor,
-        /// The question, in words.
+        /// Question shown to the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
-        /// Where to answer it.
+        /// Place to answer the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
     }
 
-    /// `permission_answer`.
+    /// The message `permission_answer`.
     PermissionAnswer {
-        /// The id of the `permission_request`.
+        /// Id of the `permission_request`.
         id: String,
-        /// Yes, no, never.
+        /// The person's decision.
         decision: Decision,
-        /// For how long.
+        /// Duration of the decision.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         scope: Option<Scope>,
     }
 
-    /// `call_tool`.
+    /// The message `call_tool`.
     CallTool {
-        /// The caller's own id for this call; the answer carries it.
+        /// Id chosen by the caller; the answer repeats it.
         id: String,
-        /// Full name, or one that is unique.
+        /// Full name of the tool, or a unique bare name.
         name: String,
-        /// The arguments.
+        /// Arguments of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         args: Option<RawJson>,
-        /// How long the caller waits, in milliseconds.
+        /// Maximum time that the caller waits, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_ms: Option<u64>,
-        /// Makes the same call again safe.
+        /// Key that makes it safe to repeat the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
     }
 
-    /// `cancel_call`.
+    /// The message `cancel_call`.
     CancelCall {
-        /// The id given in `call_tool`.
+        /// Id given in `call_tool`.
         id: String,
     }
 }
 
 impl RegisterTools {
-    /// Each tool's spec, or why it can't be read.
+    /// Parses each tool's spec, or returns the reason why it is invalid.
     pub fn specs(&self) -> impl Iterator<Item = Result<SpecDocument, serde_json::Error>> {
         self.tools.iter().map(|tool| {
             if is_object(tool.get()) {
@@ -254,45 +254,45 @@ impl RegisterTools {
 }
 
 words! {
-    /// How registered tools join those already there.
+    /// Effect of `register_tools` on tools already registered.
     RegisterMode {
-        /// They are the whole list now: the default in version 2.
+        /// Replaces the whole list. Default in version 2.
         #[default]
         Replace,
-        /// They are added, or take the place of those of the same name: what version 1 does.
+        /// Adds tools, replacing those with the same name. Behavior of version 1.
         Add,
     }
 
-    /// What a person is asked for on the device.
+    /// Kind of answer expected from a person on the device.
     WaitingFor {
         /// A permission of the operating system.
         #[default]
         Permission,
-        /// Access to an app's data.
+        /// Authorization to access an app's data.
         Authorization,
     }
 
-    /// An answer to a permission question.
+    /// Answer to a permission request.
     Decision {
-        /// Yes.
+        /// Allowed.
         Granted,
-        /// No.
+        /// Denied.
         #[default]
         Denied,
-        /// No, and do not ask again.
+        /// Denied, and do not ask again.
         DeniedAlways,
     }
 
-    /// For how long an answer holds.
+    /// Duration of a permission answer.
     Scope {
-        /// This call.
+        /// Only this call.
         #[default]
         Once,
-        /// This session.
+        /// All calls of this session.
         Session,
-        /// This agent; only from the owner.
+        /// All calls of this agent; only the owner may choose it.
         Agent,
-        /// Always; only from the owner.
+        /// All future calls; only the owner may choose it.
         Always,
     }
 }

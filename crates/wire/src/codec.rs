@@ -1,35 +1,35 @@
-//! Frames to messages and back.
+//! Encoding and decoding of frames.
 
 use serde::{Deserialize, Serialize};
 use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
-/// How deep a frame's JSON may nest.
+/// Maximum nesting depth of a frame's JSON.
 pub const MAX_DEPTH: usize = 128;
 
-/// Why a frame could not be understood.
+/// Reason why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Not JSON, not an object, or nested too deep.
+    /// The frame is not JSON, is not an object, or is nested too deeply.
     #[error("the frame is not a JSON object: {0}")]
     InvalidJson(String),
-    /// An object without a `type`, or with one that does not exist.
+    /// The object has no `type`, or an unknown one.
     #[error("there is no message type {0:?}")]
     UnknownType(String),
-    /// A known message with a field of the wrong form.
+    /// A field of a known message has the wrong form.
     #[error("the message {kind:?} has a field of the wrong form: {reason}")]
     BadField {
-        /// The message's type.
+        /// Type of the message.
         kind: String,
-        /// What is wrong.
+        /// Description of the error.
         reason: String,
-        /// The `id` it carried, where one could be read.
+        /// The message's `id`, if it was readable.
         id: Option<String>,
     },
 }
 
 impl FrameError {
-    /// The `code` of the `error` message that answers it.
+    /// Code of the `error` message sent as the answer.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl FrameError {
     }
 }
 
-/// The tag alone.
+/// Only the tag of a frame.
 #[derive(Deserialize)]
 pub(crate) struct TypeTag<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -52,7 +52,7 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if nests_deeper_than(text, MAX_DEPTH) {
         return Err(FrameError::InvalidJson(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
-    // Said here, because to serde an array of a struct's fields in order is the struct as well.
+    // serde accepts an array of a struct's fields in place of the object, so it is refused here.
     if !is_object(text) {
         return Err(FrameError::InvalidJson("it does not start with {".into()));
     }
@@ -66,19 +66,19 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     }
 }
 
-/// Whether JSON text is an object, if it is JSON at all.
+/// True if the text starts like a JSON object. Assumes valid JSON.
 pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{')
 }
 
-/// Reads a field that may be left out and in which null is a value like any other.
+/// Deserializes an optional field whose value may be null: null is a value, not absence.
 pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
-/// Reads the fields of a frame whose tag is known.
+/// Deserializes the fields of a frame with a known tag.
 pub(crate) fn fields<'a, T: Deserialize<'a>>(kind: &str, text: &'a str) -> Result<T, FrameError> {
     #[derive(Deserialize)]
     struct IdField {
@@ -91,13 +91,13 @@ pub(crate) fn fields<'a, T: Deserialize<'a>>(kind: &str, text: &'a str) -> Resul
     })
 }
 
-/// Writes a message as a frame.
+/// Serializes a message as a frame.
 pub(crate) fn write<T: Serialize>(message: &T) -> String {
-    // Every field is a string, number, list or JSON text, so this can't fail; a peer ignores `{}`.
+    // Every field is a string, number, list or JSON text, so this cannot fail. A peer ignores `{}`.
     serde_json::to_string(message).unwrap_or_else(|_| "{}".to_owned())
 }
 
-/// Defines one direction's messages: the enum, its tags, reading and writing.
+/// Defines one direction's messages: the enum, its tags, encoding and decoding.
 macro_rules! messages {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $tag:literal => $variant:ident($fields:ty),)+ }) => {
         $(#[$doc])*
@@ -109,13 +109,13 @@ macro_rules! messages {
         }
 
         impl $name {
-            /// Every `type` of this direction.
+            /// All message types of this direction.
             pub const TYPES: &'static [&'static str] = &[$($tag),+];
 
-            /// Reads a frame. Unknown fields are ignored.
+            /// Decodes a frame. Ignores unknown fields.
             ///
             /// # Errors
-            /// [`FrameError`](crate::FrameError) says what is wrong; the connection can go on.
+            /// [`FrameError`](crate::FrameError) describes the problem; the connection remains usable.
             pub fn decode(text: &str) -> Result<Self, $crate::FrameError> {
                 let kind = $crate::codec::tag(text)?;
                 match kind.as_ref() {
@@ -124,13 +124,13 @@ macro_rules! messages {
                 }
             }
 
-            /// Writes the frame.
+            /// Encodes the message as a frame.
             #[must_use]
             pub fn encode(&self) -> String {
                 $crate::codec::write(self)
             }
 
-            /// The `type`.
+            /// Type of the message.
             #[must_use]
             pub fn kind(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $tag),+ }
@@ -146,7 +146,7 @@ macro_rules! messages {
 }
 pub(crate) use messages;
 
-/// Defines what messages hold: structs whose fields are all public, and which are read and written as they are.
+/// Defines message fields as structs with public fields, serialized as they are.
 macro_rules! structs {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })+) => {
         $($(#[$doc])*
@@ -157,7 +157,7 @@ macro_rules! structs {
 }
 pub(crate) use structs;
 
-/// Defines what a field may say: enums that are read and written as words.
+/// Defines enums that are serialized as names.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident,)+ })+) => {
         $($(#[$doc])*

@@ -1,4 +1,4 @@
-//! What the gateway sends.
+//! Messages from the gateway.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::limits::ConnectionLimits;
 messages! {
     /// A message from the gateway.
     GatewayMessage {
-        /// Sent at once on `/ws/chat`.
+        /// Announces the session immediately after a connection to `/ws/chat`.
         "session_start" => SessionStart(SessionStart),
         /// Answers `connect`.
         "connected" => Connected(Connected),
@@ -21,305 +21,305 @@ messages! {
         "tools_registered" => ToolsRegistered(ToolsRegistered),
         /// Answers `get_registered_tools`.
         "registered_tools" => RegisteredTools(RegisteredTools),
-        /// Text of the model.
+        /// Carries text from the model.
         "chunk" => Chunk(Text),
-        /// The model's thinking.
+        /// Carries reasoning text from the model.
         "thinking" => Thinking(Thinking),
-        /// Discard the text shown so far in this turn.
+        /// Discards the text shown so far in this turn.
         "chunk_reset" => ChunkReset(ChunkReset),
-        /// A tool starts in this chat.
+        /// Reports the start of a tool call in this chat.
         "tool_call" => ToolCall(ToolCall),
-        /// A tool ended in this chat.
+        /// Reports the end of a tool call in this chat.
         "tool_result" => ToolResult(ChatToolResult),
-        /// How far a call is that this client started. Since 2.
+        /// Reports the progress of a call started by this client. Since 2.
         "tool_progress" => ToolProgress(ToolProgressShown),
         /// Answers `call_tool`. Since 2.
         "call_result" => CallResult(CallResult),
-        /// Run this on the device.
+        /// Asks the device to run a tool.
         "tool_call_request" => ToolCallRequest(ToolCallRequest),
-        /// Stop running it. Since 2.
+        /// Asks the device to stop a call. Since 2.
         "tool_call_cancel" => ToolCallCancel(ToolCallCancel),
-        /// A result arrived.
+        /// Acknowledges a tool result.
         "result_acknowledged" => ResultAcknowledged(ResultAcknowledged),
-        /// May it? Since 2.
+        /// Asks for permission or approval. Since 2.
         "permission_request" => PermissionRequest(PermissionRequest),
-        /// What was sent to the model.
+        /// Shows the prompt sent to the model.
         "debug_prompt" => DebugPrompt(DebugPrompt),
-        /// The turn is over.
+        /// Ends a turn.
         "done" => Done(Done),
-        /// The turn was stopped.
+        /// Reports that the turn was aborted.
         "aborted" => Aborted(Aborted),
         /// Answers `abort`.
         "abort_ack" => AbortAck(AbortAck),
-        /// The session has a new title.
+        /// Reports a new title of the session.
         "title_updated" => TitleUpdated(TitleUpdated),
-        /// Something that a person should know of the running turn. Since 2.
+        /// Informs a person about the running turn. Since 2.
         "notice" => Notice(Notice),
-        /// Something the client sent, or the turn, failed.
+        /// Reports an error in a client's message or in a turn.
         "error" => Error(ErrorMessage),
     }
 }
 
 structs! {
-    /// `session_start`.
+    /// The message `session_start`.
     SessionStart {
-        /// The version agreed so far.
+        /// Protocol version agreed so far.
         v: u32,
-        /// The session's id; always there.
+        /// Id of the session; always present.
         session_id: String,
-        /// Whether it existed before.
+        /// True if the session existed before.
         resumed: bool,
-        /// How many messages it holds.
+        /// Number of messages in the session.
         message_count: u64,
-        /// The client's name.
+        /// Name of the client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The agent's name.
+        /// Name of the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
-        /// The model that answers, as `NAME/ID`; not there where none is set up. Since 2.
+        /// Model that answers, as `NAME/ID`; absent if none is configured. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// Whether a turn is running, which is shown from here on. Since 2.
+        /// True if a turn is running; its remaining events follow. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         busy: Option<bool>,
     }
 
-    /// `connected`.
+    /// The message `connected`.
     Connected {
-        /// The version agreed.
+        /// Agreed protocol version.
         v: u32,
         /// Always `Connection established`.
         message: String,
-        /// The slug of this connection's source. Since 2.
+        /// Slug of this connection's source. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// What to give in `connect` after a lost connection. Since 2.
+        /// Token for `connect` after a lost connection. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resume_token: Option<String>,
-        /// How often the gateway pings, in milliseconds. Since 2.
+        /// Interval between the gateway's pings, in milliseconds. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heartbeat_ms: Option<u64>,
-        /// What the gateway accepts. Since 2.
+        /// Limits of the gateway for this connection. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<ConnectionLimits>,
     }
 
-    /// `tools_registered`.
+    /// The message `tools_registered`.
     ToolsRegistered {
-        /// How many the message held.
+        /// Number of tools in the answered message.
         count: usize,
-        /// How many of this connection are live now.
+        /// Number of this connection's live tools.
         registered: usize,
-        /// Which were refused, and why. Since 2.
+        /// Refused tools with reasons. Since 2.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rejected: Vec<Rejected>,
     }
 
     /// A refused tool.
     Rejected {
-        /// Its name, as far as it could be read.
+        /// Name of the tool, if readable.
         name: String,
-        /// Why.
+        /// Reason for the refusal.
         reason: String,
     }
 
-    /// `registered_tools`.
+    /// The message `registered_tools`.
     RegisteredTools {
-        /// The live tools of this connection, as they were registered.
+        /// Live tools of this connection, as registered.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<SpecDocument>"))]
         tools: Vec<RawJson>,
     }
 
-    /// `chunk`.
+    /// The message `chunk`.
     Text {
-        /// The text.
+        /// Next part of the text.
         content: String,
     }
 
-    /// `thinking`.
+    /// The message `thinking`.
     Thinking {
-        /// The text.
+        /// Next part of the reasoning.
         content: String,
     }
 
-    /// `chunk_reset`.
+    /// The message `chunk_reset`.
     ChunkReset {}
 
-    /// `tool_call`.
+    /// The message `tool_call`.
     ToolCall {
-        /// The call's id.
+        /// Id of the call.
         id: String,
-        /// The tool's name as the model sees it.
+        /// Name of the tool as shown to the model.
         name: String,
-        /// Always an object.
+        /// Arguments; always an object.
         args: RawJson,
     }
 
-    /// `tool_progress` of a call this client started or whose chat it is.
+    /// The message `tool_progress`, for calls started by this client or belonging to its chat.
     ToolProgressShown {
-        /// The id given in `call_tool`, or the call's id in a chat.
+        /// Id given in `call_tool`, or the call's id in a chat.
         id: String,
-        /// The tool's name.
+        /// Name of the tool.
         name: String,
-        /// How far.
+        /// Progress so far.
         progress: f64,
-        /// Of how much.
+        /// Total number of steps, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<f64>,
-        /// In words.
+        /// Description of the current step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// Output so far.
+        /// Partial output.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         content: Vec<ContentPart>,
     }
 
-    /// `tool_call_request`.
+    /// The message `tool_call_request`.
     ToolCallRequest {
-        /// The call's id.
+        /// Id of the call.
         id: String,
-        /// The tool's name as the device registered it.
+        /// Name of the tool as registered by the device.
         name: String,
-        /// The arguments; always an object.
+        /// Arguments; always an object.
         args: RawJson,
-        /// How many milliseconds remain. Since 2.
+        /// Remaining time, in milliseconds. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline_ms: Option<u64>,
-        /// 1, and one more each time it is sent again. Since 2.
+        /// Number of the attempt, starting at 1. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<u32>,
     }
 
-    /// `tool_call_cancel`.
+    /// The message `tool_call_cancel`.
     ToolCallCancel {
-        /// The call's id.
+        /// Id of the call.
         id: String,
-        /// Why.
+        /// Reason for the cancellation.
         reason: String,
     }
 
-    /// `result_acknowledged`.
+    /// The message `result_acknowledged`.
     ResultAcknowledged {
-        /// The call's id.
+        /// Id of the call.
         id: String,
-        /// What became of the result. Since 2.
+        /// Status of the result. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<ResultStatus>,
     }
 
-    /// `permission_request`.
+    /// The message `permission_request`.
     PermissionRequest {
-        /// The question's id.
+        /// Id of the request.
         id: String,
-        /// `permission` or `approval`.
+        /// Kind of request: `permission` or `approval`.
         kind: String,
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
-        /// The permission asked for.
+        /// Requested permission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         permission: Option<String>,
-        /// Why it is asked.
+        /// Reason for the request.
         reason: String,
-        /// The arguments, cut to what a person can read.
+        /// Arguments, shortened for display.
         args_preview: String,
-        /// How many milliseconds remain to answer.
+        /// Remaining time to answer, in milliseconds.
         expires_ms: u64,
     }
 
-    /// `debug_prompt`.
+    /// The message `debug_prompt`.
     DebugPrompt {
-        /// What was sent to the model; each message's content is a string.
+        /// Messages sent to the model; each message's content is a string.
         messages: Vec<RawJson>,
     }
 
-    /// `done`.
+    /// The message `done`.
     Done {
-        /// The whole text.
+        /// Complete text of the answer.
         full_response: String,
         /// Tokens used. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// What it cost. Since 2.
+        /// Cost of the turn. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// The currency of `cost`. Since 2.
+        /// Currency of `cost`. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         currency: Option<String>,
-        /// How often the model was asked. Since 2.
+        /// Number of model requests. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rounds: Option<u32>,
-        /// How many tools it called. Since 2.
+        /// Number of tool calls. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_calls: Option<u32>,
-        /// Why its last answer ended: `stop`, `length`, or another word. Since 2.
+        /// Reason why the last model response ended: `stop`, `length`, or another value. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish_reason: Option<String>,
     }
 
-    /// Tokens used.
+    /// Token usage.
     Usage {
-        /// Read.
+        /// Input tokens.
         input: Option<u64>,
-        /// Written.
+        /// Output tokens.
         output: Option<u64>,
-        /// Read from the provider's cache.
+        /// Input tokens read from the provider's cache.
         cached: Option<u64>,
-        /// Spent on thinking.
+        /// Output tokens used for reasoning.
         reasoning: Option<u64>,
     }
 
-    /// `aborted`.
+    /// The message `aborted`.
     Aborted {
         /// Tokens used. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// What it cost. Since 2.
+        /// Cost of the turn. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// The currency of `cost`. Since 2.
+        /// Currency of `cost`. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         currency: Option<String>,
     }
 
-    /// `abort_ack`.
+    /// The message `abort_ack`.
     AbortAck {
-        /// What was done.
+        /// Result of the abort request.
         status: String,
     }
 
-    /// `title_updated`.
+    /// The message `title_updated`.
     TitleUpdated {
-        /// The new title.
+        /// New title of the session.
         title: String,
     }
 
-    /// `notice`.
+    /// The message `notice`.
     Notice {
-        /// For programs.
+        /// Code for programs.
         code: String,
-        /// In words.
+        /// Text for people.
         message: String,
     }
 
-    /// `error`.
+    /// The message `error`.
     ErrorMessage {
-        /// In words.
+        /// Description of the error.
         message: String,
-        /// The reason, for programs; listed under `x-error-codes`.
+        /// Code for programs; listed under `x-error-codes`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// What to do about it. Since 2.
+        /// Next step. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
-        /// Where a turn failed: the fine reason. Since 2.
+        /// Specific reason of a failed turn. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     }
 }
 
 impl ToolCallRequest {
-    /// Writes the frame without copying its parts first. `deadline_ms` and `attempt` are for version 2.
+    /// Writes the frame without copying its parts first. `deadline_ms` and `attempt` require version 2.
     #[must_use]
     pub fn write(
         id: CallId,
@@ -344,70 +344,70 @@ impl ToolCallRequest {
     }
 }
 
-/// What became of a result.
+/// Status of a received tool result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
-    /// It is the call's outcome.
+    /// The result is the call's outcome.
     Accepted,
-    /// The call had already ended otherwise.
+    /// The call had already ended in another way.
     Late,
-    /// The call already has this device's result.
+    /// The gateway already has this device's result.
     Duplicate,
-    /// No such call of this device.
+    /// This device has no such call.
     Unknown,
 }
 
-/// `tool_result` in a chat.
-// For whoever reads it; `ToolResultShown::write` makes the frame from an outcome.
+/// The message `tool_result` in a chat.
+// Only for decoding: `ChatToolResult::write` makes the frame directly from an outcome.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChatToolResult {
-    /// The call's id.
+    /// Id of the call.
     pub id: String,
-    /// The tool's name as the model sees it.
+    /// Name of the tool as shown to the model.
     pub name: String,
-    /// The result as text, or what went wrong; always a string.
+    /// Result or error as text; always a string.
     pub output: String,
-    /// How long it took, in milliseconds. Since 2.
+    /// Duration of the call, in milliseconds. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
-    /// `success` or `error`. Since 2.
+    /// Status of the call: `success` or `error`. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// What the tool gave. Since 2.
+    /// Result of the tool. Since 2.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// Parts other than text. Since 2.
+    /// Content parts other than text. Since 2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentPart>,
-    /// `timeout`, `permission_denied`, `execution_error` or `validation_error`. Since 2.
+    /// Kind of failure: `timeout`, `permission_denied`, `execution_error` or `validation_error`. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// What went wrong. Since 2.
+    /// Description of the failure. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The fine reason; listed under `x-codes`. Since 2.
+    /// Specific reason of the failure; listed under `x-codes`. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What to do about it. Since 2.
+    /// Next step for the caller. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What to open so that the user can authorise. Since 2.
+    /// Intent that lets the user authorize access. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorize_intent: Option<RawJson>,
-    /// Whether the request had left for the tool. Since 2.
+    /// True if the request was sent to the tool. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispatched: Option<bool>,
-    /// Whether the same call may succeed when made again. Since 2.
+    /// True if the same call may succeed on retry. Since 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }
 
 impl ChatToolResult {
-    /// Writes the frame for an outcome, without copying it first. `duration_ms` is for version 2, and with it the
-    /// fields of the outcome.
+    /// Writes the frame for an outcome, without copying it first. `duration_ms` and the fields of the outcome
+    /// require version 2.
     #[must_use]
     pub fn write(id: CallId, name: &str, outcome: &Outcome, duration_ms: Option<f64>) -> String {
         #[derive(Serialize)]
@@ -434,7 +434,7 @@ impl ChatToolResult {
     }
 }
 
-/// An outcome as a text: its text, or its structured value where it has none; or what went wrong.
+/// Text form of an outcome: its text, else its structured value, else its error message.
 fn output_text(outcome: &Outcome) -> Cow<'_, str> {
     let output = match outcome {
         Outcome::Error(error) => return Cow::Borrowed(&error.message),
@@ -449,44 +449,44 @@ fn output_text(outcome: &Outcome) -> Cow<'_, str> {
     }
 }
 
-/// `call_result`: the answer to `call_tool`.
-// For whoever reads it; `CallResult::write` makes the frame from an outcome.
+/// The message `call_result`, the answer to `call_tool`.
+// Only for decoding: `CallResult::write` makes the frame directly from an outcome.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallResult {
-    /// The id given in `call_tool`.
+    /// Id given in `call_tool`.
     pub id: String,
-    /// The call's own id.
+    /// Id of the call in the gateway.
     pub call_id: String,
-    /// How long it took, in milliseconds.
+    /// Duration of the call, in milliseconds.
     pub duration_ms: f64,
-    /// `success` or `error`.
+    /// Status of the call: `success` or `error`.
     pub status: String,
-    /// What the tool gave.
+    /// Result of the tool.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// Parts other than text.
+    /// Content parts other than text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentPart>,
-    /// `timeout`, `permission_denied`, `execution_error` or `validation_error`.
+    /// Kind of failure: `timeout`, `permission_denied`, `execution_error` or `validation_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// What went wrong.
+    /// Description of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The fine reason; listed under `x-codes`.
+    /// Specific reason of the failure; listed under `x-codes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What to do about it.
+    /// Next step for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What to open so that the user can authorise.
+    /// Intent that lets the user authorize access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorize_intent: Option<RawJson>,
-    /// Whether the request had left for the tool.
+    /// True if the request was sent to the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispatched: Option<bool>,
-    /// Whether the same call may succeed when made again.
+    /// True if the same call may succeed on retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
 }

@@ -1,8 +1,8 @@
 //! Messages between the gateway, devices and chat clients: JSON objects in WebSocket text frames, tagged by
-//! `type`. This is the one place that knows the bytes; there is no behaviour here.
+//! `type`. Only this crate knows the bytes. It has no behavior.
 //!
-//! Version 1 is what existing clients speak; version 2 adds messages and fields. Which version a message or
-//! field belongs to is said where it is defined, and a version 1 peer can ignore all that is newer.
+//! Existing clients use version 1; version 2 adds messages and fields. Each message and field newer than
+//! version 1 names its version. A version 1 peer can ignore all of them.
 
 pub mod client_message;
 pub mod codec;
@@ -16,44 +16,44 @@ pub use client_message::ClientMessage;
 pub use codec::{FrameError, MAX_DEPTH};
 pub use gateway_message::GatewayMessage;
 
-/// The newest version of the protocol.
+/// Newest version of the protocol.
 pub const VERSION: u32 = 2;
-/// The subprotocol that agrees version 2 at the upgrade.
+/// WebSocket subprotocol for version 2.
 pub const SUBPROTOCOL_V2: &str = "toolway.v2";
-/// Header of the answer at `/ws/mcp`: the longest message that is taken there, in bytes.
+/// Response header of `/ws/mcp`: maximum size of a message, in bytes.
 pub const MAX_MESSAGE_BYTES_HEADER: &str = "toolway-message-bytes";
-/// The subprotocol that stands for version 1.
+/// WebSocket subprotocol for version 1.
 pub const SUBPROTOCOL_V1: &str = "clawseed.v1";
-/// A subprotocol that starts so carries the token; it is never echoed.
+/// Prefix of a subprotocol that carries the token. The gateway never echoes it.
 pub const SUBPROTOCOL_BEARER: &str = "bearer.";
-/// `connected.message`, to the letter that version 1 clients know.
+/// Text of `connected.message`, exactly as version 1 clients expect it.
 pub const CONNECTED_MESSAGE: &str = "Connection established";
 
-/// What a peer may say it can do in `connect.capabilities`.
+/// Values of `connect.capabilities`.
 pub mod capability {
-    /// Reconnects with its resume token and remembers which calls it has run.
+    /// The peer reconnects with its resume token and remembers the calls it has run.
     pub const RESUME: &str = "resume";
-    /// Sends `tool_progress`.
+    /// The peer sends `tool_progress`.
     pub const PROGRESS: &str = "progress";
-    /// Stops a call on `tool_call_cancel`.
+    /// The peer stops a call on `tool_call_cancel`.
     pub const CANCEL: &str = "cancel";
 }
 
-/// The `code` of `error` messages. Those of version 1 keep their names; new ones are added.
+/// Codes of `error` messages. The names from version 1 never change; new codes are added.
 pub mod error_code {
     /// The session belongs to another principal.
     pub const SESSION_OWNER_MISMATCH: &str = "SESSION_OWNER_MISMATCH";
     /// The session could not be bound to this connection.
     pub const SESSION_BIND_FAILED: &str = "SESSION_BIND_FAILED";
-    /// The agent could not be made; the socket closes with 1011.
+    /// The agent could not be created; the socket closes with 1011.
     pub const AGENT_INIT_FAILED: &str = "AGENT_INIT_FAILED";
     /// The frame is not a JSON object.
     pub const INVALID_JSON: &str = "INVALID_JSON";
-    /// A `message` without text.
+    /// The `message` has no text.
     pub const EMPTY_CONTENT: &str = "EMPTY_CONTENT";
-    /// No such `type`.
+    /// The `type` is unknown.
     pub const UNKNOWN_MESSAGE_TYPE: &str = "UNKNOWN_MESSAGE_TYPE";
-    /// Nothing to regenerate.
+    /// The session has no message to answer again.
     pub const NO_USER_MESSAGE: &str = "NO_USER_MESSAGE";
     /// A turn is already running.
     pub const SESSION_BUSY: &str = "SESSION_BUSY";
@@ -63,18 +63,18 @@ pub mod error_code {
     pub const PROVIDER_ERROR: &str = "PROVIDER_ERROR";
     /// The agent failed.
     pub const AGENT_ERROR: &str = "AGENT_ERROR";
-    /// A field of a known message has the wrong form (since 2).
+    /// A field of a known message has the wrong form. Since 2.
     pub const INVALID_MESSAGE: &str = "INVALID_MESSAGE";
-    /// The role of the token does not allow this message (since 2).
+    /// The token's role does not allow this message. Since 2.
     pub const FORBIDDEN: &str = "FORBIDDEN";
-    /// A limit of the gateway was passed (since 2).
+    /// A limit of the gateway was exceeded. Since 2.
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
-    /// A new source could not be stored, so the connection has none; it closes with 1011 (since 2).
+    /// A new source could not be stored, so the connection has none; it closes with 1011. Since 2.
     pub const SOURCE_NOT_STORED: &str = "SOURCE_NOT_STORED";
-    /// No model is configured, so nothing can answer a `message` (since 2).
+    /// No model is configured, so nothing can answer a `message`. Since 2.
     pub const NO_MODEL: &str = "NO_MODEL";
 
-    /// Every code.
+    /// All codes.
     pub const ALL: &[&str] = &[
         SESSION_OWNER_MISMATCH,
         SESSION_BIND_FAILED,

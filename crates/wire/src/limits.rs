@@ -1,21 +1,21 @@
-//! The limits that the gateway tells in `connected.limits`, with their defaults. Each is a setting.
+//! Limits sent in `connected.limits`, with their defaults. Each is a setting.
 
 use serde::{Deserialize, Serialize};
 
-/// What one connection may send or hold.
+/// Limits of one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ConnectionLimits {
-    /// Largest frame, in bytes.
+    /// Maximum size of a frame, in bytes.
     pub frame_bytes: usize,
-    /// Most tools of a connection.
+    /// Maximum number of tools of a connection.
     pub tools_per_connection: usize,
-    /// Most bytes of specs of a connection.
+    /// Maximum total size of a connection's specs, in bytes.
     pub spec_bytes_per_connection: usize,
-    /// Most calls in flight on a device.
+    /// Maximum number of calls in flight on a device.
     pub calls_in_flight_per_device: usize,
-    /// Deepest nesting of JSON.
+    /// Maximum nesting depth of JSON.
     pub json_depth: usize,
 }
 

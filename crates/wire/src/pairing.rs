@@ -1,9 +1,9 @@
-//! `POST /pair`: a one-time code for a token, and the forms in which a code is handed over.
+//! Pairing with `POST /pair`: exchanges a one-time code for a token. Also contains the forms of a code.
 //!
-//! A code is shown as `ABCD-EFGH`. Where the gateway uses a TLS key of its own, three more groups follow:
-//! the first 60 bits of the key's pin, so that a device which is given only an address and a code can check
-//! the gateway's key *before* it sends the code. A link, which is also what the QR code holds, carries the
-//! address and the whole pin.
+//! A code is shown as `ABCD-EFGH`. If the gateway uses its own TLS key, three more groups follow: the first
+//! 60 bits of the key's pin. A device that has only an address and a code can then verify the gateway's key
+//! *before* it sends the code. A link (also the content of the QR code) contains the address and the whole
+//! pin.
 
 mod hex;
 pub mod link;
@@ -17,24 +17,24 @@ use serde::{Deserialize, Serialize};
 pub use link::{PairingInput, PairingLink};
 pub use pin::{KeyPin, KeyPrefix};
 
-/// The header that carries the code.
+/// Header that carries the code.
 pub const CODE_HEADER: &str = "x-pairing-code";
-/// Characters of the secret part of a code.
+/// Length of a code's secret part, in characters.
 pub const CODE_LEN: usize = 8;
 
-/// Characters of a code with its key part.
+/// Length of a code with its key part, in characters.
 const CODE_AND_KEY_LEN: usize = CODE_LEN + pin::PREFIX_LEN;
-/// Crockford's base 32: no I, L, O and U.
+/// Crockford's base 32, without I, L, O and U.
 pub(crate) const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What the device says of itself; bound to the token.
+/// The device's description of itself; stored with the token.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRequest {
-    /// An id that stays the same over restarts.
+    /// Id of the device, stable across restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,
-    /// A name for people.
+    /// Display name of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Operating system and version.
@@ -42,17 +42,17 @@ pub struct PairRequest {
     pub platform: Option<String>,
 }
 
-/// The answer.
+/// Successful answer to a pairing request.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairResponse {
-    /// Always true in an answer of status 200.
+    /// Always true in an answer with status 200.
     pub paired: bool,
-    /// Whether the token outlives the gateway's process.
+    /// True if the token stays valid after a restart of the gateway.
     pub persisted: bool,
-    /// The token. Shown this once.
+    /// The token. It is shown only once.
     pub token: String,
-    /// In words.
+    /// Text for people.
     pub message: String,
 }
 
@@ -66,34 +66,35 @@ impl fmt::Debug for PairResponse {
     }
 }
 
-/// Why a code, a key or a link could not be read.
+/// Reason why a code, key or link is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PairingError {
-    /// Neither a code alone nor one with its key part.
+    /// The text is neither a plain code nor a code with a key part.
     #[error(
         "a pairing code has {CODE_LEN} letters and digits, or {CODE_AND_KEY_LEN} with the gateway's key; \
          this one has {0}"
     )]
     CodeLength(usize),
-    /// A character that codes do not have.
-    #[error("a pairing code has no {0:?} in it")]
+    /// The text contains a character that codes never contain.
+    #[error("a pairing code cannot contain {0:?}")]
     CodeCharacter(char),
-    /// Not `sha256:` and 64 hexadecimal digits.
-    #[error("a key is written sha256: and 64 hexadecimal digits")]
+    /// The key is not `sha256:` and 64 hexadecimal digits.
+    #[error("invalid key: it must be sha256: followed by 64 hexadecimal digits")]
     InvalidKey,
-    /// Not `toolway://pair?…`.
-    #[error("a pairing link starts with {start}", start = link::LINK_PREFIX)]
+    /// The link does not start with `toolway://pair?`.
+    #[error("invalid pairing link: it must start with {start}", start = link::LINK_PREFIX)]
     NotALink,
-    /// A link without a part that it must have.
+    /// The link lacks a required part.
     #[error("the pairing link has no {0}")]
     Missing(&'static str),
-    /// A `%` that two hexadecimal digits do not follow, or text that is not UTF-8 behind them.
-    #[error("the pairing link's {0} is not encoded as it should be")]
+    /// The link contains a `%` without two hexadecimal digits, or escapes that are not UTF-8.
+    #[error("the pairing link's {0} has an invalid percent-encoding")]
     InvalidEncoding(&'static str),
 }
 
-/// A pairing code: its secret part of 40 bits and, where it was given, the start of the gateway's key.
-/// Read from text with dashes, spaces, lower case and the letters O, I and L for 0, 1 and 1; shown in groups
+/// A pairing code: a secret part of 40 bits and, optionally, the start of the gateway's key.
+///
+/// Parsing accepts dashes, spaces, lower case, and the letters O, I and L for 0, 1 and 1. Display uses groups
 /// of four.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PairingCode {
@@ -102,32 +103,32 @@ pub struct PairingCode {
 }
 
 impl PairingCode {
-    /// The code of 40 random bits.
+    /// Creates the code for 40 random bits.
     #[must_use]
     pub fn from_random(bits: [u8; 5]) -> Self {
         let number = bits.iter().fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
         Self { secret: encode_base32(number, CODE_LEN), key: None }
     }
 
-    /// The same code with the start of this key.
+    /// Adds the start of this key to the code.
     #[must_use]
     pub fn with_key(self, pin: &KeyPin) -> Self {
         Self { key: Some(pin.prefix()), ..self }
     }
 
-    /// The same code without a key.
+    /// Removes the key part from the code.
     #[must_use]
     pub fn without_key(self) -> Self {
         Self { key: None, ..self }
     }
 
-    /// The secret part: eight characters, upper case, no dash.
+    /// Secret part of the code: eight characters, upper case, no dash.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// The start of the gateway's key, where the code has it.
+    /// Start of the gateway's key, if the code contains it.
     #[must_use]
     pub fn key(&self) -> Option<KeyPrefix> {
         self.key
@@ -144,7 +145,7 @@ impl fmt::Display for PairingCode {
     }
 }
 
-/// Keeps the secret out of logs.
+/// Hides the secret, so it never appears in logs.
 impl fmt::Debug for PairingCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PairingCode").field("key", &self.key).finish_non_exhaustive()
@@ -169,12 +170,12 @@ impl FromStr for PairingCode {
     }
 }
 
-/// What may stand between the characters of a code: white space and every kind of dash.
+/// True for separators between a code's characters: white space and every kind of dash.
 fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// The character of the alphabet that was meant.
+/// Maps a character to the alphabet, if possible.
 fn canonical_char(c: char) -> Option<char> {
     let upper = match c.to_ascii_uppercase() {
         'O' => '0',
@@ -184,7 +185,7 @@ fn canonical_char(c: char) -> Option<char> {
     u8::try_from(upper).ok().filter(|byte| ALPHABET.contains(byte)).map(char::from)
 }
 
-/// The lowest bits of a number in base 32, the highest first.
+/// Encodes the lowest bits of a number in base 32, highest first.
 pub(crate) fn encode_base32(number: u64, length: usize) -> String {
     (0..length)
         .rev()
@@ -192,7 +193,7 @@ pub(crate) fn encode_base32(number: u64, length: usize) -> String {
         .collect()
 }
 
-/// The number that canonical characters stand for.
+/// Decodes canonical base 32 characters.
 pub(crate) fn decode_base32(symbols: &str) -> u64 {
     symbols.bytes().fold(0, |sum, byte| {
         let digit = ALPHABET.iter().position(|symbol| *symbol == byte).unwrap_or_default();
@@ -200,7 +201,7 @@ pub(crate) fn decode_base32(symbols: &str) -> u64 {
     })
 }
 
-/// Writes `ABCD-EFGH`.
+/// Writes text in groups, as in `ABCD-EFGH`.
 pub(crate) fn write_groups(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     use std::fmt::Write;
     for (at, c) in text.chars().enumerate() {

@@ -1,5 +1,5 @@
-//! JSON Schemas (draft 2020-12) of everything that goes over the wire, as they are published in
-//! `docs/schemas`. A test compares the published files with what is made here.
+//! JSON Schemas (draft 2020-12) of all messages, as published in `docs/schemas`. A test compares the
+//! published files with the generated ones.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,25 +10,25 @@ use toolway_types::{Code, SpecDocument};
 use crate::pairing::{PairRequest, PairResponse};
 use crate::{ClientMessage, GatewayMessage, VERSION};
 
-/// One published file.
+/// A published schema file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaDocument {
-    /// The file's name in `docs/schemas`.
+    /// Name of the file in `docs/schemas`.
     pub file_name: &'static str,
     /// The schema.
     pub schema: Value,
 }
 
-/// Whose form a schema tells: what a reader accepts, or what a writer promises.
+/// Perspective of a schema: what a reader accepts, or what a writer guarantees.
 #[derive(Clone, Copy, PartialEq)]
 enum SchemaSide {
-    /// What the gateway reads. A field that may be left out may also be null.
+    /// Messages read by the gateway. An optional field may also be null.
     Accepted,
-    /// What the gateway writes. A field that may be left out is never null.
+    /// Messages written by the gateway. An optional field is never null.
     Promised,
 }
 
-/// Every published schema.
+/// Generates all published schemas.
 #[must_use]
 pub fn schema_documents() -> Vec<SchemaDocument> {
     vec![
@@ -52,7 +52,7 @@ pub fn schema_documents() -> Vec<SchemaDocument> {
             file_name: "spec.json",
             schema: generate_schema::<SpecDocument>(
                 "spec",
-                "What a source says of one tool",
+                "Spec of a tool, as sent by its source",
                 SchemaSide::Accepted,
             ),
         },
@@ -73,7 +73,7 @@ fn generate_schema<T: JsonSchema>(name: &str, title: &str, side: SchemaSide) -> 
     schema
 }
 
-/// What stands at the head of each file.
+/// Fields at the start of each file.
 fn header_fields(name: &str, title: &str) -> Map<String, Value> {
     let mut head = Map::new();
     head.insert("$id".into(), format!("urn:toolway:schema:{name}").into());
@@ -83,7 +83,7 @@ fn header_fields(name: &str, title: &str) -> Map<String, Value> {
     head
 }
 
-/// `POST /pair`: the body, which may be left out, and the answer.
+/// Schema of `POST /pair`: the optional body, and the answer.
 fn pairing_schema() -> Value {
     let mut request = generate_schema::<PairRequest>("pairing", "", SchemaSide::Accepted);
     let mut response = generate_schema::<PairResponse>("pairing", "", SchemaSide::Promised);
@@ -106,8 +106,8 @@ fn pairing_schema() -> Value {
     schema
 }
 
-/// Lists the codes of failed calls and of `error` messages. Not as an `enum`: codes are added in time, and a
-/// reader must live with one that it does not know.
+/// Lists the codes of failed calls and of `error` messages. Not as an `enum`, because new codes may be added
+/// and a reader must accept codes that it does not know.
 fn add_codes(mut schema: Value) -> Value {
     let codes: Map<String, Value> = Code::ALL
         .iter()
@@ -125,7 +125,7 @@ fn add_codes(mut schema: Value) -> Value {
     schema
 }
 
-/// Removes what means something only in Rust, and the null that is never written.
+/// Removes keywords that only matter in Rust, and the null that is never written.
 fn normalize(schema: &mut Value, side: SchemaSide) {
     match schema {
         Value::Object(fields) => {
@@ -135,7 +135,7 @@ fn normalize(schema: &mut Value, side: SchemaSide) {
             if let Some(Value::String(description)) = fields.get_mut("description") {
                 *description = strip_doc_links(description);
             }
-            // Bounds of Rust's integers and of the machine's word, not of the protocol.
+            // These are limits of Rust's integer types, not of the protocol.
             if fields.get("format").and_then(Value::as_str).is_some_and(is_rust_format) {
                 fields.remove("format");
             }
@@ -150,7 +150,7 @@ fn is_rust_format(format: &str) -> bool {
     matches!(format, "uint" | "uint32" | "uint64" | "int64" | "double")
 }
 
-/// `[`crate::x::y`]` is a link in Rust's documentation; elsewhere it is `y`.
+/// Replaces links of Rust's documentation, like `[`crate::x::y`]`, by their last name `y`.
 fn strip_doc_links(description: &str) -> String {
     let mut text = description.replace('\n', " ");
     while let Some(start) = text.find("[`") {
@@ -175,7 +175,8 @@ fn drop_null_of_optional(fields: &mut Map<String, Value>) {
     }
 }
 
-/// `["string","null"]` becomes `"string"`, and `anyOf` with a null branch its other branch.
+/// Removes null from a property's type: `["string","null"]` becomes `"string"`, `anyOf` with a null branch
+/// becomes the other branch.
 fn drop_null(property: &mut Value) {
     let Value::Object(fields) = property else { return };
     if let Some(Value::Array(types)) = fields.get_mut("type") {

@@ -1,4 +1,4 @@
-//! Properties over frames that nobody foresaw.
+//! Property tests with arbitrary frames.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use toolway_wire::{ClientMessage, GatewayMessage};
 
-/// Any JSON value of modest size.
+/// Generates any JSON value of modest size.
 fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        // Sums of powers of two, which every reader of numbers gets right.
+        // Sums of powers of two, because every parser reads them exactly.
         any::<i32>().prop_map(|number| Value::from(f64::from(number) / 8.0)),
         ".{0,12}".prop_map(Value::from),
     ];
@@ -25,7 +25,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The names of fields that messages have, and others.
+/// Generates names of known fields and others.
 fn field() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
@@ -38,7 +38,7 @@ fn field() -> impl Strategy<Value = String> {
     ]
 }
 
-/// An object with a known type and any fields.
+/// Generates an object with a known type and any fields.
 fn frame() -> impl Strategy<Value = String> {
     let kinds: Vec<_> = [ClientMessage::TYPES, GatewayMessage::TYPES].concat();
     (proptest::sample::select(kinds), proptest::collection::vec((field(), json()), 0..6)).prop_map(

@@ -1,5 +1,5 @@
-//! The frames in `testdata`, one a line, in the form in which Toolway itself writes them: what is read from
-//! each is written back to the same bytes, so no field can be renamed, dropped or reordered unseen.
+//! Compares Toolway's encoding with the frames in `testdata`, one per line: each is decoded and encoded to
+//! the same bytes, so no field can be renamed, removed or reordered by accident.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 

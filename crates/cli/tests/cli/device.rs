@@ -56,7 +56,7 @@ fn pairs_once_and_comes_back_without_a_code() {
     let other = CliHarness::new();
     other
         .run(["device", "--gateway", &url, "--pair", &code])
-        .assert_failure(1, "the gateway did not take the code");
+        .assert_failure(1, "the gateway refused the code");
 }
 
 #[test]

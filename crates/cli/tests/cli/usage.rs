@@ -112,7 +112,7 @@ fn plain_http_to_another_computer_must_be_asked_for() {
     assert!(said.stderr.contains("--insecure"), "{said:#?}");
     folder.run(["device", "--gateway", "ftp://x", "--pair", "ABCD-EFGH"]).assert_failure(1, "ftp://x");
     folder.run(["device", "--pair", "ABC"]).assert_failure(2, "a pairing code has 8 letters and digits");
-    folder.run(["device", "--pair", "ABCD-EFGH"]).assert_failure(1, "does not say where the gateway is");
+    folder.run(["device", "--pair", "ABCD-EFGH"]).assert_failure(1, "the gateway's address is missing");
     folder.run(["device"]).assert_failure(1, "this computer is not paired with any gateway");
 }
 

@@ -1,4 +1,4 @@
-//! What a command is given, and what comes back.
+//! Tests of a command's input and output.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ async fn arguments_can_go_to_standard_input_and_json_comes_back_as_json() {
     );
     let args = json!({ "text": "a\nb", "list": [1, { "k": null }] });
     assert_eq!(run(&cat, args.clone()).await.unwrap()["stdout"], args);
-    // A program that does not read what it is given, more than a pipe holds, is none the worse for it.
+    // A program that does not read its input, larger than a pipe's buffer, still succeeds.
     let deaf = command(
         &folder,
         "program = \"true\"\ninput = \"stdin-json\"\nparameters = { properties = { text = {} } }\n",

@@ -1,4 +1,4 @@
-//! Output that counts as a failure of the command (pitfall E4).
+//! Tests of output that reports a failure (pitfall E4).
 
 use std::fs;
 
@@ -21,7 +21,7 @@ async fn a_failing_command_is_an_error_with_code_and_complaint() {
     assert_eq!(run(&silent, json!({})).await.unwrap_err().message, "it: it ended with exit code 1");
 }
 
-/// What scripts do to say that they failed, and what only looks like it.
+/// Covers error reports as scripts write them, and similar output that is not a failure.
 #[tokio::test]
 async fn script_output_with_an_error_member_is_a_failure_e4() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,14 +68,14 @@ async fn script_output_with_an_error_member_is_a_failure_e4() {
         let told = run(&says(output, 0, "json"), json!({})).await.unwrap();
         assert_eq!(told["stdout"], serde_json::from_str::<Value>(output).unwrap(), "{output}");
     }
-    // Text is not searched for anything.
+    // Text output is not searched for errors.
     let text = r#"{"error":"no such city"}"#;
     assert_eq!(run(&says(text, 0, "text"), json!({})).await.unwrap()["stdout"], format!("{text}\n"));
     let coded = r#"{"error":{"message":"no such file","code":"file_not_found","hint":"list them first"}}"#;
     let error = run(&says(coded, 1, "json"), json!({})).await.unwrap_err();
     assert_eq!(error.code, Code::FileNotFound);
     assert_eq!(error.hint.as_deref(), Some("list them first"));
-    // A program can't say what only the gateway knows.
+    // A program cannot use codes that are reserved for the gateway.
     let coded = r#"{"error":{"message":"x","code":"hook_cancelled"}}"#;
     assert_eq!(run(&says(coded, 1, "json"), json!({})).await.unwrap_err().code, Code::ToolFailed);
 }

@@ -1,4 +1,4 @@
-//! Commands made from pieces of TOML.
+//! Commands for tests, made from TOML.
 
 use std::future::pending;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use toolway_command::{CommandDefinition, CommandEnv, DefinitionFile, PreparedCommand, ToolCommand};
 use toolway_types::ToolError;
 
-/// Every definition of a text.
+/// Prepares every definition in a text.
 pub(crate) fn prepare_all(text: &str, env: &CommandEnv) -> Vec<PreparedCommand> {
     let prepare = |entry: toolway_command::DefinitionEntry<'_>| {
         let (described, definition) = entry.read::<CommandDefinition>().unwrap();
@@ -16,7 +16,7 @@ pub(crate) fn prepare_all(text: &str, env: &CommandEnv) -> Vec<PreparedCommand> 
     DefinitionFile::parse(text).unwrap().entries.into_iter().map(prepare).collect()
 }
 
-/// One command, written as TOML without the parts that every one has.
+/// Creates one command from TOML without the required common keys.
 pub(crate) fn command(folder: &TempDir, toml: &str) -> ToolCommand {
     let environment = [("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("SECRET", "hidden")];
     let env = CommandEnv {

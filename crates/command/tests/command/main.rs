@@ -1,4 +1,4 @@
-//! Commands against real programs.
+//! Tests of commands with real programs.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! How runs end: with the whole process group, and in time.
+//! Tests of the end of a run: the whole process group ends, and in time.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use toolway_command::ToolCommand;
 
 use crate::fixtures::{command, run};
 
-/// Waits until a file has something in it, for as long as a slow machine may take.
+/// Waits until a file has content. A slow machine may take long.
 async fn wait_for_content(path: &Path) -> String {
     for _ in 0..2000 {
         match fs::read_to_string(path) {
@@ -23,7 +23,7 @@ async fn wait_for_content(path: &Path) -> String {
     panic!("{} stayed empty", path.display());
 }
 
-/// Waits until a process is gone. One that is dead but not yet reaped by its new parent counts as gone.
+/// Waits until a process is gone. A zombie that its new parent has not yet reaped counts as gone.
 async fn wait_until_gone(pid: &str) {
     for _ in 0..2000 {
         let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -36,7 +36,7 @@ async fn wait_until_gone(pid: &str) {
     panic!("process {pid} lives on");
 }
 
-/// A program that starts a child, notes both pids and sleeps on.
+/// A program that starts a child, writes both pids and sleeps.
 fn sleeping_command(folder: &TempDir) -> ToolCommand {
     let script = "echo $$ > parent; (echo $BASHPID > child.new; mv child.new child; exec sleep 300) & wait";
     command(folder, &format!("program = \"/bin/bash\"\nargs = [\"-c\", '{script}']\npass_env = [\"PATH\"]\n"))
@@ -75,7 +75,7 @@ async fn dropping_the_future_kills_the_whole_process_group_e7() {
     wait_until_gone(&child).await;
 }
 
-/// A program that takes no notice of a polite request to end, and whose children hold its pipes.
+/// The program ignores SIGTERM, and its children keep its pipes open.
 #[tokio::test]
 async fn the_deadline_ends_a_program_that_ignores_signals_e7() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ async fn the_deadline_ends_a_program_that_ignores_signals_e7() {
     }
 }
 
-/// A child of a child, whose parent has gone: it belongs to process 1 and to the group.
+/// The grandchild's parent has ended: the grandchild belongs to process 1 and to the group.
 #[tokio::test]
 async fn a_daemonized_grandchild_is_killed_with_its_process_group_e7() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ async fn a_grandchild_that_keeps_the_pipes_open_delays_nothing_e7() {
     );
     assert_eq!(run(&within, json!({})).await.unwrap()["stdout"], "done\n");
     wait_until_gone(&wait_for_content(&folder.path().join("child")).await).await;
-    // One that has left the group lives on, as it wants to, but the call ends all the same.
+    // A process that left the group survives, but the call ends.
     let outside = command(
         &folder,
         "program = \"/bin/bash\"\npass_env = [\"PATH\"]\n\

@@ -11,7 +11,7 @@ fn app(label: &str) -> AppProvider {
     AppProvider { label: label.to_owned(), ..AppProvider::default() }
 }
 
-/// Every text in a value.
+/// Collects every text in a value.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -47,7 +47,7 @@ fn every_text_is_cut_by_characters_and_shows_it() {
     let (words, cut): (Vec<&str>, Vec<&str>) = texts(&written).into_iter().partition(|text| text.len() < 100);
     assert_eq!(words, ["flagged", "ready"]);
     assert_eq!(cut, [expected.as_str(); 14]);
-    // What just fits stays.
+    // A text of exactly the maximum length stays.
     let fits = app(&"ä".repeat(MAX_TEXT));
     assert_eq!(truncate_to_limits(vec![fits.clone()]), [fits]);
 }
@@ -70,13 +70,13 @@ fn lists_are_cut_and_what_is_left_out_is_told() {
     assert_eq!(cut.notes[0], flagged("904 of its tools are not listed here"));
     assert_eq!(cut.notes[62], flagged("note 61"));
     assert_eq!(cut.notes[63], flagged("8 more notes are not listed here"));
-    // A refusal among what is left out is not passed over in silence.
+    // A refusal among the omitted notes stays visible.
     let mut notes = vec![flagged("odd"); 64];
     notes.push(AppProviderNote { kind: AppProviderNoteKind::Refused, ..flagged("bad") });
     let cut = truncate_to_limits(vec![AppProvider { notes, ..app("bad") }]).remove(0);
     assert_eq!(cut.notes[63].kind, AppProviderNoteKind::Refused);
     assert_eq!(cut.notes[63].reason, "2 more notes are not listed here");
-    // As many apps as may be.
+    // The maximum number of apps.
     assert_eq!(truncate_to_limits(vec![app("a"); 1025]).len(), 1024);
 }
 

@@ -1,6 +1,6 @@
-//! Results of calls that have run, for ten minutes: bounded in number and in bytes. Where the bytes do not
-//! suffice, bodies go before ids, and acknowledged ones before others; a call whose body is gone is still
-//! not run again.
+//! Results of finished calls, kept for ten minutes and bounded in number and bytes. If space runs out, bodies
+//! are dropped before ids, and acknowledged bodies before others. A call without a body is still not run
+//! again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// What the memory holds at most.
+/// Bounds of the cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResultCacheBounds {
     pub(crate) age: Duration,
@@ -34,9 +34,9 @@ struct CachedResult {
 pub(super) struct ResultCache {
     bounds: ResultCacheBounds,
     entries: HashMap<Arc<str>, CachedResult>,
-    /// In the order in which they ended.
+    /// Ids in the order in which the calls ended.
     order: VecDeque<Arc<str>>,
-    /// Those that still have their bodies, oldest first.
+    /// Ids that still have a body, oldest first.
     bodies: VecDeque<Arc<str>>,
     bytes: usize,
 }
@@ -46,7 +46,7 @@ impl ResultCache {
         Self { bounds, ..Self::default() }
     }
 
-    /// Whether it has run, and with which result where that is kept.
+    /// Looks up a finished call: `Some(None)` if it finished but its result was dropped.
     pub(super) fn recall(&mut self, id: &str, now: Instant) -> Option<Option<Utf8Bytes>> {
         self.prune(now);
         self.entries.get(id).map(|entry| entry.frame.clone())
@@ -71,13 +71,13 @@ impl ResultCache {
         self.entries.values_mut().for_each(|entry| entry.acknowledged = true);
     }
 
-    /// The results that nobody has acknowledged, oldest first.
+    /// Unacknowledged results, oldest first.
     pub(super) fn unacknowledged(&self) -> Vec<Utf8Bytes> {
         let entries = self.bodies.iter().filter_map(|id| self.entries.get(id));
         entries.filter(|entry| !entry.acknowledged).filter_map(|entry| entry.frame.clone()).collect()
     }
 
-    /// Forgets what is too old or too many.
+    /// Removes entries that are too old or too many.
     pub(super) fn prune(&mut self, now: Instant) {
         while let Some(id) = self.order.front() {
             let fresh = |entry: &CachedResult| now.saturating_duration_since(entry.ended) < self.bounds.age;
@@ -93,8 +93,8 @@ impl ResultCache {
         }
     }
 
-    /// Lets go of bodies until the rest fits. Few results are unacknowledged at a time, so the search for
-    /// one that is ends soon.
+    /// Drops bodies until the rest fits. Few results are unacknowledged at a time, so the linear search for
+    /// an acknowledged one is short.
     fn shrink(&mut self) {
         while self.bytes > self.bounds.bytes {
             let settled = |id: &Arc<str>| self.entries.get(id).is_none_or(|entry| entry.acknowledged);

@@ -1,4 +1,4 @@
-//! `connect` and the gateway's answer.
+//! The message `connect` and the gateway's answer.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::{ConnectionEnd, SocketSink, SocketStream};
 use crate::device_state::DeviceState;
 use crate::error::ReconnectDecision;
 
-/// How long the gateway has to answer `connect`.
+/// Time for the gateway to answer `connect`.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What outlives a connection; it lives and dies with the process, as the protocol wants it.
+/// State that survives a lost connection. It is lost with the process, as the protocol requires.
 #[derive(Debug, Default)]
 pub(crate) struct ResumeState {
     epoch: u64,
@@ -31,13 +31,13 @@ impl ResumeState {
         self.epoch
     }
 
-    /// Whether the gateway keeps the calls of a lost connection for a while.
+    /// True if the gateway keeps the calls of a lost connection for a while.
     pub(crate) fn is_resumable(&self) -> bool {
         self.resume_token.is_some()
     }
 }
 
-/// What the gateway answered.
+/// The gateway's answer to `connect`.
 #[derive(Debug)]
 pub(crate) struct HandshakeReply {
     pub(crate) version: u32,
@@ -46,7 +46,7 @@ pub(crate) struct HandshakeReply {
     pub(crate) frame_limit: usize,
 }
 
-/// Says who this is and waits for the answer.
+/// Sends `connect` and waits for the answer.
 pub(crate) async fn perform_handshake(
     sink: &mut SocketSink,
     stream: &mut SocketStream,
@@ -77,7 +77,7 @@ pub(crate) async fn perform_handshake(
         () = stop.cancelled() => return Err(ConnectionEnd::Requested),
         done = tokio::time::timeout(HANDSHAKE_TIMEOUT, exchange) => match done {
             Ok(answered) => answered.map_err(ConnectionEnd::Verdict)?,
-            Err(_) => return Err(ConnectionEnd::Verdict(ReconnectDecision::retry("the gateway did not answer the greeting"))),
+            Err(_) => return Err(ConnectionEnd::Verdict(ReconnectDecision::retry("the gateway did not answer the connect message"))),
         },
     };
     if connected.v < VERSION {
@@ -106,17 +106,17 @@ async fn read_connected(stream: &mut SocketStream) -> Result<Connected, Reconnec
                 Ok(GatewayMessage::Connected(connected)) => return Ok(connected),
                 Ok(GatewayMessage::Error(error)) => {
                     return Err(ReconnectDecision::retry(format!(
-                        "the gateway refused the greeting: {}",
+                        "the gateway refused the connect message: {}",
                         error.message
                     )));
                 }
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "the gateway sent what this device does not understand"),
+                Err(error) => tracing::warn!(%error, "ignored an invalid message from the gateway"),
             },
             Some(Ok(Message::Close(frame))) => return Err(decision_for_close(frame.as_ref())),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(decision_for_error(&error)),
-            None => return Err(ReconnectDecision::retry("the connection was cut")),
+            None => return Err(ReconnectDecision::retry("the connection was lost")),
         }
     }
 }

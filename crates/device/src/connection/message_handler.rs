@@ -1,4 +1,4 @@
-//! What the gateway says, and what comes of it.
+//! Handles messages from the gateway.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::result_frame::{self, FrameFormat, NO_HANDLER};
 use crate::status::RegisteredTools;
 
 impl ConnectionTask<'_> {
-    /// Takes what the socket gave. Says so where it was the end.
+    /// Handles a WebSocket message. Returns a decision if it ended the connection.
     pub(super) fn handle_message(
         &mut self,
         message: Option<Result<Message, SocketError>>,
@@ -27,12 +27,12 @@ impl ConnectionTask<'_> {
             Some(Ok(Message::Text(text))) => self.handle_text(&text),
             Some(Ok(Message::Ping(_))) => self.shared.calls.prune(),
             Some(Ok(Message::Binary(_))) => {
-                tracing::debug!("the gateway sent a binary frame, which is ignored")
+                tracing::debug!("ignored a binary frame from the gateway")
             }
             Some(Ok(Message::Pong(_) | Message::Frame(_))) => {}
             Some(Ok(Message::Close(frame))) => return Some(decision_for_close(frame.as_ref())),
             Some(Err(error)) => return Some(decision_for_error(&error)),
-            None => return Some(ReconnectDecision::retry("the connection was cut")),
+            None => return Some(ReconnectDecision::retry("the connection was lost")),
         }
         None
     }
@@ -47,16 +47,16 @@ impl ConnectionTask<'_> {
             }
             Ok(GatewayMessage::ResultAcknowledged(acknowledged)) => {
                 if let Some(status @ (ResultStatus::Late | ResultStatus::Unknown)) = acknowledged.status {
-                    tracing::debug!(id = %acknowledged.id, ?status, "a result came to nothing");
+                    tracing::debug!(id = %acknowledged.id, ?status, "the gateway did not use a result");
                 }
                 self.shared.calls.acknowledge(&acknowledged.id);
             }
             Ok(GatewayMessage::ToolsRegistered(registered)) => self.handle_tools_registered(registered),
             Ok(GatewayMessage::Error(error)) => {
-                tracing::warn!(code = error.code, "the gateway says: {}", error.message);
+                tracing::warn!(code = error.code, "error from the gateway: {}", error.message);
             }
-            Ok(other) => tracing::trace!(kind = other.kind(), "a message that is not for devices"),
-            Err(error) => tracing::warn!(%error, "the gateway sent what this device does not understand"),
+            Ok(other) => tracing::trace!(kind = other.kind(), "ignored a message that is not for devices"),
+            Err(error) => tracing::warn!(%error, "ignored an invalid message from the gateway"),
         }
     }
 
@@ -87,7 +87,7 @@ impl ConnectionTask<'_> {
             CallAdmission::ResultDropped => {
                 let error = ToolError::new(
                     Code::ToolFailed,
-                    "This call has run once already; its result is no longer kept on the device",
+                    "This call has already run; its result is no longer stored on the device",
                 );
                 let frame = self.error_frame(&request.id, error);
                 self.unwritten.push_back(frame);
@@ -131,7 +131,7 @@ pub(super) fn decision_for_error(error: &SocketError) -> ReconnectDecision {
         SocketError::ConnectionClosed
         | SocketError::AlreadyClosed
         | SocketError::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
-            ReconnectDecision::retry("the connection was cut")
+            ReconnectDecision::retry("the connection was lost")
         }
         other => ReconnectDecision::retry(format!("the connection was lost: {other}")),
     }

@@ -1,12 +1,12 @@
-//! What a tool's function may give.
+//! Return types of tool functions.
 
 use serde::Serialize;
 use serde_json::Value;
 use toolway_types::{ContentPart, RawJson, ToolOutput};
 
-/// Becomes a tool's result.
+/// Conversion into a tool's output.
 pub trait IntoOutput {
-    /// The result.
+    /// Converts the value.
     fn into_output(self) -> ToolOutput;
 }
 
@@ -16,14 +16,14 @@ impl IntoOutput for ToolOutput {
     }
 }
 
-/// A structured result.
+/// Structured result.
 impl IntoOutput for Value {
     fn into_output(self) -> ToolOutput {
         ToolOutput::structured(RawJson::from(&self))
     }
 }
 
-/// A structured result as JSON text.
+/// Structured result as JSON text.
 impl IntoOutput for RawJson {
     fn into_output(self) -> ToolOutput {
         ToolOutput::structured(self)
@@ -42,7 +42,7 @@ impl IntoOutput for &str {
     }
 }
 
-/// Nothing to say: empty text.
+/// Empty text.
 impl IntoOutput for () {
     fn into_output(self) -> ToolOutput {
         ToolOutput::text("")
@@ -55,14 +55,14 @@ impl IntoOutput for Vec<ContentPart> {
     }
 }
 
-/// Any serialisable value as a structured result.
+/// Any serializable value as a structured result.
 #[derive(Debug, Clone, Copy)]
 pub struct Json<T>(pub T);
 
 impl<T: Serialize> IntoOutput for Json<T> {
     fn into_output(self) -> ToolOutput {
         ToolOutput::structured(RawJson::from_value(&self.0).unwrap_or_else(|error| {
-            tracing::error!(%error, "a tool's result has no JSON form and is sent as null");
+            tracing::error!(%error, "a tool's result cannot be converted to JSON; sending null");
             RawJson::null()
         }))
     }

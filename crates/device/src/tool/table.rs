@@ -1,4 +1,4 @@
-//! The tools that a device offers at one moment, and the messages that register them.
+//! Tools that a device offers at one moment, and the messages that register them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use toolway_wire::client_message::{RegisterMode, RegisterTools};
 
 use super::Tool;
 
-/// Room that a registering message needs beside the specs, in bytes.
+/// Space in a registration message besides the specs, in bytes.
 const FRAME_MARGIN: usize = 256;
 
-/// Why a list of tools was refused.
+/// Reason why a list of tools is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadTool {
-    /// Its name.
+    /// The name is invalid.
     #[error("tool {0:?}: {1}")]
     Name(String, NameError),
-    /// Two of one name.
-    #[error("there are two tools called {0:?}")]
+    /// Two tools have the same name.
+    #[error("two tools have the name {0:?}")]
     Duplicate(String),
-    /// Its schema.
-    #[error("the parameters of tool {0:?} are not a usable schema: {1}")]
+    /// The schema is invalid.
+    #[error("tool {0:?} has an invalid parameter schema: {1}")]
     Schema(String, String),
 }
 
-/// An unchanging list of tools.
+/// Immutable list of tools.
 #[derive(Debug, Default)]
 pub(crate) struct ToolTable {
     by_name: HashMap<String, Arc<Tool>>,
-    /// In the order in which they were given.
+    /// Tools in the order given.
     tools: Vec<Arc<Tool>>,
-    /// Their specs, in the same order.
+    /// Specs in the same order.
     specs: Vec<RawJson>,
 }
 
@@ -62,8 +62,8 @@ impl ToolTable {
         self.tools.iter().map(|tool| Tool::clone(tool))
     }
 
-    /// The frames that make this the whole list: one, unless it is larger than a frame may be. Version 1
-    /// has no mode: there, tools are only ever added.
+    /// Encodes the frames that register exactly this list. One frame, unless it would exceed the limit.
+    /// Version 1 has no mode and can only add tools.
     pub(crate) fn frames(&self, version: u32, frame_limit: usize) -> Vec<String> {
         let room = frame_limit.saturating_sub(FRAME_MARGIN);
         let mut chunks: Vec<Vec<RawJson>> = vec![Vec::new()];

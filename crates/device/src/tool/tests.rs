@@ -4,7 +4,7 @@ use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
 struct PointArguments {
-    /// Across.
+    /// Horizontal position.
     x: i64,
     #[allow(dead_code, reason = "only its schema is of interest")]
     y: Option<f64>,

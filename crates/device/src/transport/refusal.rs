@@ -1,4 +1,4 @@
-//! An HTTP answer that says no.
+//! HTTP responses that refuse a request.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use http::{Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde::Deserialize;
 
-/// How much of an answer that is not ours is shown, in bytes.
+/// Maximum excerpt of a response that is not from a gateway, in bytes.
 const MAX_BODY_EXCERPT: usize = 200;
 
-/// What the gateway, or something before it, said instead of yes.
+/// Refusal by the gateway, or by a server in front of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GatewayRefusal {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The gateway's code, such as `token_revoked`.
+    /// The gateway's error code, such as `token_revoked`.
     pub code: Option<String>,
-    /// In words.
+    /// Description of the refusal.
     pub message: String,
-    /// What to do about it.
+    /// Next step for the user.
     pub hint: Option<String>,
-    /// How long to wait before the next try.
+    /// Delay before the next attempt.
     pub retry_after: Option<Duration>,
 }
 
@@ -38,7 +38,7 @@ struct RefusalFields {
 }
 
 impl GatewayRefusal {
-    /// Reads it.
+    /// Reads a refusal from a response.
     pub(crate) async fn read(response: Response<Incoming>) -> Self {
         let status = response.status();
         let retry_after = response
@@ -61,9 +61,9 @@ impl GatewayRefusal {
             let text = text.trim();
             let shown = text.get(..text.floor_char_boundary(MAX_BODY_EXCERPT)).unwrap_or_default();
             if shown.is_empty() {
-                format!("it answered {status}")
+                format!("the server responded with {status}")
             } else {
-                format!("it answered {status}: {shown}")
+                format!("the server responded with {status}: {shown}")
             }
         });
         Self { status: status.as_u16(), code, message, hint, retry_after: None }
@@ -86,7 +86,13 @@ mod tests {
     #[test]
     fn answers_of_others_are_shown_in_part() {
         let refusal = GatewayRefusal::parse(StatusCode::BAD_GATEWAY, "é".repeat(500).as_bytes());
-        assert_eq!(refusal.message, format!("it answered 502 Bad Gateway: {}", "é".repeat(100)));
-        assert_eq!(GatewayRefusal::parse(StatusCode::NOT_FOUND, b"").message, "it answered 404 Not Found");
+        assert_eq!(
+            refusal.message,
+            format!("the server responded with 502 Bad Gateway: {}", "é".repeat(100))
+        );
+        assert_eq!(
+            GatewayRefusal::parse(StatusCode::NOT_FOUND, b"").message,
+            "the server responded with 404 Not Found"
+        );
     }
 }

@@ -36,5 +36,5 @@ async fn nobody_there_is_said_with_the_address() {
     let (listener, route) = here().await;
     drop(listener);
     let Err(error) = route.connect().await else { panic!("nobody listens") };
-    assert!(error.to_string().starts_with(&format!("no connection to {}: ", route.url)), "{error}");
+    assert!(error.to_string().starts_with(&format!("cannot connect to {}: ", route.url)), "{error}");
 }

@@ -1,4 +1,4 @@
-//! From an HTTP request to a WebSocket.
+//! WebSocket upgrade of an HTTP request.
 
 use std::sync::Arc;
 
@@ -17,21 +17,22 @@ use toolway_wire::SUBPROTOCOL_V2;
 use super::refusal::GatewayRefusal;
 use super::{ConnectError, GatewayRoute, GatewayStream};
 
-/// Size of the read buffer. It is small because the library fills the whole buffer with zeros before each read (pitfall R22).
+/// Read buffer size. It is small because the library fills the whole buffer with zeros before each read
+/// (pitfall R22).
 const READ_BUFFER: usize = 4 << 10;
-/// Written once this much waits, or at each flush.
+/// Write buffer size. The buffer is written when full, or at each flush.
 const WRITE_BUFFER: usize = 8 << 10;
-/// The largest frame that is taken.
+/// Maximum size of a received frame.
 const MAX_FRAME: usize = 16 << 20;
-/// Where devices connect.
+/// Path of the device socket.
 const PATH: &str = "/ws/device";
-/// Says who asks.
+/// Value of the `User-Agent` header.
 pub(crate) const USER_AGENT: &str = concat!("toolway-device/", env!("CARGO_PKG_VERSION"));
 
 /// A WebSocket to the gateway.
 pub(crate) type GatewaySocket = WebSocketStream<GatewayStream>;
 
-/// Why it did not come about.
+/// Reason why the upgrade failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpgradeError {
     #[error(transparent)]
@@ -45,7 +46,7 @@ pub(crate) async fn open(route: &GatewayRoute, token: &SecretString) -> Result<G
     let (stream, _) = route.connect().await?;
     let key = generate_key();
     let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))
-        .map_err(|_| route.http_failed("the token has characters that no token has".to_owned()))?;
+        .map_err(|_| route.http_failed("the token contains invalid characters".to_owned()))?;
     bearer.set_sensitive(true);
     let request = Request::get(route.url.path(PATH))
         .header(header::HOST, route.url.authority())
@@ -72,13 +73,13 @@ async fn upgrade_connection(
 ) -> Result<GatewaySocket, ConnectError> {
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
-        return Err(route.http_failed("it does not answer as a WebSocket does".to_owned()));
+        return Err(route.http_failed("the server does not accept WebSocket connections".to_owned()));
     }
     let upgraded =
         hyper::upgrade::on(response).await.map_err(|error| route.http_failed(error.to_string()))?;
     let parts = upgraded
         .downcast::<TokioIo<GatewayStream>>()
-        .map_err(|_| route.http_failed("the connection was lost at the upgrade".to_owned()))?;
+        .map_err(|_| route.http_failed("the connection was lost during the upgrade".to_owned()))?;
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)

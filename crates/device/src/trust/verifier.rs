@@ -1,5 +1,5 @@
-//! Accepts a certificate for its key alone. The handshake's own signature is still verified, so the peer
-//! must hold the private key.
+//! Certificate verification by key only. The handshake's signature is still verified, so the peer must hold
+//! the private key.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
@@ -7,18 +7,18 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, OtherError, SignatureScheme};
 use toolway_wire::pairing::{KeyPin, KeyPrefix};
 
-/// The gateway has another key than the one that was expected.
+/// Error for a gateway with an unexpected key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the gateway's key is {found}, not {expected} as it should be")]
+#[error("the gateway's key is {found}, but {expected} is expected")]
 pub struct KeyMismatch {
-    /// What was expected: a whole pin, or its start as a pairing code shows it.
+    /// Expected key: a whole pin, or its start as shown in a pairing code.
     pub expected: String,
-    /// What the gateway has.
+    /// Key of the gateway.
     pub found: KeyPin,
 }
 
 impl KeyMismatch {
-    /// The mismatch that made a handshake fail, where it was one.
+    /// Finds a key mismatch in a handshake error.
     pub(crate) fn find_in(error: &rustls::Error) -> Option<&Self> {
         match error {
             rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
@@ -35,7 +35,7 @@ enum ExpectedKey {
     Prefix(KeyPrefix),
 }
 
-/// Checks the key alone.
+/// Verifies only the key.
 #[derive(Debug)]
 pub(crate) struct KeyVerifier {
     expected: ExpectedKey,

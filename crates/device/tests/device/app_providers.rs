@@ -1,4 +1,4 @@
-//! What is said of the apps whose tools are bridged: when, to whom, and how often.
+//! Tests of provider reports: when they are sent, to which gateways, and how often.
 
 use serde_json::json;
 use toolway_device::{
@@ -21,14 +21,14 @@ fn tool(name: &str) -> Tool {
     Tool::typed(name, "Says nothing", |_: NoArguments, _| async { Ok(()) })
 }
 
-/// The labels of the next frame, which must be of this type.
+/// Reads the labels of the next frame, which must be of this type.
 async fn labels(peer: &mut GatewayPeer) -> Vec<String> {
     let frame = peer.expect("app_providers").await;
     let providers = frame["providers"].as_array().unwrap().iter();
     providers.map(|app| app["label"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Shows that nothing else was sent before.
+/// Asserts that nothing else was sent before.
 async fn nothing_else(peer: &mut GatewayPeer) {
     peer.call("probe", "nobody", json!({})).await;
     assert_eq!(peer.expect("tool_error").await["id"], "probe");
@@ -50,7 +50,7 @@ async fn it_is_said_after_the_tools_and_in_full() {
         }],
         ..app("weather")
     };
-    // Before it runs.
+    // Before the device runs.
     device.handle().set_app_providers(vec![app("finance"), weather]);
     let _running = device.start();
     let mut peer = gateway.peer().await;
@@ -76,12 +76,12 @@ async fn it_is_said_again_when_it_changes_and_at_every_connection() {
     let handle = running.handle();
     handle.set_app_providers(vec![app("finance")]);
     assert_eq!(labels(&mut peer).await, ["finance"]);
-    // The same again says nothing new, and tools that change say nothing of apps.
+    // An identical report is not sent again, and changed tools do not trigger a report.
     handle.set_app_providers(vec![app("finance")]);
     handle.add_tool(tool("b")).unwrap();
     peer.expect("register_tools").await;
     nothing_else(&mut peer).await;
-    // Nor do apps that change say anything of tools.
+    // A changed report does not trigger a registration.
     handle.set_app_providers(vec![]);
     assert_eq!(labels(&mut peer).await, Vec::<String>::new());
     handle.set_app_providers(vec![app("finance"), app("weather")]);
@@ -108,7 +108,7 @@ async fn a_gateway_of_version_1_is_not_told() {
     peer.expect("register_tools").await;
     nothing_else(&mut peer).await;
     peer.drop_connection();
-    // Once it has been updated, it is.
+    // After the gateway's update to version 2, it receives the report.
     let mut peer = gateway.welcome(connected("r")).await.0;
     assert_eq!(labels(&mut peer).await, ["weather"]);
 }

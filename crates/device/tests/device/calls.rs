@@ -1,4 +1,4 @@
-//! What becomes of one call.
+//! Tests of single calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -182,7 +182,7 @@ async fn a_tool_that_ignores_cancellation_is_dropped_r10() {
     within_test_timeout("the start", started.notified()).await;
     peer.cancel("1").await;
     within_test_timeout("the drop", heard.recv()).await;
-    // Nothing was sent for it, and it is not run again.
+    // No answer was sent, and the call does not run again.
     peer.call_again("1", "deaf", json!({}), 2).await;
     let answer = peer.expect("tool_error").await;
     assert_eq!((&answer["id"], &answer["error"]), (&json!("1"), &json!("The call was cancelled")));
@@ -216,7 +216,7 @@ async fn so_many_run_beside_each_other_and_the_rest_waits() {
     for _ in 0..3 {
         within_test_timeout("the first three", beginning.recv()).await.unwrap();
     }
-    // One that still waits is cancelled: it never starts.
+    // A queued call is cancelled and never starts.
     peer.cancel("9").await;
     peer.call("read so far", "nobody", json!({})).await;
     assert_eq!(peer.read().await["id"], "read so far");
@@ -254,7 +254,7 @@ async fn a_sequential_tool_runs_alone() {
     assert_eq!(within_test_timeout("1", beginning.recv()).await, Some(("shared".into(), 0)));
     peer.call("2", "alone", json!({})).await;
     peer.call("3", "shared", json!({})).await;
-    // The answer to this one shows that 2 and 3 have been read and were held back.
+    // The answer to this call shows that 2 and 3 were read and are queued.
     peer.call("4", "nobody", json!({})).await;
     assert_eq!(peer.read().await["id"], "4");
     assert!(beginning.try_recv().is_err());
@@ -300,7 +300,7 @@ async fn a_result_larger_than_a_frame_is_an_error_and_the_connection_lives() {
 async fn seventy_parallel_calls_all_end_with_a_full_socket_r3() {
     let tool = Tool::typed("large", "Large", |_: NoArguments, _| async { Ok("x".repeat(200_000)) });
     let (mut peer, _running) = connect_with_tools([tool]).await;
-    // Nothing is read meanwhile: the device's socket and queue fill up.
+    // Nothing reads meanwhile, so the device's socket and queue fill up.
     for id in 0..70 {
         peer.call(&id.to_string(), "large", json!({})).await;
     }

@@ -1,4 +1,4 @@
-//! Coming, staying and going.
+//! Tests of connecting, reconnecting and stopping.
 
 use std::time::Duration;
 
@@ -140,13 +140,13 @@ async fn a_final_close_code_stops_the_device_r17() {
 #[tokio::test]
 async fn why_it_is_not_connected_is_told() {
     let gateway = ScriptedGateway::plain().await;
-    // With the usual waits, so that the state lasts long enough to be seen.
+    // Uses the default backoff, so that the state lasts long enough to be observed.
     let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     drop(gateway.socket().await);
     let again = status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
     let ConnectionStatus::Reconnecting { why, delay } = again else { panic!("it tries again") };
-    assert!(why.contains("gave no answer that could be understood"), "{why}");
+    assert!(why.contains("sent an invalid response"), "{why}");
     assert!((500..=1000).contains(&delay.as_millis()), "{delay:?}");
 }
 
@@ -294,7 +294,7 @@ async fn another_key_stops_it_before_the_token_is_sent() {
 #[tokio::test]
 async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
     let gateway = ScriptedGateway::with_key().await;
-    // Some authority has to be known, or there is nothing to verify with.
+    // The verifier needs at least one authority.
     let made = rcgen::generate_simple_self_signed(vec!["authority".to_owned()]).unwrap();
     let trust = GatewayTrust::Authorities(made.cert.pem().into_bytes());
     let running = gateway.device().trust(trust).backoff(Backoff::default()).build().unwrap().start();

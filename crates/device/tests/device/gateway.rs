@@ -1,4 +1,4 @@
-//! The scripted gateway.
+//! A scripted gateway.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) const TOKEN: &str = "twy_d_0123456789";
 pub(crate) trait IoStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> IoStream for T {}
 
-/// Nothing here should ever take so long; it only keeps a failing test from hanging.
+/// Fails a test that hangs. No operation should ever take this long.
 pub(crate) async fn within_test_timeout<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(Duration::from_secs(20), future).await {
         Ok(value) => value,
@@ -40,12 +40,13 @@ impl ScriptedGateway {
         Self { listener: TcpListener::bind("127.0.0.1:0").await.unwrap(), tls: None }
     }
 
-    /// With a key of its own, as a gateway makes it.
+    /// Starts a gateway with its own key.
     pub(crate) async fn with_key() -> Self {
         Self::with_certificate("somewhere.else").await.0
     }
 
-    /// With a certificate for this name, which is given too (PEM) and can stand for its own authority.
+    /// Starts a gateway with a certificate for this name. Also returns the certificate (PEM), which is its
+    /// own authority.
     pub(crate) async fn with_certificate(name: &str) -> (Self, String) {
         let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
         let certificate = made.cert.der().clone();
@@ -71,13 +72,13 @@ impl ScriptedGateway {
         format!("{scheme}://{}", self.listener.local_addr().unwrap())
     }
 
-    /// A device that tries again at once.
+    /// Builder of a device that retries immediately.
     pub(crate) fn device(&self) -> DeviceBuilder {
         let quick = Backoff { shortest: Duration::from_millis(1), longest: Duration::from_millis(5) };
         Device::builder(self.url()).token(TOKEN).device_id("id-1").name("Test").backoff(quick)
     }
 
-    /// The next connection, below HTTP; an error where TLS did not come about.
+    /// Accepts the next connection, below HTTP; an error if TLS failed.
     pub(crate) async fn socket(&self) -> std::io::Result<Box<dyn IoStream>> {
         let (tcp, _) = within_test_timeout("a connection", self.listener.accept()).await?;
         tcp.set_nodelay(true)?;
@@ -87,7 +88,7 @@ impl ScriptedGateway {
         })
     }
 
-    /// The next connection's HTTP request, and the socket to answer on.
+    /// Accepts the next connection and reads its HTTP request.
     pub(crate) async fn request(&self) -> (String, Box<dyn IoStream>) {
         let mut socket = self.socket().await.unwrap();
         let mut read = Vec::new();
@@ -104,7 +105,7 @@ impl ScriptedGateway {
         (String::from_utf8(read).unwrap(), socket)
     }
 
-    /// Answers the next request with this status and JSON, and gives back what it said.
+    /// Answers the next request with this status and JSON, and returns the request.
     pub(crate) async fn answer(&self, status: &str, body: &Value) -> String {
         let (request, mut socket) = self.request().await;
         let body = body.to_string();
@@ -120,7 +121,7 @@ impl ScriptedGateway {
         request
     }
 
-    /// The next connection as a WebSocket.
+    /// Accepts the next connection as a WebSocket.
     pub(crate) async fn accept(&self) -> GatewayPeer {
         let socket = self.socket().await.unwrap();
         let mut upgrade = None;
@@ -134,7 +135,8 @@ impl ScriptedGateway {
         GatewayPeer { socket, upgrade: upgrade.unwrap() }
     }
 
-    /// The next connection, greeted and registered. Gives `connect` and `register_tools` too.
+    /// Accepts the next connection with handshake and registration. Also returns `connect` and
+    /// `register_tools`.
     pub(crate) async fn welcome(&self, connected: Value) -> (GatewayPeer, Value, Value) {
         let mut peer = self.accept().await;
         let connect = peer.expect("connect").await;
@@ -145,7 +147,7 @@ impl ScriptedGateway {
         (peer, connect, register)
     }
 
-    /// The same where so many results come before the tools.
+    /// Like `welcome`, if this many results arrive before the registration.
     pub(crate) async fn welcome_after_results(
         &self,
         connected: Value,
@@ -185,7 +187,7 @@ impl GatewayPeer {
         within_test_timeout("a message", self.socket.next()).await.and_then(Result::ok)
     }
 
-    /// The next JSON frame.
+    /// Reads the next JSON frame.
     pub(crate) async fn read(&mut self) -> Value {
         loop {
             match self.message().await {
@@ -196,7 +198,7 @@ impl GatewayPeer {
         }
     }
 
-    /// The next JSON frame, which must be of this type.
+    /// Reads the next JSON frame, which must be of this type.
     pub(crate) async fn expect(&mut self, kind: &str) -> Value {
         let frame = self.read().await;
         assert_eq!(frame["type"], kind, "{frame}");
@@ -241,7 +243,7 @@ impl GatewayPeer {
         while let Some(Ok(_)) = within_test_timeout("the answer to a close", self.socket.next()).await {}
     }
 
-    /// Goes without a word, as a network does.
+    /// Drops the connection without a close frame, like a network failure.
     pub(crate) fn drop_connection(self) {
         drop(self);
     }

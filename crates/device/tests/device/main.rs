@@ -1,4 +1,4 @@
-//! The SDK against a scripted gateway that is written from the protocol document alone.
+//! Tests of the SDK against a scripted gateway, written from the protocol document alone.
 
 #[cfg(test)]
 mod app_providers;

@@ -1,4 +1,4 @@
-//! A code for a token, and to whom the code is shown.
+//! Tests of pairing, and of the verification before the code is sent.
 
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn pairing_response() -> serde_json::Value {
     json!({ "paired": true, "persisted": true, "token": TOKEN, "message": "Welcome" })
 }
 
-/// Pairs while the gateway answers; gives the request too.
+/// Pairs with a scripted gateway; also returns the request.
 async fn paired(
     gateway: &ScriptedGateway,
     input: PairingInput,
@@ -112,7 +112,7 @@ async fn a_refused_code_is_told_in_the_gateways_words() {
     })
     .await;
     let error = result.unwrap_err();
-    assert_eq!(error.to_string(), "the gateway did not take the code: the code is unknown, spent or expired");
+    assert_eq!(error.to_string(), "the gateway refused the code: the code is unknown, spent or expired");
     assert!(error.hint().unwrap().contains("toolway pair"), "{:?}", error.hint());
 }
 

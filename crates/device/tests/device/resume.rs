@@ -1,4 +1,4 @@
-//! Calls over lost connections: none is lost, none runs twice.
+//! Tests of calls across lost connections: none is lost, none runs twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use toolway_device::{ConnectionStatus, SpecDocument, Tool, WaitingFor};
 
 use crate::gateway::{ScriptedGateway, connected, status, within_test_timeout};
 
-/// A tool that counts its runs and ends when it is let.
+/// A tool that counts its runs and ends on command.
 struct CountingTool {
     runs: Arc<AtomicUsize>,
     started: Arc<Notify>,
@@ -78,7 +78,7 @@ async fn a_result_that_was_not_acknowledged_is_sent_again() {
         peer.expect("tool_result").await;
     }
     peer.acknowledge("2").await;
-    // The answer to this one shows that the acknowledgement has been read.
+    // The answer to this call shows that the acknowledgement was read.
     peer.call("3", "nobody", json!({})).await;
     peer.expect("tool_error").await;
     peer.acknowledge("3").await;
@@ -91,7 +91,7 @@ async fn a_result_that_was_not_acknowledged_is_sent_again() {
     assert_eq!(peer.expect("tool_result").await["id"], "1");
     assert_eq!(peer.expect("tool_error").await["id"], "4");
     peer.expect("register_tools").await;
-    // Asked for once more, it is answered from memory.
+    // A repeated request is answered from memory.
     peer.call_again("2", "count", json!({}), 2).await;
     let again = peer.expect("tool_result").await;
     assert_eq!((&again["id"], &again["structured"]), (&json!("2"), &json!({ "run": 2 })));
@@ -114,7 +114,7 @@ async fn a_result_that_comes_while_there_is_no_connection_waits_for_one() {
     let mut peer = gateway.accept().await;
     peer.expect("connect").await;
     peer.send(connected("resume-2")).await;
-    // It comes before or after the registering, whichever was first.
+    // The result comes before or after the registration.
     let mut frames = [peer.read().await, peer.read().await];
     frames.sort_by_key(|frame| frame["type"].to_string());
     assert_eq!(frames[0]["type"], "register_tools");

@@ -1,4 +1,4 @@
-//! The envelope against `testdata/envelope.json`, the one golden file that every way out of the gateway shares.
+//! Compares the envelope with `testdata/envelope.json`, the golden file shared by all entry points.
 
 use super::*;
 use crate::error::{Code, ToolError};

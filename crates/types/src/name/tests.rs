@@ -19,7 +19,7 @@ fn plain_names_are_joined() {
 
 #[test]
 fn changed_names_carry_a_hash_of_the_original() {
-    // sha256("a.b") and sha256("a b"), first six bytes, from sha256sum.
+    // First six bytes of sha256("a.b") and sha256("a b"), computed with sha256sum.
     exposed("laptop", "a.b", "laptop__a_b_x2e7336dc8eba");
     exposed("laptop", "a b", "laptop__a_b_xc8687a08aa5d");
 }
@@ -78,7 +78,8 @@ proptest! {
         prop_assert_eq!(one == two, a == b);
     }
 
-    /// Pairs made to collide: the same source, the second tool named like the first's exposed form.
+    /// Pairs made to collide: both tools have the same source, and the second is named like the first tool's
+    /// exposed name.
     #[test]
     fn forged_names_never_collide(source in "[a-z][a-z0-9-]{0,23}", tool in "[ -~]{1,80}") {
         let source = slug(&source);

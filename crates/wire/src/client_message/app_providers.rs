@@ -1,139 +1,139 @@
-//! `app_providers`: what a device that bridges the tools of apps says of each of those apps. It is for the owner
-//! to read; nothing is decided by it.
+//! The message `app_providers`: a device's report on each app that offers tools through it. It informs the
+//! owner and decides nothing.
 
 use toolway_types::json::null_is_default;
 
 use crate::codec::{structs, words};
 
-/// Most providers of one message.
+/// Maximum number of providers in one message.
 pub const MAX_PROVIDERS: usize = 1024;
-/// Most notes of one provider.
+/// Maximum number of notes per provider.
 pub const MAX_NOTES: usize = 64;
-/// Most scopes of one provider.
+/// Maximum number of scopes per provider.
 pub const MAX_SCOPES: usize = 64;
-/// Most tools of one provider.
+/// Maximum number of tools per provider.
 pub const MAX_TOOLS: usize = 4096;
-/// Longest text, in characters.
+/// Maximum length of a text, in characters.
 pub const MAX_TEXT: usize = 2000;
-/// Most bytes of a whole message.
+/// Maximum size of a whole message, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// What a provider may be asked in. Others are kept as they were said.
+/// Known protocols of providers. Other values are kept unchanged.
 pub mod dialect {
     /// The protocol of `com.clawseed.action.TOOL_PROVIDER`.
     pub const CETP: &str = "cetp";
-    /// `application/vnd.mcp.tool`, as first written.
+    /// First version of the `application/vnd.mcp.tool` protocol.
     pub const MCP_A: &str = "mcp-a";
-    /// `se.premex.mcp.MCP_PROVIDER`, one tool a provider.
+    /// Protocol `se.premex.mcp.MCP_PROVIDER` with one tool per provider.
     pub const MCP_B: &str = "mcp-b";
-    /// The same with several tools in one text.
+    /// Protocol `se.premex.mcp.MCP_PROVIDER` with several tools in one text.
     pub const MCP_C: &str = "mcp-c";
 }
 
 structs! {
-    /// `app_providers`: the whole list, in the place of the one before. Since 2.
+    /// The message `app_providers`. It replaces the previous list. Since 2.
     AppProviders {
-        /// Every provider that was found, those that were refused too.
+        /// All providers found, including refused ones.
         providers: Vec<AppProvider>,
     }
 
     /// One app that offers tools.
     AppProvider {
-        /// The authority of its content provider.
+        /// Authority of the app's content provider.
         authority: String,
-        /// The package that declares it.
+        /// Package that declares the provider.
         package: String,
-        /// Its name for people.
+        /// Display name of the app.
         label: String,
-        /// What the names of its tools start with on the device; absent where it was refused.
+        /// Prefix of its tools' names on the device; absent if the provider was refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prefix: Option<String>,
-        /// What it is asked in: `cetp`, `mcp-a`, `mcp-b`, `mcp-c`. Others are kept as they are.
+        /// Protocol of the provider: `cetp`, `mcp-a`, `mcp-b`, `mcp-c`. Other values are kept unchanged.
         dialect: String,
-        /// The version that it declares.
+        /// Version declared by the provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i64>,
-        /// Whether it can be called.
+        /// State of the provider.
         state: AppProviderState,
-        /// Why it can't.
+        /// Reason why the provider cannot be called.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// What to do about that.
+        /// Next step that makes the provider callable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
-        /// What it says of itself, where it was asked and answered.
+        /// The provider's description of itself, if it answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         info: Option<AppProviderInfo>,
-        /// The names of its tools, as the device registers them.
+        /// Names of its tools, as registered by the device.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         tools: Vec<String>,
-        /// What was refused of it, or is odd about it.
+        /// Refused parts and warnings.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<AppProviderNote>>"))]
         notes: Vec<AppProviderNote>,
     }
 
-    /// What a provider says of itself.
+    /// A provider's description of itself.
     AppProviderInfo {
-        /// Its name.
+        /// Name of the provider.
         name: String,
-        /// What it is for.
+        /// Purpose of the provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// To what it can give access.
+        /// Data to which the provider can give access.
         #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<AppProviderScope>>"))]
         scopes: Vec<AppProviderScope>,
     }
 
-    /// Something to which a provider can give access.
+    /// Data to which a provider can give access.
     AppProviderScope {
-        /// Its name.
+        /// Name of the scope.
         name: String,
-        /// What it covers.
+        /// Data covered by the scope.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     }
 
-    /// Something that was noticed about a provider, or about one of its tools.
+    /// Problem with a provider or with one of its tools.
     AppProviderNote {
-        /// How grave it is.
+        /// Severity of the note.
         kind: AppProviderNoteKind,
-        /// The tool that is meant, by the name that its provider gave it; absent where it is the provider itself.
+        /// Name of the tool as given by its provider; absent if the note is about the provider itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
-        /// What was noticed.
+        /// Description of the problem.
         reason: String,
     }
 }
 
 words! {
-    /// Whether a provider can be called.
+    /// State of a provider.
     AppProviderState {
-        /// It can.
+        /// The provider can be called.
         #[default]
         Ready,
-        /// Somebody has to allow it in its app first.
+        /// The user must first allow access in the app.
         AuthorizationRequired,
-        /// It did not answer.
+        /// The provider did not answer.
         Unavailable,
-        /// It is not asked at all.
+        /// The provider was refused and is not called.
         Refused,
     }
 
-    /// What became of what a note is about.
+    /// Severity of a note.
     AppProviderNoteKind {
-        /// It was left out.
+        /// The tool or provider was left out.
         Refused,
-        /// It stands, but the owner should know.
+        /// The tool or provider is used, but the owner should know.
         #[default]
         Flagged,
     }
 }
 
 impl AppProviderState {
-    /// The word.
+    /// Name of the state on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ impl AppProviderState {
 }
 
 impl AppProviderNoteKind {
-    /// The word.
+    /// Name of the kind on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

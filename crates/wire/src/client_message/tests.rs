@@ -88,11 +88,11 @@ fn fields_left_out_and_null_mean_the_same() {
     assert_eq!(serde_json::from_str::<SpecDocument>(spec).unwrap(), SpecDocument::named("a"));
     let text = r#"{"type":"call_tool","id":"1","name":"a","args":null}"#;
     reads(text, CallTool { id: "1".into(), name: "a".into(), ..CallTool::default() });
-    // A result that says nothing is an empty text.
+    // A result without fields is an empty text.
     reads(r#"{"type":"tool_result","id":"c1"}"#, ToolResult { id: "c1".into(), ..ToolResult::default() });
 }
 
-/// A list that was lost on the way must not be taken for an empty one: that would take all tools away.
+/// A missing list must not count as an empty one: that would remove all tools.
 #[test]
 fn a_list_that_must_be_there_is_not_made_up() {
     for text in [
@@ -116,7 +116,7 @@ fn one_bad_spec_does_not_spoil_the_others() {
     assert_eq!(names, [None, Some("a".into()), None, None, Some("b".into())]);
 }
 
-/// Key order, number forms, spaces and escapes of what others wrote are theirs.
+/// Key order, number forms, spaces and escapes in other parties' JSON stay unchanged.
 #[test]
 fn what_others_wrote_is_kept_byte_for_byte() {
     let theirs = r#"{ "b":1.0,"a":1e3 , "n":12345678901234567890123,"s":"\u00e9\/","a":2 }"#;

@@ -8,7 +8,7 @@ fn writes(message: impl Into<GatewayMessage>, expected: &str) {
     assert_eq!(message.into().encode(), expected);
 }
 
-/// Version 1 clients read null as the text "null", so what they do not know is left out.
+/// Version 1 clients read null as the text "null", so fields that they do not know are omitted.
 #[test]
 fn version_1_gets_no_field_that_it_does_not_know() {
     writes(
@@ -46,7 +46,7 @@ fn version_1_gets_no_field_that_it_does_not_know() {
     );
 }
 
-/// `usage` is the one place where null is written, and only version 2 sees it.
+/// Null is written only in `usage`, and only for version 2.
 #[test]
 fn numbers_of_usage_that_are_not_known_are_null() {
     let usage = Some(Usage { input: Some(1), ..Usage::default() });
@@ -56,7 +56,7 @@ fn numbers_of_usage_that_are_not_known_are_null() {
     );
 }
 
-/// The quick way to write a request and the plain one give the same frame.
+/// The direct writer of a request and the derived serializer give the same frame.
 #[test]
 fn requests_are_written_the_same_either_way() {
     let text = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -85,7 +85,7 @@ fn result_frame(outcome: &Outcome, expected: &str) {
             r#"{{"type":"call_result","id":"1","call_id":"01890a5d-ac96-774b-bcce-b302099a8057","duration_ms":1.5,{expected}}}"#
         )
     );
-    // Whoever reads it finds the same fields.
+    // A reader finds the same fields.
     let GatewayMessage::CallResult(read) = GatewayMessage::decode(&frame).unwrap() else { panic!() };
     assert_eq!(GatewayMessage::from(read).encode(), frame);
 }
@@ -97,7 +97,7 @@ fn call_results_carry_the_envelope() {
         &Outcome::Success(ToolOutput::structured(theirs)),
         r#""status":"success","result":{ "b":1.0,"a":1e3 }"#,
     );
-    // Text stays text, even where it holds JSON.
+    // Text stays text, even if it contains JSON.
     result_frame(
         &Outcome::Success(ToolOutput::text(r#"{"model":"Pixel 8"}"#)),
         r#""status":"success","result":"{\"model\":\"Pixel 8\"}""#,
@@ -109,7 +109,7 @@ fn call_results_carry_the_envelope() {
     );
 }
 
-/// A structured null is a result like any other, not a missing one.
+/// A structured null is a result, not a missing value.
 #[test]
 fn a_structured_null_is_written() {
     result_frame(
@@ -124,7 +124,7 @@ fn shown_as(outcome: &Outcome, duration_ms: Option<f64>, expected: &str) {
     let frame = ChatToolResult::write(id, "camera", outcome, duration_ms);
     let expected = expected.replace("ID", "01890a5d-ac96-774b-bcce-b302099a8057");
     assert_eq!(frame, expected);
-    // What is read from it is written back to the same bytes.
+    // Decoding and encoding again gives the same bytes.
     assert_eq!(GatewayMessage::decode(&frame).unwrap().encode(), frame);
 }
 

@@ -1,5 +1,5 @@
-//! The pairing link, `toolway://pair?url=<address>&code=ABCDEFGH&key=sha256:<64 hex digits>`: what the QR
-//! code holds.
+//! The pairing link `toolway://pair?url=<address>&code=ABCDEFGH&key=sha256:<64 hex digits>`, the content of
+//! the QR code.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use std::str::FromStr;
 use super::hex::hex_byte;
 use super::{KeyPin, PairingCode, PairingError};
 
-/// How every link starts.
+/// Start of every pairing link.
 pub(crate) const LINK_PREFIX: &str = "toolway://pair?";
 
-/// All that a device needs to pair.
+/// All data that a device needs to pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingLink {
-    /// The gateway's address, `http://…` or `https://…`.
+    /// Address of the gateway, `http://…` or `https://…`.
     pub url: String,
-    /// The code. Its own key part is not written: the link has the whole key.
+    /// The code. Its key part is not written, because the link contains the whole key.
     pub code: PairingCode,
-    /// The gateway's key, where it uses one of its own.
+    /// The gateway's key, if it uses its own.
     pub key: Option<KeyPin>,
 }
 
@@ -62,10 +62,10 @@ impl FromStr for PairingLink {
     }
 }
 
-/// What a person gives to pair: the code or the whole link.
+/// Text that a person enters to pair: a code or a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairingInput {
-    /// A code; the address must be told apart from it.
+    /// A code; the gateway's address must come from elsewhere.
     Code(PairingCode),
     /// A link.
     Link(PairingLink),
@@ -78,7 +78,7 @@ impl FromStr for PairingInput {
     }
 }
 
-/// Writes text percent-encoded, all but letters, digits and `-._~`.
+/// Displays text percent-encoded, except for letters, digits and `-._~`.
 struct PercentEncoded<'a>(&'a str);
 
 impl fmt::Display for PercentEncoded<'_> {
@@ -92,7 +92,7 @@ impl fmt::Display for PercentEncoded<'_> {
     }
 }
 
-/// Undoes percent-encoding; nothing where it is malformed.
+/// Decodes percent-encoding; `None` if it is malformed.
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

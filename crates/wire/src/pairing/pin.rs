@@ -1,5 +1,5 @@
-//! A key's pin: the SHA-256 over a certificate's SubjectPublicKeyInfo in DER. It names a key, not a
-//! certificate, so a certificate made anew for the same key keeps it.
+//! Pin of a key: the SHA-256 of a certificate's SubjectPublicKeyInfo in DER. It identifies the key, so it
+//! stays the same when the certificate is renewed with the same key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 use super::hex::hex_byte;
 use super::{PairingError, encode_base32, write_groups};
 
-/// What stands before the digits.
+/// Text before the digits of a pin.
 const PIN_PREFIX: &str = "sha256:";
-/// Characters of the part of a pin that a pairing code carries.
+/// Number of a pin's characters in a pairing code.
 pub(crate) const PREFIX_LEN: usize = 12;
 
-/// The hash that names a gateway's key, written `sha256:<64 hex digits>`.
+/// Hash that identifies a gateway's key, written `sha256:<64 hex digits>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyPin([u8; 32]);
 
 impl KeyPin {
-    /// From the hash.
+    /// Creates a pin from the hash.
     #[must_use]
     pub fn from_bytes(hash: [u8; 32]) -> Self {
         Self(hash)
     }
 
-    /// The hash.
+    /// The hash as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Its first 60 bits, which a pairing code carries.
+    /// First 60 bits of the pin, for a pairing code.
     #[must_use]
     pub fn prefix(&self) -> KeyPrefix {
         let high = self.0.iter().take(8).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
@@ -79,17 +79,17 @@ impl<'de> Deserialize<'de> for KeyPin {
     }
 }
 
-/// The first 60 bits of a [`KeyPin`], shown as `KKKK-KKKK-KKKK`.
+/// First 60 bits of a [`KeyPin`], shown as `KKKK-KKKK-KKKK`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyPrefix(u64);
 
 impl KeyPrefix {
-    /// From the lowest 60 bits of a number.
+    /// Creates a prefix from the lowest 60 bits of a number.
     pub(crate) fn from_bits(bits: u64) -> Self {
         Self(bits & (u64::MAX >> 4))
     }
 
-    /// Whether the key starts so.
+    /// True if the pin starts with this prefix.
     #[must_use]
     pub fn matches(self, pin: &KeyPin) -> bool {
         pin.prefix() == self

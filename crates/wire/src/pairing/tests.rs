@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The SHA-256 of nothing.
+/// SHA-256 of the empty input.
 const PIN: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 fn pin() -> KeyPin {
@@ -18,7 +18,7 @@ fn codes_are_forty_bits_in_crockfords_alphabet() {
 
 #[test]
 fn the_key_part_is_the_first_sixty_bits_of_the_pin() {
-    // e3b0c44298fc1c1 in base 32, made with Python's base32 and a translated alphabet.
+    // e3b0c44298fc1c1 in base 32, computed with Python's base32 and a translated alphabet.
     assert_eq!(pin().prefix().to_string(), "WERC-8GMR-ZGE1");
     let code = PairingCode::from_random([0; 5]).with_key(&pin());
     assert_eq!(code.to_string(), "0000-0000-WERC-8GMR-ZGE1");

@@ -46,7 +46,7 @@ async fn ids_are_bounded_too() {
 }
 
 proptest! {
-    /// Whatever happens, the count of bytes is that of the bodies kept, and the bounds hold.
+    /// The byte count always matches the stored bodies, and the bounds hold.
     #[test]
     fn the_sums_are_right(steps in proptest::collection::vec((0u8..3, 0usize..12, 0u64..300), 0..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -68,7 +68,7 @@ fn what_is_left_out_null_or_unknown_does_no_harm() {
     );
 }
 
-/// A dialect that is spoken next year is shown as it is called.
+/// A gateway shows unknown dialects unchanged, so newer devices work with older gateways.
 #[test]
 fn a_dialect_that_nobody_knows_is_kept_as_text() {
     for word in ["mcp-d", "", "CETP\u{1b}[31m", "\u{202e}"] {
