@@ -261,9 +261,21 @@ mod tests {
         failed.authorize_intent = Some(RawJson::parse(r#"{"action":"x"}"#).unwrap());
         for outcome in [
             Outcome::Success(ToolOutput::text("fine")),
-            Outcome::Success(ToolOutput { content: vec![ContentPart::text("a"), image], structured: None }),
-            Outcome::Success(ToolOutput { content: Vec::new(), structured: Some(structured) }),
-            Outcome::Success(ToolOutput { content: Vec::new(), structured: Some(RawJson::null()) }),
+            Outcome::Success(ToolOutput {
+                content: vec![ContentPart::text("a"), image],
+                structured: None,
+                original: None,
+            }),
+            Outcome::Success(ToolOutput {
+                content: Vec::new(),
+                structured: Some(structured),
+                original: None,
+            }),
+            Outcome::Success(ToolOutput {
+                content: Vec::new(),
+                structured: Some(RawJson::null()),
+                original: None,
+            }),
             Outcome::Error(failed),
             Outcome::Error(ToolError::new(Code::IdempotencyConflict, "another call")),
         ] {

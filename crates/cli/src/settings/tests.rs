@@ -281,6 +281,7 @@ fn former_names_load_from_every_place_with_a_warning_that_shows_the_new_one() {
     let value = |present: &str| match present {
         "chat.generate_titles" => "false",
         "chat.context_threshold" => "0.5",
+        "limits.model_result_bytes" => "2048",
         _ => "7",
     };
     let check = |case: &SettingsFixture, former: &str, present: &str, written: &str| {

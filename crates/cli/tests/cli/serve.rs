@@ -69,7 +69,8 @@ fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
     };
     open(&folder.file("owner.token"), 0o644);
     let found = folder.json(&["doctor"]);
-    let states: Vec<_> = found["findings"].as_array().unwrap().iter().map(|it| it["state"].clone()).collect();
+    let states: Vec<_> =
+        found["findings"].as_array().unwrap().iter().map(|it| it["status"].clone()).collect();
     assert_eq!((found["ok"].clone(), states.contains(&json!("warning"))), (json!(true), true), "{found}");
     open(&folder.path(), 0o755);
     let found = folder.run(["--json", "doctor"]);

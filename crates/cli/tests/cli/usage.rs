@@ -16,7 +16,7 @@ fn bad_usage_ends_with_2_and_a_hint() {
     folder.run(["serve", "--set", "nothing"]).assert_failure(2, "there is no = in it");
     folder.run(["policy", "add", "x", "--effect", "deny", "--when", "[1]"]).assert_failure(2, "--when: ");
     folder.run(["policy", "add", "x", "--effect", "perhaps"]).assert_failure(2, "invalid value 'perhaps'");
-    folder.run(["policy", "test", "x"]).assert_failure(2, "--as <PRINCIPAL>");
+    folder.run(["policy", "test", "x"]).assert_failure(2, "--principal <PRINCIPAL>");
     folder.run(["approvals", "answer", "x"]).assert_failure(2, "--grant");
     folder.run(["approvals", "answer", "x", "--grant", "--deny"]).assert_failure(2, "cannot be used with");
     folder

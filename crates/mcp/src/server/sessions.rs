@@ -69,7 +69,9 @@ struct SessionBinding {
 
 /// Why there is no room for another session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{limit} MCP sessions are open already, as many as may be; the limit is the setting mcp.sessions")]
+#[error(
+    "{limit} MCP sessions are open already, as many as may be; the limit is the setting mcp.max_sessions"
+)]
 pub struct SessionLimitReached {
     limit: usize,
 }

@@ -119,7 +119,7 @@ impl TurnTask {
 
     /// Context size of the model in tokens, if known.
     fn context_tokens(&self, progress: &TurnProgress, model: &ModelRef) -> Option<u64> {
-        let known = model.facts.context_window;
+        let known = model.facts.context_tokens;
         let known = known.or_else(|| self.deps.prices.table().context_window(&model.name()));
         match (known, progress.context.shrunk_to) {
             (Some(known), Some(shrunk)) => Some(known.min(shrunk)),
