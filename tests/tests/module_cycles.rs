@@ -27,9 +27,6 @@ mod tree;
 
 /// Modules that are still tangled: the package's folder, the parent module, the members.
 const KNOWN: &[(&str, &str, &[&str])] = &[
-    ("crates/core", "", &["call", "engine"]),
-    ("crates/core", "", &["caller", "context", "registry", "tool"]),
-    ("crates/core", "call", &["argument_check", "consent_check", "hooks", "tool_run"]),
     ("crates/mcp", "oauth", &["client", "credentials", "token"]),
     ("crates/mcp", "oauth", &["discovery", "metadata", "transport"]),
     ("crates/mcp", "server", &["call", "handler"]),

@@ -1,26 +1,31 @@
 //! The way of a call, step by step. Each step is a module beside this file.
 
+mod abandoned_task;
 mod argument_check;
-pub(crate) mod batch;
+mod batch;
 mod consent_check;
+mod external_end;
 mod hooks;
 pub(crate) mod idempotency;
 mod lookup;
 mod record;
 mod redaction;
+mod run_limits;
 mod tool_run;
 mod truncation;
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use toolway_types::{Code, ToolError};
+use toolway_types::ToolError;
 use tracing::Instrument as _;
 
 use crate::arguments::Arguments;
+use crate::call_request::CallRequest;
 use crate::caller::EntryPoint;
-use crate::engine::{AdmissionError, CallRequest, Engine, EngineSettings, FinishedCall};
-pub(crate) use argument_check::MAX_HEAVY_CHECKS;
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
+use crate::finished_call::FinishedCall;
 use lookup::CallTarget;
 use record::CallRecordGuard;
 
@@ -72,9 +77,9 @@ impl Engine {
             );
             open.close(Err(error))
         };
-        let _boarding = match self.in_flight.admit(settings.calls_in_flight) {
-            Ok(boarding) => boarding,
-            Err(no_room) => return refuse(call, None, None, no_room.into()).await,
+        let _in_flight = match self.in_flight.admit(settings.calls_in_flight) {
+            Ok(guard) => guard,
+            Err(error) => return refuse(call, None, None, error.into()).await,
         };
         let target = match lookup::find_target(self, &call) {
             Ok(target) => target,
@@ -92,8 +97,8 @@ impl Engine {
                 Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
             };
         let principal = &call.caller.principal.id;
-        let _in_flight = match self.limiter.admit(&target.policy, target.decision, principal, &target.id) {
-            Ok(in_flight) => in_flight,
+        let _rate_limit = match self.limiter.admit(&target.policy, target.decision, principal, &target.id) {
+            Ok(guard) => guard,
             Err(error) => {
                 let mut open = CallRecordGuard::open(
                     self,
@@ -124,16 +129,6 @@ impl Engine {
         let open =
             CallRecordGuard::open(self, settings, &call, accepted, Some(&target), Some(&arguments), turn);
         tool_run::run_call(self, settings, call, target, arguments, open).await
-    }
-}
-
-impl From<AdmissionError> for ToolError {
-    fn from(no_room: AdmissionError) -> Self {
-        match no_room {
-            AdmissionError::Closed => Self::new(Code::ShuttingDown, "The gateway is shutting down"),
-            AdmissionError::Full => Self::new(Code::Overloaded, "The gateway has too many calls in flight")
-                .with_hint("Wait for some of them to end; the limit is the setting limits.calls_in_flight"),
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolway_types::{Principal, PrincipalId, Role, Slug};
 
-use crate::registry::LeaseId;
+use crate::lease_id::LeaseId;
 
 /// Who makes a call.
 #[derive(Debug, Clone)]

@@ -1,162 +1,29 @@
 //! The engine: holds what every call needs. The way of a call is in `call.rs`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use toolway_types::{CallId, Clock, Outcome, ToolId};
+use toolway_types::{Clock, ToolId};
 
-use crate::arguments::RawArguments;
-use crate::call::MAX_HEAVY_CHECKS;
-use crate::call::batch::ParallelCallLimits;
-use crate::call::idempotency::IdempotencyKeys;
-use crate::caller::Caller;
 use crate::changed_tools::ChangedTools;
-use crate::consent::{ActiveGrants, NoGrantStore, OpenQuestions, QuestionSink};
-use crate::context::CallExtension;
+use crate::consent::{ActiveGrants, NoGrantStore, OpenQuestions};
+use crate::engine_settings::EngineSettings;
 use crate::hook::HookEntry;
+use crate::idempotency_keys::IdempotencyKeys;
+use crate::in_flight::InFlight;
+use crate::parallel_limits::ParallelCallLimits;
 use crate::policy::{AgentScopes, Policy, RateLimiter};
-use crate::progress::ProgressSink;
-use crate::record::{CallDurations, NoRecorder, Recorder};
+use crate::record::{NoRecorder, Recorder};
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 
-/// One request to run a tool.
-pub struct CallRequest {
-    /// The call's id.
-    pub id: CallId,
-    /// The tool's name as the caller gave it.
-    pub name: Arc<str>,
-    /// The arguments.
-    pub arguments: RawArguments,
-    /// Who calls.
-    pub caller: Caller,
-    /// How long the caller waits.
-    pub timeout: Option<Duration>,
-    /// Makes the same call again safe.
-    pub idempotency_key: Option<Arc<str>>,
-    /// Where reports go.
-    pub progress: Option<ProgressSink>,
-    /// Where questions to the caller go, where it is there to be asked.
-    pub questions: Option<QuestionSink>,
-    /// What the door hands to tools of its own protocol ([`crate::CallContext::attachment`]).
-    pub extension: Option<CallExtension>,
-    /// Cancelling it ends the call. Dropping the future of [`Engine::call`] does the same.
-    pub cancel: Option<CancellationToken>,
-}
-
-impl CallRequest {
-    /// A call with nothing but what every call has.
-    #[must_use]
-    pub fn new(name: impl Into<Arc<str>>, arguments: RawArguments, caller: Caller) -> Self {
-        Self {
-            id: CallId::new(),
-            name: name.into(),
-            arguments,
-            caller,
-            timeout: None,
-            idempotency_key: None,
-            progress: None,
-            questions: None,
-            extension: None,
-            cancel: None,
-        }
-    }
-}
-
-impl std::fmt::Debug for CallRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// A call that has ended.
-#[derive(Debug, Clone)]
-pub struct FinishedCall {
-    /// The id of the call whose outcome this is: an earlier one's, where an idempotency key was used again.
-    pub id: CallId,
-    /// The tool, where the name led to one.
-    pub tool: Option<ToolId>,
-    /// How it ended.
-    pub outcome: Arc<Outcome>,
-    /// How long its parts took.
-    pub durations: CallDurations,
-}
-
-/// What the owner can set about calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EngineSettings {
-    /// A run's limit where neither the owner nor the spec says one.
-    pub default_timeout: Duration,
-    /// What no run may exceed.
-    pub timeout_cap: Duration,
-    /// The owner's own limits, by `source/tool`.
-    pub tool_timeouts: BTreeMap<String, Duration>,
-    /// How long a person may take to answer one question, and persons on a device in all within one call.
-    pub person_timeout: Duration,
-    /// How long an idempotency key holds.
-    pub key_lifetime: Duration,
-    /// Most idempotency keys remembered at a time.
-    pub max_idempotency_keys: usize,
-    /// Most calls in flight.
-    pub calls_in_flight: usize,
-    /// Most calls of one principal that [`Engine::call_many`] runs side by side.
-    pub parallel_calls: usize,
-    /// Largest output, in bytes.
-    pub output_bytes: usize,
-    /// Most text of a result that a model is given, in bytes.
-    pub model_text_bytes: usize,
-    /// Argument names whose values are never recorded, in lower case.
-    pub redact: Vec<String>,
-}
-
-/// Names whose values are secrets wherever they stand: arguments of many tools, and headers of requests.
-pub const SECRET_NAMES: [&str; 9] = [
-    "password",
-    "token",
-    "secret",
-    "api_key",
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "private-token",
-];
-
-impl Default for EngineSettings {
-    fn default() -> Self {
-        Self {
-            default_timeout: Duration::from_secs(30),
-            timeout_cap: Duration::from_secs(3600),
-            tool_timeouts: BTreeMap::new(),
-            person_timeout: Duration::from_secs(120),
-            key_lifetime: Duration::from_secs(600),
-            max_idempotency_keys: 10_000,
-            calls_in_flight: 10_000,
-            parallel_calls: 16,
-            output_bytes: 16 << 20,
-            model_text_bytes: 64 << 10,
-            redact: SECRET_NAMES.map(str::to_owned).to_vec(),
-        }
-    }
-}
-
-impl EngineSettings {
-    /// A tool's own limit: the owner's for it, else its spec's, else the default.
-    #[must_use]
-    pub fn tool_timeout(&self, tool: &ToolId, spec: &ToolSpec) -> Duration {
-        let owners = match self.tool_timeouts.is_empty() {
-            true => None,
-            false => self.tool_timeouts.get(&tool.to_string()).copied(),
-        };
-        owners.or(spec.timeout()).unwrap_or(self.default_timeout)
-    }
-}
+/// Maximum number of expensive argument checks that run at the same time.
+pub(crate) const MAX_HEAVY_CHECKS: usize = 4;
 
 /// Runs calls: see [`Engine::call`].
 pub struct Engine {
@@ -174,7 +41,7 @@ pub struct Engine {
     pub(crate) limiter: RateLimiter,
     pub(crate) parallel_limits: ParallelCallLimits,
     pub(crate) idempotency_keys: IdempotencyKeys,
-    /// Lets so many checks of arguments that take long run at a time.
+    /// Has [`MAX_HEAVY_CHECKS`] permits.
     pub(crate) heavy_checks: Arc<Semaphore>,
     pub(crate) in_flight: InFlight,
     /// Cancelled when calls still running are to end.
@@ -184,48 +51,6 @@ pub struct Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("in_flight", &self.in_flight()).finish_non_exhaustive()
-    }
-}
-
-/// How many calls are under way, and whether new ones are taken.
-#[derive(Debug, Default)]
-pub(crate) struct InFlight {
-    count: AtomicUsize,
-    is_closed: std::sync::atomic::AtomicBool,
-    drained: Notify,
-    /// Runs that were told to stop and had not yet stopped.
-    pub(crate) abandoned_runs: AtomicU64,
-}
-
-/// Counts one call for as long as it lives.
-pub(crate) struct InFlightGuard<'a>(&'a InFlight);
-
-/// Why a call was not taken.
-pub(crate) enum AdmissionError {
-    Closed,
-    Full,
-}
-
-impl InFlight {
-    pub(crate) fn admit(&self, limit: usize) -> Result<InFlightGuard<'_>, AdmissionError> {
-        let boarding = {
-            let count = self.count.fetch_add(1, Ordering::SeqCst);
-            let boarding = InFlightGuard(self);
-            if count >= limit {
-                return Err(AdmissionError::Full);
-            }
-            boarding
-        };
-        // Ordered against the store and the count in `shut_down`: one of the two sees the other.
-        if self.is_closed.load(Ordering::SeqCst) { Err(AdmissionError::Closed) } else { Ok(boarding) }
-    }
-}
-
-impl Drop for InFlightGuard<'_> {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.drained.notify_waiters();
-        }
     }
 }
 
@@ -350,7 +175,7 @@ impl Engine {
     /// How many calls are under way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.in_flight.count.load(Ordering::SeqCst)
+        self.in_flight.count()
     }
 
     /// How many runs have been told to stop and are still running: blocking code past its deadline.
@@ -362,20 +187,10 @@ impl Engine {
     /// Takes no new calls, gives those under way `grace` to end, then ends them as `shutting_down`. Returns
     /// when every call has its outcome.
     pub async fn shut_down(&self, grace: Duration) {
-        self.in_flight.is_closed.store(true, Ordering::SeqCst);
-        if tokio::time::timeout(grace, self.wait_until_drained()).await.is_err() {
+        self.in_flight.close();
+        if tokio::time::timeout(grace, self.in_flight.wait_until_drained()).await.is_err() {
             self.stopping.cancel();
-            self.wait_until_drained().await;
-        }
-    }
-
-    async fn wait_until_drained(&self) {
-        loop {
-            let landed = self.in_flight.drained.notified();
-            if self.in_flight() == 0 {
-                return;
-            }
-            landed.await;
+            self.in_flight.wait_until_drained().await;
         }
     }
 }

@@ -6,14 +6,21 @@
 
 pub mod arguments;
 mod call;
+pub mod call_request;
 pub mod caller;
 pub mod changed_tools;
 pub mod consent;
 pub mod context;
 pub mod engine;
+pub mod engine_settings;
+pub mod finished_call;
 pub mod function;
 pub mod glob;
 pub mod hook;
+mod idempotency_keys;
+mod in_flight;
+pub mod lease_id;
+mod parallel_limits;
 mod permission;
 pub mod policy;
 pub mod progress;
@@ -28,16 +35,20 @@ pub mod tool;
 
 pub use arguments::{Arguments, RawArguments};
 pub use call::idempotency::MAX_IDEMPOTENCY_KEY_BYTES;
+pub use call_request::CallRequest;
 pub use caller::{Caller, CallerRegistration, EntryPoint};
 pub use changed_tools::ChangedTools;
 pub use consent::{ActiveGrants, Grant, OpenQuestions, Question};
 pub use context::{CallContext, CallExtension, CancelReason};
-pub use engine::{CallRequest, Engine, EngineParts, EngineSettings, FinishedCall, SECRET_NAMES};
+pub use engine::{Engine, EngineParts};
+pub use engine_settings::{EngineSettings, SECRET_NAMES};
+pub use finished_call::FinishedCall;
 pub use function::{tool_from_fn, tool_from_fn_with_schema};
 pub use glob::{GlobError, GlobPatterns};
 pub use hook::{
     AfterCallDecision, BeforeCallDecision, Hook, HookCall, HookEntry, HookError, HookErrorAction,
 };
+pub use lease_id::LeaseId;
 pub use policy::{AgentScope, AgentScopes, Policy, PolicyExplanation, PolicyProblem};
 pub use progress::{ProgressReport, ProgressSink};
 pub use record::{
@@ -45,7 +56,7 @@ pub use record::{
     Recorder,
 };
 pub use registry::{
-    Lease, LeaseId, Registry, RegistrySnapshot, SortedTools, SourceRetention, SourceSnapshot, ToolLookup,
+    Lease, Registry, RegistrySnapshot, SortedTools, SourceRetention, SourceSnapshot, ToolLookup,
 };
 pub use run_clock::RunClock;
 pub use schema::{Schema, SchemaError};

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use toolway_types::{Slug, ToolName};
 
+use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
 pub use lease::Lease;
@@ -24,10 +25,6 @@ pub use source::SourceSnapshot;
 
 /// Tools by name.
 pub type SortedTools = Arc<[Arc<dyn Tool>]>;
-
-/// A registration's id; later ones are larger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeaseId(pub(crate) u64);
 
 /// What stays of a source when its last lease is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

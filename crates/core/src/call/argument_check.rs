@@ -7,16 +7,17 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolway_types::{Code, ToolError};
 
+use super::abandoned_task::wait_or_abandon;
+use super::external_end::{external_end_error, wait_for_external_end};
 use super::lookup::CallTarget;
 use super::record::CallRecordGuard;
 use super::redaction::has_secrets;
-use super::tool_run;
+use super::run_limits::{format_duration, run_timeout};
 use crate::arguments::{Arguments, RawArguments};
-use crate::engine::{CallRequest, Engine, EngineSettings};
+use crate::call_request::CallRequest;
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
 use crate::spec::ToolSpec;
-
-/// How many checks that take long run at a time.
-pub(crate) const MAX_HEAVY_CHECKS: usize = 4;
 
 /// Arguments that were refused.
 pub(super) struct RejectedArguments {
@@ -57,12 +58,12 @@ async fn check_heavy_call_arguments(
     accepted: Instant,
     raw: RawArguments,
 ) -> Result<Arguments, RejectedArguments> {
-    let limit = tool_run::run_timeout(settings, call, target);
+    let limit = run_timeout(settings, call, target);
     let checked = {
         let mut unrecorded = DroppedCallGuard { is_done: false, engine, settings, call, target, accepted };
         let checked = tokio::select! {
             biased;
-            reason = tool_run::wait_for_external_end(engine, call.cancel.as_ref()) => Err(tool_run::external_end_error(reason).into()),
+            reason = wait_for_external_end(engine, call.cancel.as_ref()) => Err(external_end_error(reason).into()),
             checked = tokio::time::timeout(limit, check_on_blocking_thread(engine, settings, raw, target.tool.spec())) => {
                 checked.unwrap_or_else(|_| Err(check_timeout_error(limit).into()))
             }
@@ -122,7 +123,7 @@ async fn check_on_blocking_thread(
         }
         validate(arguments, &spec, &settings)
     });
-    tool_run::wait_or_abandon(engine, checking).await.unwrap_or_else(|_| {
+    wait_or_abandon(engine, checking).await.unwrap_or_else(|_| {
         let error = ToolError::new(Code::InvalidArguments, "Invalid arguments: checking them failed");
         Err(error.into())
     })
@@ -161,7 +162,7 @@ fn validate(
 }
 
 fn check_timeout_error(limit: Duration) -> ToolError {
-    let message = format!("The arguments could not be checked within {}", tool_run::format_duration(limit));
+    let message = format!("The arguments could not be checked within {}", format_duration(limit));
     ToolError::new(Code::Timeout, message)
 }
 

@@ -4,28 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use parking_lot::Mutex;
-use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolway_types::{PrincipalId, Slug};
+use toolway_types::Slug;
 
-use crate::engine::{CallRequest, Engine, FinishedCall};
+use crate::call_request::CallRequest;
+use crate::engine::Engine;
+use crate::finished_call::FinishedCall;
 use crate::registry::ToolLookup;
-
-/// How many calls of one principal run at a time through [`Engine::call_many`], over all its answers.
-#[derive(Debug, Default)]
-pub(crate) struct ParallelCallLimits(Mutex<HashMap<PrincipalId, Arc<Semaphore>>>);
-
-impl ParallelCallLimits {
-    fn semaphore_for(&self, principal: &PrincipalId, width: usize) -> Arc<Semaphore> {
-        let mut lanes = self.0.lock();
-        if !lanes.contains_key(principal) {
-            // Those that nobody uses now say nothing.
-            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
-        }
-        lanes.entry(principal.clone()).or_insert_with(|| Arc::new(Semaphore::new(width))).clone()
-    }
-}
 
 /// A call's place among those of its source: what it waits for, and what tells that it has ended.
 struct SequencePosition {

@@ -6,13 +6,15 @@ use toolway_types::{Code, RawJson, ToolError};
 use super::lookup::CallTarget;
 use super::record::CallRecordGuard;
 use super::redaction::redact;
-use super::tool_run;
+use super::run_limits::format_duration;
 use crate::arguments::Arguments;
+use crate::call_request::CallRequest;
 use crate::consent::{
     AskOutcome, ConsentAnswer, ConsentDecision, GrantId, GrantQuery, GrantVerdict, Question, QuestionId,
     QuestionKind,
 };
-use crate::engine::{CallRequest, Engine, EngineSettings};
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
 use crate::policy::ApprovalRequirement;
 use crate::policy::definition::{Effect, PermissionState};
 
@@ -140,7 +142,7 @@ impl ConsentCheck<'_> {
                 Err(self.unavailable_error(permission.as_deref(), "too many questions are open already"))
             }
             AskOutcome::TimedOut => {
-                let within = format!("nobody answered within {}", tool_run::format_duration(timeout));
+                let within = format!("nobody answered within {}", format_duration(timeout));
                 Err(self.unavailable_error(permission.as_deref(), &within))
             }
             AskOutcome::Answered(answer) => self.apply_answer(open, &question, &answer).await,

@@ -13,7 +13,8 @@ use super::record::CallRecordGuard;
 use super::redaction::redact;
 use crate::arguments::Arguments;
 use crate::context::CallContext;
-use crate::engine::{Engine, EngineSettings};
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
 use crate::hook::{AfterCallDecision, BeforeCallDecision, HookCall, HookEntry, HookError, HookErrorAction};
 
 /// A call as its hooks see it; none where no hook is for it.

@@ -1,7 +1,6 @@
 //! Idempotency (docs/protocol.md, "Calling a tool"): an idempotency key holds per principal for a time. The same call again
 //! waits for and gets the first's outcome; another call under the key is a conflict.
 
-mod key_slots;
 mod request_hash;
 
 use std::sync::Arc;
@@ -13,11 +12,12 @@ use toolway_types::{Code, Outcome, ToolError};
 
 use super::lookup::CallTarget;
 use crate::arguments::Arguments;
-use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::call_request::CallRequest;
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
+use crate::finished_call::FinishedCall;
+use crate::idempotency_keys::{KeyHolder, SlotAcquisition};
 use crate::record::EarlierCall;
-use key_slots::SlotAcquisition;
-
-pub(crate) use key_slots::{IdempotencyKeys, KeyHolder};
 
 /// Maximum length of an idempotency key, in bytes.
 pub const MAX_IDEMPOTENCY_KEY_BYTES: usize = 256;

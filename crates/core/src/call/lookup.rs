@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::sync::RwLock;
 use toolway_types::{ToolError, ToolId};
 
-use crate::engine::{CallRequest, Engine};
+use crate::call_request::CallRequest;
+use crate::engine::Engine;
 use crate::policy::{Policy, PolicyDecision};
 use crate::registry::ToolLookup;
 use crate::tool::Tool;

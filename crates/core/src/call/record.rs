@@ -7,12 +7,15 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolway_types::{Code, Outcome, RawJson, ToolError, ToolOutput};
 
-use super::idempotency::KeyHolder;
 use super::lookup::CallTarget;
 use super::redaction::redact;
 use crate::arguments::Arguments;
+use crate::call_request::CallRequest;
 use crate::context::CallContext;
-use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
+use crate::finished_call::FinishedCall;
+use crate::idempotency_keys::KeyHolder;
 use crate::record::{CallDurations, CallNotes, ClosedCall, OpenedCall, RecordCommit};
 
 /// Bytes of a name that are recorded: no tool's name has more.

@@ -4,24 +4,29 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::RwLock;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ToolError, ToolOutput};
 
+use super::abandoned_task::abandon;
 use super::consent_check;
+use super::external_end::{external_end_error, wait_for_external_end};
 use super::hooks::CallHooks;
 use super::lookup::CallTarget;
 use super::record::CallRecordGuard;
+use super::run_limits::{RunLimits, run_timeout};
 use crate::arguments::Arguments;
+use crate::call_request::CallRequest;
 use crate::context::{CallContext, CancelReason};
-use crate::engine::{CallRequest, Engine, EngineSettings, FinishedCall};
+use crate::engine::Engine;
+use crate::engine_settings::EngineSettings;
+use crate::finished_call::FinishedCall;
 use crate::run_clock::{ExpiryReason, RunClock};
 
 type ToolRunResult = Result<ToolOutput, ToolError>;
@@ -91,12 +96,6 @@ pub(super) async fn run_call(
     open.close(result).await
 }
 
-/// The one deadline: the least of the tool's limit, the caller's and the cap.
-pub(super) fn run_timeout(settings: &EngineSettings, call: &CallRequest, target: &CallTarget) -> Duration {
-    let limit = settings.tool_timeout(&target.id, target.tool.spec()).min(settings.timeout_cap);
-    limit.min(call.timeout.unwrap_or(limit))
-}
-
 /// Waits until the call is ended from outside the tool.
 async fn wait_for_stop(
     engine: &Engine,
@@ -110,56 +109,6 @@ async fn wait_for_stop(
             ExpiryReason::Silence => CancelReason::Silence,
         },
         reason = wait_for_external_end(engine, cancel) => reason,
-    }
-}
-
-/// Waits until the caller or the gateway ends the call.
-pub(super) async fn wait_for_external_end(
-    engine: &Engine,
-    cancel: Option<&CancellationToken>,
-) -> CancelReason {
-    let cancelled = async {
-        match cancel {
-            Some(cancel) => cancel.cancelled().await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        () = cancelled => CancelReason::Caller,
-        () = engine.stopping.cancelled() => CancelReason::Shutdown,
-    }
-}
-
-/// What a call ends in that somebody other than a clock ended.
-pub(super) fn external_end_error(reason: CancelReason) -> ToolError {
-    match reason {
-        CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
-        _ => ToolError::new(Code::Cancelled, "The call was cancelled"),
-    }
-}
-
-/// How long a run may take, and be silent within that.
-#[derive(Clone, Copy)]
-struct RunLimits {
-    run: Duration,
-    silence: Option<Duration>,
-}
-
-impl RunLimits {
-    /// What a call that was ended from outside ends in.
-    fn error(self, reason: CancelReason) -> ToolError {
-        match reason {
-            CancelReason::Deadline => ToolError::new(
-                Code::Timeout,
-                format!("The tool did not answer within {}", format_duration(self.run)),
-            ),
-            CancelReason::Silence => {
-                let bound = format_duration(self.silence.unwrap_or(self.run));
-                ToolError::new(Code::NoProgress, format!("The tool reported no progress for {bound}"))
-            }
-            CancelReason::Caller | CancelReason::Shutdown => external_end_error(reason),
-        }
     }
 }
 
@@ -290,44 +239,6 @@ impl Drop for ToolRun<'_> {
     }
 }
 
-/// Aborts a task. Async code ends at its next step; code that blocks can't be aborted, so it is counted until it
-/// ends.
-fn abandon<T: Send + 'static>(engine: &Arc<Engine>, task: JoinHandle<T>) {
-    task.abort();
-    if task.is_finished() {
-        return;
-    }
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-    let engine = engine.clone();
-    engine.in_flight.abandoned_runs.fetch_add(1, Ordering::AcqRel);
-    runtime.spawn(async move {
-        let _ = task.await;
-        engine.in_flight.abandoned_runs.fetch_sub(1, Ordering::AcqRel);
-    });
-}
-
-/// Waits for a task that may block. Dropped before its end, the task is abandoned.
-pub(super) async fn wait_or_abandon<T: Send + 'static>(
-    engine: &Arc<Engine>,
-    task: JoinHandle<T>,
-) -> Result<T, JoinError> {
-    struct AbandonGuard<'a, T: Send + 'static>(Option<JoinHandle<T>>, &'a Arc<Engine>);
-    impl<T: Send + 'static> Drop for AbandonGuard<'_, T> {
-        fn drop(&mut self) {
-            if let Some(task) = self.0.take() {
-                abandon(self.1, task);
-            }
-        }
-    }
-    let mut waiting = AbandonGuard(Some(task), engine);
-    let ended = match &mut waiting.0 {
-        Some(task) => task.await,
-        None => std::future::pending().await,
-    };
-    waiting.0 = None;
-    ended
-}
-
 /// Waits for this call's turn where its source has sequential tools: those run alone, others side by side.
 async fn acquire_sequence_guard(
     barrier: Arc<RwLock<()>>,
@@ -354,12 +265,4 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("The tool crashed: {}", text.unwrap_or("it gave no reason"))
-}
-
-pub(super) fn format_duration(duration: Duration) -> String {
-    if duration.as_millis().is_multiple_of(1000) {
-        format!("{} s", duration.as_secs())
-    } else {
-        format!("{} ms", duration.as_millis())
-    }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use toolway_types::{Slug, ToolName};
 
-use super::{LeaseId, Registry, SortedTools, SourceRetention};
+use super::{Registry, SortedTools, SourceRetention};
+use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
 /// Owns what it registered. Dropping it removes exactly that, never a newer lease's tools.

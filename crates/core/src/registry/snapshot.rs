@@ -5,7 +5,8 @@ use std::sync::Arc;
 use imbl::{HashMap, OrdMap, OrdSet};
 use toolway_types::{Slug, ToolId, ToolName};
 
-use super::{LeaseId, SortedTools, SourceRetention, SourceSnapshot};
+use super::{SortedTools, SourceRetention, SourceSnapshot};
+use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
 /// One immutable state of the registry.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tokio::sync::RwLock;
 use toolway_types::{ExposedName, Slug, ToolName};
 
-use super::{LeaseId, SortedTools};
+use super::SortedTools;
+use crate::lease_id::LeaseId;
 use crate::tool::Tool;
 
 /// One source as a snapshot has it.

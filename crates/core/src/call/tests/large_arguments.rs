@@ -61,7 +61,7 @@ async fn large_arguments_are_checked_as_small_ones_are() {
 #[tokio::test(start_paused = true)]
 async fn waiting_to_be_checked_is_the_calls_own_time() {
     let world = EngineHarness::new(vec![counting_tool(&texts()), answering_tool("ring", "rang")]);
-    let all = u32::try_from(super::super::MAX_HEAVY_CHECKS).unwrap();
+    let all = u32::try_from(crate::engine::MAX_HEAVY_CHECKS).unwrap();
     let busy = world.engine.heavy_checks.clone().acquire_many_owned(all).await.unwrap();
 
     let limited = CallRequest { timeout: Some(secs(5)), ..call("take", &large("abc")) };

@@ -1,4 +1,4 @@
-//! The keys in use, and the outcomes they led to.
+//! The idempotency keys in use, and the outcomes of their calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,18 +9,19 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use toolway_types::{Outcome, PrincipalId};
 
-use crate::engine::{EngineSettings, FinishedCall};
+use crate::engine_settings::EngineSettings;
+use crate::finished_call::FinishedCall;
 use crate::record::IdempotencyKey;
 
 /// A principal's key.
-pub(super) type PrincipalKey = (PrincipalId, Arc<str>);
+pub(crate) type PrincipalKey = (PrincipalId, Arc<str>);
 
-/// Most bytes of remembered outcomes; beyond that the call records answer.
+/// Maximum size of the outcomes in memory, in bytes. The call records have the others.
 const MAX_OUTCOME_BYTES: usize = 64 << 20;
-/// What a remembered outcome takes beside its content, roughly, in bytes.
+/// Approximate size of an outcome without its content, in bytes.
 const SLOT_BYTES: usize = 512;
 
-/// The keys in use.
+/// The idempotency keys in use.
 #[derive(Debug, Default)]
 pub(crate) struct IdempotencyKeys {
     slots: Arc<Mutex<KeySlots>>,
@@ -29,32 +30,32 @@ pub(crate) struct IdempotencyKeys {
 #[derive(Debug, Default)]
 struct KeySlots {
     by_key: HashMap<PrincipalKey, KeySlot>,
-    /// How many bytes the remembered outcomes take.
+    /// Total size of the outcomes in memory, in bytes.
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct KeySlot {
     hash: [u8; 32],
-    /// When the key was taken; once its call has ended, when that was.
+    /// The time at which the key was acquired; after the call has ended, the time of its end.
     since: Instant,
     outcome: watch::Receiver<Option<FinishedCall>>,
-    /// The remembered outcome's size, in bytes; 0 while the call runs.
+    /// Size of the outcome, in bytes; 0 while the call runs.
     bytes: usize,
 }
 
-/// What became of a wish to use a key.
-pub(super) enum SlotAcquisition {
-    /// It was free.
+/// The result of an attempt to acquire a key.
+pub(crate) enum SlotAcquisition {
+    /// The key was free.
     Acquired(KeyHolder),
-    /// A call has it: the hash of what that is, and where its outcome will be. The sender goes without one
-    /// where the call was given up before it could run.
+    /// Another call has the key: the hash of its request, and the receiver of its outcome. The sender is dropped
+    /// without an outcome if that call ends before it runs.
     Joined([u8; 32], watch::Receiver<Option<FinishedCall>>),
-    /// No key can be taken now.
+    /// There are too many keys in use.
     Full,
 }
 
-/// The right, and duty, to end the call under a key. Dropped without that, the key is free again.
+/// Holds a key until the call ends. If it is dropped before [`KeyHolder::complete`], the key becomes free.
 #[derive(Debug)]
 pub(crate) struct KeyHolder {
     slots: Arc<Mutex<KeySlots>>,
@@ -64,7 +65,7 @@ pub(crate) struct KeyHolder {
 }
 
 impl IdempotencyKeys {
-    pub(super) fn acquire(
+    pub(crate) fn acquire(
         &self,
         settings: &EngineSettings,
         key: &PrincipalKey,
@@ -94,7 +95,7 @@ impl KeyHolder {
         &self.key
     }
 
-    /// Gives the outcome to everyone who waits for it, and from now on keeps it for the key's lifetime.
+    /// Sends the outcome to all waiting calls, and stores it for the key's lifetime.
     pub(crate) fn complete(self, finished: &FinishedCall) {
         let content = match finished.outcome.as_ref() {
             Outcome::Success(output) => output.size(),
@@ -111,7 +112,7 @@ impl KeySlot {
         self.outcome.borrow().is_some()
     }
 
-    /// Whether its key is in use: its call runs, or ended not long ago.
+    /// True while its call runs, and for `lifetime` after that.
     fn is_in_use(&self, lifetime: Duration) -> bool {
         match self.has_ended() {
             true => self.since.elapsed() < lifetime,
@@ -127,8 +128,8 @@ impl KeySlots {
         }
     }
 
-    /// Forgets what holds no more; where that is not enough, the oldest quarter of those that have ended, for
-    /// which the records answer. Whether there is room now.
+    /// Removes expired slots. If that is not enough, also removes the oldest quarter of the ended ones; the call
+    /// records have their outcomes. Returns true if there is room now.
     fn make_room(&mut self, settings: &EngineSettings) -> bool {
         self.by_key.retain(|_, slot| slot.is_in_use(settings.key_lifetime));
         self.bytes = self.by_key.values().map(|slot| slot.bytes).sum();
@@ -145,8 +146,8 @@ impl KeySlots {
         ended.into_iter().map(|(key, _)| key.clone()).collect()
     }
 
-    /// Notes the end of a call, and the size of its outcome. Where outcomes take too much in all, the oldest
-    /// are left to the records.
+    /// Stores the end of a call and the size of its outcome. If all outcomes together are too large, removes the
+    /// oldest; the call records have them.
     fn record_outcome(&mut self, key: &PrincipalKey, bytes: usize) {
         let Some(slot) = self.by_key.get_mut(key) else { return };
         slot.since = Instant::now();
