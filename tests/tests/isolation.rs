@@ -151,7 +151,7 @@ async fn a_follower_of_the_record_that_stops_reading() {
     // It missed some: the gateway waited for it, but nobody else did, and not with more than it can hold.
     let mut told = Vec::new();
     with_timeout("what it was told", async {
-        while !told.ends_with(b"\n\n\r\n") || !String::from_utf8_lossy(&told).contains("event: missed") {
+        while !told.ends_with(b"\n\n\r\n") || !String::from_utf8_lossy(&told).contains("event: lagged") {
             assert_ne!(deaf.read_buf(&mut told).await.unwrap(), 0, "it was not sent away: {}", told.len());
         }
     })

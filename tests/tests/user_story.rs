@@ -162,7 +162,10 @@ async fn a_gateway_with_another_key_is_not_trusted() {
     assert_eq!(code, 1, "{said}");
     let error = parse_error(&said);
     assert_eq!(error["code"], "key_changed", "{said}");
-    assert!(error["message"].as_str().unwrap().contains("set up anew"), "{said}");
+    assert!(
+        error["message"].as_str().unwrap().contains("another server intercepts the connection"),
+        "{said}"
+    );
     assert!(error["hint"].as_str().unwrap().contains("pair again"), "{said}");
     // For people too, and whenever it is tried.
     story.device_folder.run(["device"]).await.expect_failure(1, "was paired with");
@@ -262,15 +265,15 @@ async fn nothing_secret_goes_over_plain_http_to_another_computer() {
     // An address for documentation, where nobody is; it is refused before anything is sent.
     let other = "http://192.0.2.1:7717";
     let pairing = TestFolder::new().run(["device", "--gateway", other, "--pair", &code]).await;
-    let pairing = pairing.expect_failure(1, "not reached over TLS");
+    let pairing = pairing.expect_failure(1, "does not use TLS");
     assert!(pairing.stderr.contains("--insecure"), "{pairing:#?}");
     let token = folder.data_path().join("owner.token");
     let token = token.to_str().unwrap();
     let asking = folder.run(["tools", "list", "--gateway", other, "--token-file", token]).await;
-    let asking = asking.expect_failure(1, "not reached over TLS");
+    let asking = asking.expect_failure(1, "does not use TLS");
     assert!(asking.stderr.contains("--insecure"), "{asking:#?}");
     let offering = TestFolder::new().run(["device", "--gateway", other, "--token-file", token]).await;
-    offering.expect_failure(1, "not reached over TLS");
+    offering.expect_failure(1, "does not use TLS");
     // To this computer it is fine.
     let url = gateway.url();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");

@@ -1,7 +1,12 @@
 //! `/api/grants`: stored answers.
 
+#[cfg(feature = "openapi")]
+mod schema;
+
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "openapi")]
+pub use self::schema::CreateGrantRequestSchema;
 use crate::number::optional_whole;
 
 /// A stored decision.

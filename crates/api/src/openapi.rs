@@ -15,5 +15,4 @@ pub use chat_request::ChatRequestSchema;
 pub use mcp_server_definition::{McpServerDefinitionSchema, McpServerNameSchema};
 pub use policy_rule::PolicyRuleSchema;
 pub use text::{ShortTextSchema, ToolPatternSchema};
-pub use variants::CreateGrantRequestSchema;
-pub(crate) use variants::{described_by_role, split_by_role};
+pub(crate) use variants::{described_by_role, exclude_each_other, split_by_role};

@@ -9,8 +9,8 @@
 //! description = "Shows the newest lines of a unit's journal"
 //! program = "journalctl"               # absolute, or found on PATH when the file is read
 //! args = ["--no-pager", "--unit", "{unit}", ["--lines", "{lines}"]]
-//! env = ["PATH", "LANG"]               # variables to pass through; otherwise the environment is empty
-//! env_set = { TZ = "UTC" }             # variables to set
+//! pass_env = ["PATH", "LANG"]          # variables to pass through; otherwise the environment is empty
+//! set_env = { TZ = "UTC" }             # variables to set
 //! timeout_s = 20                       # default: 30
 //! read_only = true
 //!
@@ -35,7 +35,7 @@
 //! - `parameters` is a JSON Schema, as a table or as a string of JSON. Parameters not listed there are
 //!   refused by default.
 //! - `output = "json"` parses standard output. The result is `{exit_code, stdout, stderr}`.
-//! - `working_dir` is the folder to run in, by default the file's folder. `sequential = true` prevents it
+//! - `cwd` is the folder to run in, by default the file's folder. `sequential = true` prevents it
 //!   from running at the same time as other tools.
 //! - `read_only`, `destructive` and `open_world` describe the effects of the tool, and `permissions` its
 //!   required permissions. Policy and approval use them.

@@ -1,14 +1,11 @@
 //! Schemas of bodies in which one field excludes another.
 
-use std::borrow::Cow;
-
+use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::builder::one_of;
 use super::text::ShortTextSchema;
-use crate::grants::CreateGrantRequest;
 
 fn null() -> RefOr<Schema> {
     RefOr::T(ObjectBuilder::new().schema_type(Type::Null).into())
@@ -55,31 +52,8 @@ macro_rules! described_by_role {
 }
 pub(crate) use described_by_role;
 
-/// Schema of [`CreateGrantRequest`]: a grant is for a principal's calls or for an agent's, never for both.
-#[derive(Debug)]
-pub struct CreateGrantRequestSchema;
-
-impl PartialSchema for CreateGrantRequestSchema {
-    fn schema() -> RefOr<Schema> {
-        match CreateGrantRequest::schema() {
-            RefOr::T(Schema::Object(whole)) => exclude_each_other(&whole, "principal", "agent"),
-            other => other,
-        }
-    }
-}
-
-impl ToSchema for CreateGrantRequestSchema {
-    fn name() -> Cow<'static, str> {
-        CreateGrantRequest::name()
-    }
-
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        CreateGrantRequest::schemas(schemas);
-    }
-}
-
 /// Splits a body with the optional texts `one` and `other` into two variants: without `other`, or with it alone.
-fn exclude_each_other(whole: &Object, one: &str, other: &str) -> RefOr<Schema> {
+pub(crate) fn exclude_each_other(whole: &Object, one: &str, other: &str) -> RefOr<Schema> {
     let without = |name: &str| {
         let mut variant = whole.clone();
         variant.properties.insert(name.to_owned(), null());

@@ -60,7 +60,7 @@ impl ArchiveFixture {
         let into = self.path("into");
         std::fs::create_dir_all(&into).unwrap();
         let failure = unpack(backup, &into).expect_err("refused");
-        assert_eq!(failure.code(), "bad_backup");
+        assert_eq!(failure.code(), "invalid_backup");
         assert!(!self.path("escaped").exists() && !Path::new("/tmp/escaped").exists());
         let text = failure.render_text(false);
         text.lines().next().unwrap().to_owned()

@@ -169,7 +169,7 @@ fn grants_are_given_beforehand_for_whom_they_are_meant() {
     folder
         .run(["grants", "add", "builtin/*", "--principal", "nobody"])
         .assert_failure(1, "no token with the id or the label");
-    folder.run(["grants", "add", "camera"]).assert_failure(1, "which is not source/tool");
+    folder.run(["grants", "add", "camera"]).assert_failure(1, "it must be a pattern for source/tool");
     folder.run(["tokens", "create", "--label", "script"]).assert_success();
     let twice = folder
         .run(["grants", "add", "builtin/*", "--principal", "script"])

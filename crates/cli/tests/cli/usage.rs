@@ -108,7 +108,7 @@ fn plain_http_to_another_computer_must_be_asked_for() {
     let ended = folder.run(["tools", "list", "--gateway", "http://gateway.example:7717"]);
     ended.assert_failure(1, "everyone on the way could read the token");
     let ended = folder.run(["device", "--gateway", "http://gateway.example:7717", "--pair", "ABCD-EFGH"]);
-    let said = ended.assert_failure(1, "not reached over TLS");
+    let said = ended.assert_failure(1, "does not use TLS");
     assert!(said.stderr.contains("--insecure"), "{said:#?}");
     folder.run(["device", "--gateway", "ftp://x", "--pair", "ABCD-EFGH"]).assert_failure(1, "ftp://x");
     folder.run(["device", "--pair", "ABC"]).assert_failure(2, "a pairing code has 8 letters and digits");

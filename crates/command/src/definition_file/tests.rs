@@ -45,7 +45,7 @@ fn what_is_wrong_is_told_before_what_is_missing() {
     assert_refused("[[tool]]\ndescription = 'a'\nwhat = [\n  1]\n", (3, 8), "expected a string");
     assert_refused("[[tool]]\nname = 'a'\nwhat = 'x'\n", (1, 1), "missing field `description`");
     assert_refused("[[tool]]\nname = 'a'\ndescription = 'x'\n", (1, 1), "missing field `what`");
-    assert_refused("tool = [1]", (1, 9), "a tool is a table");
+    assert_refused("tool = [1]", (1, 9), "a tool must be a table");
 }
 
 #[test]

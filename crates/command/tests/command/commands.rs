@@ -104,7 +104,7 @@ async fn arguments_that_no_program_can_be_given_are_a_failure_with_a_hint() {
     );
     let error = run(&tool, json!({ "a": "x".repeat(4 << 20) })).await.unwrap_err();
     assert_eq!(error.code, Code::ToolFailed);
-    assert!(error.message.contains("could not be started"), "{error}");
+    assert!(error.message.contains("cannot start /usr/bin/echo: Argument list too long"), "{error}");
     assert!(error.hint.unwrap().contains("stdin-json"));
 }
 

@@ -14,11 +14,11 @@ async fn a_failing_command_is_an_error_with_code_and_complaint() {
         command(&folder, "program = \"sh\"\nargs = [\"-c\", \"echo half; echo no such unit >&2; exit 3\"]\n");
     let error = run(&tool, json!({})).await.unwrap_err();
     assert_eq!(error.code, Code::ToolFailed);
-    assert_eq!(error.message, "it: it ended with exit code 3: no such unit");
+    assert_eq!(error.message, "it: it failed with exit code 3: no such unit");
     let killed = command(&folder, "program = \"sh\"\nargs = [\"-c\", \"kill -TERM $$\"]\n");
-    assert_eq!(run(&killed, json!({})).await.unwrap_err().message, "it: it was ended by signal 15");
+    assert_eq!(run(&killed, json!({})).await.unwrap_err().message, "it: it was terminated by signal 15");
     let silent = command(&folder, "program = \"false\"\n");
-    assert_eq!(run(&silent, json!({})).await.unwrap_err().message, "it: it ended with exit code 1");
+    assert_eq!(run(&silent, json!({})).await.unwrap_err().message, "it: it failed with exit code 1");
 }
 
 /// Covers error reports as scripts write them, and similar output that is not a failure.
@@ -45,9 +45,9 @@ async fn script_output_with_an_error_member_is_a_failure_e4() {
         (r#"{"error":true}"#, 0, "it: true"),
         (r#"{"error":17}"#, 0, "it: 17"),
         (r#"{"error":["a","b"]}"#, 0, r#"it: ["a","b"]"#),
-        (r#"{"error":null}"#, 3, "it: it ended with exit code 3: complaint"),
-        (r#"{"a":1}"#, 3, "it: it ended with exit code 3: complaint"),
-        ("not json", 3, "it: it ended with exit code 3: complaint"),
+        (r#"{"error":null}"#, 3, "it: it failed with exit code 3: complaint"),
+        (r#"{"a":1}"#, 3, "it: it failed with exit code 3: complaint"),
+        ("not json", 3, "it: it failed with exit code 3: complaint"),
         ("not json", 0, "it: its output is not JSON: expected ident at line 1 column 2"),
     ] {
         let error = run(&says(output, code, "json"), json!({})).await.unwrap_err();

@@ -57,7 +57,7 @@ async fn cancelling_kills_the_whole_process_group_e7() {
     let parent = wait_for_content(&folder.path().join("parent")).await;
     cancel.send(()).unwrap();
     let error = running.await.unwrap().unwrap_err();
-    assert_eq!(error.message, "it: it was stopped");
+    assert_eq!(error.message, "it: it was cancelled");
     wait_until_gone(&parent).await;
     wait_until_gone(&child).await;
 }
@@ -87,7 +87,7 @@ async fn the_deadline_ends_a_program_that_ignores_signals_e7() {
     let started = Instant::now();
     let error =
         tool.run(json!({}).as_object().unwrap(), sleep(Duration::from_millis(700))).await.unwrap_err();
-    assert_eq!(error.message, "it: it was stopped");
+    assert_eq!(error.message, "it: it was cancelled");
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     if let Ok(child) = fs::read_to_string(folder.path().join("child")) {
         wait_until_gone(child.trim()).await;

@@ -65,5 +65,5 @@ fn a_result_larger_than_a_frame_becomes_an_error() {
     let frame = result_frame("7", Ok(ToolOutput::text("x".repeat(300))), small);
     let frame: Value = serde_json::from_str(&frame).unwrap();
     assert_eq!((&frame["type"], &frame["code"]), (&json!("tool_error"), &json!("tool_failed")));
-    assert!(frame["error"].as_str().unwrap().contains("more than the 300"), "{frame}");
+    assert!(frame["error"].as_str().unwrap().contains("accepts at most 300"), "{frame}");
 }

@@ -25,7 +25,7 @@ fn the_schema_comes_from_the_type() {
         json!({
             "type": "object",
             "properties": {
-                "x": { "type": "integer", "format": "int64", "description": "Across." },
+                "x": { "type": "integer", "format": "int64", "description": "Horizontal position." },
                 "y": { "type": ["number", "null"], "format": "double" },
             },
             "required": ["x"],

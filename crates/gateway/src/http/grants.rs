@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use toolway_api::ErrorResponse;
+use toolway_api::grants::CreateGrantRequestSchema;
 use toolway_api::grants::{CreateGrantRequest, GrantDecision, GrantList, GrantView};
-use toolway_api::openapi::CreateGrantRequestSchema;
 use toolway_core::consent::{Grant, GrantError, GrantId, GrantStoreError, GrantSubject, GrantVerdict};
 
 use super::error::unavailable;

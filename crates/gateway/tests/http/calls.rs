@@ -210,7 +210,7 @@ async fn csv_is_quoted_and_holds_no_formulas() {
     assert_eq!(answer.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
     assert_eq!(answer.header("content-disposition"), Some("attachment; filename=\"toolway-calls.csv\""));
     let head = "call_id,started,started_ms,name,tool_id,source,principal,role,via,agent,session_id,turn_id,status,error_type,code,\
-                message,approved_by,hooks,rule,duration_ms,user_wait_ms,queued_ms,running_ms,attempts,arguments,ran_with,\
+                message,approved_by,hooks,rule,duration_ms,user_wait_ms,queued_ms,running_ms,attempts,arguments,effective_arguments,\
                 outcome";
     let line = format!(
         "{id},2023-11-14T22:13:20Z,{NOW},\"'@SUM(A1),\"\"x\"\"\r\nnext\",,,'=1+1,client,websocket,home,'-2,s-1/4,success,\

@@ -85,7 +85,7 @@ fn what_does_not_fit_together_is_refused() {
     refused(&with("args = [\"{x}\"]"), 3, "parameters name no such property");
     refused(&with("parameters = { properties = { x = {} } }"), 3, "the parameter x is in none of the args");
     refused(&with("input = \"stdin-json\"\nargs = [\"{x}\"]"), 3, "standard input");
-    refused(&with("args = [\"{x\"]"), 3, "not closed");
+    refused(&with("args = [\"{x\"]"), 3, "unclosed brace");
     refused(&with("parameters = '{'"), 3, "parameters are not JSON");
     refused(&with("parameters = '[]'"), 3, "of an object");
     refused(
@@ -106,8 +106,8 @@ fn programs_are_found_once_or_refused() {
         |program: &str| format!("[[tool]]\nname = \"a\"\ndescription = \"\"\nprogram = \"{program}\"\n");
     assert!(read(&with("sh")).is_ok());
     refused(&with("no-such-program"), 1, "is not on PATH");
-    refused(&with("/bin/no-such-program"), 1, "is not there");
-    refused(&with("/etc/passwd"), 1, "can't be run");
+    refused(&with("/bin/no-such-program"), 1, "does not exist or is not executable");
+    refused(&with("/etc/passwd"), 1, "does not exist or is not executable");
     refused(&with("./sh"), 1, "absolute path");
     refused(&with("bin/sh"), 1, "absolute path");
     let nowhere = CommandEnv { environment: HashMap::new(), base_dir: "/".into() };

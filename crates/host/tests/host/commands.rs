@@ -59,7 +59,7 @@ async fn cancelling_kills_the_command_e7() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let error = tool.run_local(&json!({}), cancel, Some(Duration::from_secs(60))).await.unwrap_err();
-    assert_eq!(error.message, "it: it was stopped");
+    assert_eq!(error.message, "it: it was cancelled");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_gateway_that_tells_no_time_leaves_it_to_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let tool = sleeper(&folder, "timeout_s = 0.2");
     let result = tool.run_local(&json!({}), CancellationToken::new(), None).await;
-    assert_eq!(result.unwrap_err().message, "it: it was stopped");
+    assert_eq!(result.unwrap_err().message, "it: it was cancelled");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Sessions, messages and turns as they are written and read back. Times are milliseconds since the Unix epoch.
 
-use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use toolway_types::RawJson;
 

@@ -140,7 +140,7 @@ async fn a_newer_database_is_refused_in_words_and_left_alone() {
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
     assert!(matches!(error, StoreError::TooNew { found: 6, known: 5, .. }));
     let words = error.to_string();
-    for part in ["toolway.db", "version 6", "versions up to 5", "newer program", "backups"] {
+    for part in ["toolway.db", "its version is 6", "versions up to 5", "newer program", "backups"] {
         assert!(words.contains(part), "{words}");
     }
     assert!(before == fs::read(folder.database()).unwrap());
@@ -167,7 +167,7 @@ async fn what_is_no_database_is_refused_and_left_alone() {
         fs::write(folder.database(), garbage).unwrap();
         let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
         assert!(matches!(error, StoreError::NotADatabase { .. }), "{error}");
-        assert!(error.to_string().contains("left as it is"), "{error}");
+        assert!(error.to_string().contains("the file was not changed"), "{error}");
         assert!(fs::read(folder.database()).unwrap() == garbage);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -361,6 +361,6 @@ async fn a_model_that_does_not_hear_is_not_asked_for_ever() {
     let heard = world.say("Print.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{:?}", heard.end().status) };
     assert_eq!(failure.code, TurnFailureCode::LimitReached);
-    assert!(failure.message.contains("broken in 25 answers"), "{}", failure.message);
+    assert!(failure.message.contains("broken in 25 responses"), "{}", failure.message);
     assert_eq!(world.model.requests().len(), 25);
 }

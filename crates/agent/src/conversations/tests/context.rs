@@ -44,12 +44,8 @@ async fn what_is_oldest_is_summarised_and_the_summary_stays() {
     let heard = world.say("Four?").await;
     assert_eq!(heard.text(), "Four.", "nobody is shown the summary as an answer");
     assert_eq!(heard.end().rounds, 1);
-    assert!(
-        heard
-            .notices()
-            .iter()
-            .any(|(code, message)| *code == NoticeCode::ContextCompacted && message.contains("in short"))
-    );
+    assert!(heard.notices().iter().any(|(code, message)| *code == NoticeCode::ContextCompacted
+        && message.contains("summarised for the model")));
     let seen = world.model.requests();
     assert_eq!(seen.len(), 5);
     assert!(seen[3].system.starts_with("You shorten conversations") && seen[3].tools.is_empty());
@@ -76,7 +72,7 @@ async fn without_a_summary_the_conversation_goes_on_all_the_same() {
     }
     let heard = world.say("Four?").await;
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Four."));
-    assert!(heard.notices().iter().any(|(_, message)| message.contains("gave no summary")));
+    assert!(heard.notices().iter().any(|(_, message)| message.contains("returned no summary")));
     let first = world.model.requests()[4].messages[0].text();
     assert!(first.contains("One?") && first.contains("one xxx"), "how the messages begin: {first}");
 }

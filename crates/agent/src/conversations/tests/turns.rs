@@ -344,7 +344,7 @@ async fn an_answer_of_nothing_is_said_to_be_one() {
     assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, ""));
     let [(code, message)] = heard.notices().try_into().unwrap();
     assert_eq!(code, NoticeCode::Empty);
-    assert!(message.contains("without saying anything"), "{message}");
+    assert!(message.contains("without any text"), "{message}");
 }
 
 #[tokio::test]

@@ -66,13 +66,13 @@ fn what_is_left_out_is_told() {
     let mut notes = found().notes;
     notes.sort();
     let expected = [
-        "dashscope/m-steps: its prices come in steps",
-        "ft:m:*: a pattern of its own",
-        "m-by-time: it has no price per token",
+        "dashscope/m-steps: its tiered prices have an unsupported form",
+        "ft:m:*: a pattern, which may have another meaning here",
+        "m-by-time: it has no price per input token or per output token",
         "m-nobody's: names no provider",
         "m-nothing: not an object",
         "m-odd: its input_cost_per_token is not a price",
-        "m-thinks: thinking has a price of its own",
+        "m-thinks: it has a separate price for thinking",
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:?}");
     for (note, words) in notes.iter().zip(expected) {

@@ -81,11 +81,11 @@ async fn it_puts_another_output_in_the_place_of_a_tools_or_of_its_error() {
 #[tokio::test]
 async fn a_program_that_fails_is_a_fault_with_what_it_complained_of_first() {
     let fault = faulty(before("echo '{\"decision\":\"continue\"}'; echo 'no such list' >&2; exit 3").await);
-    assert_eq!(fault, "it ended with exit code 3: no such list");
-    assert_eq!(faulty(before("exit 1").await), "it ended with exit code 1");
-    assert_eq!(faulty(before("kill -KILL $$").await), "it was ended by signal 9");
+    assert_eq!(fault, "it failed with exit code 3: no such list");
+    assert_eq!(faulty(before("exit 1").await), "it failed with exit code 1");
+    assert_eq!(faulty(before("kill -KILL $$").await), "it was terminated by signal 9");
     let fault = faulty(before("echo first >&2; head -c 20000 /dev/zero | tr '\\0' x >&2; exit 1").await);
-    assert!(fault.starts_with("it ended with exit code 1: first xxx") && fault.ends_with('…'), "{fault}");
+    assert!(fault.starts_with("it failed with exit code 1: first xxx") && fault.ends_with('…'), "{fault}");
     assert!(fault.len() < 600, "{}", fault.len());
     let fault = faulty(before("echo perhaps").await);
     assert!(fault.starts_with("its answer is not a decision: "), "{fault}");
@@ -105,7 +105,7 @@ async fn a_program_that_is_gone_is_a_fault() {
     ));
     fs::remove_file(&program).unwrap();
     let fault = faulty(entry.hook.before_call(&call()).await);
-    assert!(fault.contains("could not be started"), "{fault}");
+    assert!(fault.contains("cannot start "), "{fault}");
 }
 
 /// A program that does not read its question is none the worse for it, however long that is.

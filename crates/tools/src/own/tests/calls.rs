@@ -36,8 +36,8 @@ async fn it_runs_in_the_folder_for_that_with_nothing_but_its_arguments() {
 #[tokio::test]
 async fn a_failure_reported_by_a_script_fails_the_call_e4() {
     for (script, output, message) in [
-        ("echo half; echo no such unit >&2; exit 3", "text", "it: it ended with exit code 3: no such unit"),
-        ("kill -TERM $$", "text", "it: it was ended by signal 15"),
+        ("echo half; echo no such unit >&2; exit 3", "text", "it: it failed with exit code 3: no such unit"),
+        ("kill -TERM $$", "text", "it: it was terminated by signal 15"),
         (r#"echo '{"error":"no such city"}'"#, "json", "it: no such city"),
         (r#"echo '{"error":"no such city","cities":[]}'"#, "json", "it: no such city"),
         (r#"echo '{"error":{"message":"no such city"}}'; exit 1"#, "json", "it: no such city"),

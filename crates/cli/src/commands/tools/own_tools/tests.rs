@@ -38,6 +38,6 @@ fn what_stands_elsewhere_names_its_place() {
         line: 7,
         why: "which the settings list: take it out of the file yourself",
     });
-    assert_eq!(failure.code(), "in_a_file");
+    assert_eq!(failure.code(), "tool_in_file");
     assert!(failure.message().contains("/t/mine.toml line 7"), "{}", failure.message());
 }
