@@ -94,7 +94,7 @@ impl Engine {
         let arguments =
             match argument_check::check_call_arguments(self, settings, &mut call, &target, accepted).await {
                 Ok(arguments) => arguments,
-                Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
+                Err(bad) => return refuse(call, Some(target), bad.parsed, *bad.error).await,
             };
         let principal = &call.caller.principal.id;
         let _rate_limit = match self.limiter.admit(&target.policy, target.decision, principal, &target.id) {

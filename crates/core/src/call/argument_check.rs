@@ -23,12 +23,13 @@ use crate::spec::ToolSpec;
 pub(super) struct RejectedArguments {
     /// The arguments, where they could be parsed at all.
     pub(super) parsed: Option<Arguments>,
-    pub(super) error: ToolError,
+    /// Boxed, so that a result with accepted arguments stays small.
+    pub(super) error: Box<ToolError>,
 }
 
 impl From<ToolError> for RejectedArguments {
     fn from(error: ToolError) -> Self {
-        Self { parsed: None, error }
+        Self { parsed: None, error: Box::new(error) }
     }
 }
 
@@ -118,7 +119,7 @@ async fn check_on_blocking_thread(
             );
             return Err(RejectedArguments {
                 parsed: Some(arguments),
-                error: error.with_hint("Give less at a time"),
+                error: Box::new(error.with_hint("Give less at a time")),
             });
         }
         validate(arguments, &spec, &settings)
@@ -158,7 +159,7 @@ fn validate(
     let violations = schema.list_violations(arguments.value(), masked).join("; ");
     let error = ToolError::new(Code::InvalidArguments, format!("Invalid arguments: {violations}"))
         .with_hint("Correct the values at these places and call again");
-    Err(RejectedArguments { parsed: Some(arguments), error })
+    Err(RejectedArguments { parsed: Some(arguments), error: Box::new(error) })
 }
 
 fn check_timeout_error(limit: Duration) -> ToolError {
