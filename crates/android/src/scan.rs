@@ -73,7 +73,7 @@ pub async fn scan(
 ) -> Result<Vec<ToolProvider>, ScanError> {
     let packages = packages.map(|packages| packages.into_iter().collect());
     let mut scan = ProviderScan::default();
-    scan.ask_for_tools(reach, ScanRequest { packages, timeout: timeout, ..ScanRequest::default() }).await?;
+    scan.ask_for_tools(reach, ScanRequest { packages, timeout, ..ScanRequest::default() }).await?;
     let mut providers = Vec::new();
     while let Some(batch) = scan.batch(timeout).await {
         providers.extend(batch);

@@ -57,13 +57,8 @@ pub async fn probe(
     act: bool,
 ) -> ProbeReport {
     let mut skipped = Vec::new();
-    let mut probe = ProviderProbe {
-        client: reach,
-        provider,
-        timeout: timeout,
-        findings: LintFindings::default(),
-        calls: 0,
-    };
+    let mut probe =
+        ProviderProbe { client: reach, provider, timeout, findings: LintFindings::default(), calls: 0 };
     match provider.dialect {
         ProviderDialect::Cetp => {
             probe.probe_protocol().await;
