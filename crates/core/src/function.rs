@@ -1,70 +1,114 @@
-//! A tool made from an async function: its argument type gives the schema, one line registers it.
+//! Tools made from async functions. The function's argument type gives the schema of the arguments.
 
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolway_types::{Code, RawJson, SpecDocument, ToolError, ToolOutput};
+use toolway_types::schema::{OptionalArgument, schema_of_arguments};
+use toolway_types::{Code, RawJson, SpecDocument, ToolAnnotations, ToolError, ToolOutput};
 
 use crate::arguments::Arguments;
 use crate::context::CallContext;
 use crate::spec::{SpecError, ToolSpec};
 use crate::tool::Tool;
 
-/// Makes a tool from an async function.
+/// Defines a tool of the program: its spec, and the function that it runs.
 ///
 /// ```
-/// # use toolway_core::tool_from_fn;
-/// # use toolway_types::{SpecDocument, ToolOutput};
+/// # use toolway_core::ToolBuilder;
+/// # use toolway_types::ToolOutput;
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// struct Add { a: i64, b: i64 }
+/// #[serde(deny_unknown_fields)]
+/// struct AddArguments {
+///     /// First summand.
+///     a: i64,
+///     /// Second summand.
+///     b: i64,
+/// }
 ///
-/// let add = tool_from_fn(SpecDocument::named("add"), |args: Add, _cx| async move {
-///     Ok(ToolOutput::text((args.a + args.b).to_string()))
-/// })?;
+/// let add = ToolBuilder::new("add", "Add two numbers")
+///     .title("Add")
+///     .build(|arguments: AddArguments, _cx| async move {
+///         Ok(ToolOutput::text((arguments.a + arguments.b).to_string()))
+///     })?;
 /// assert_eq!(add.spec().name().as_str(), "add");
 /// # Ok::<(), toolway_core::SpecError>(())
 /// ```
-///
-/// # Errors
-/// [`SpecError`] where the name can't be used, or the argument type is not a struct.
-pub fn tool_from_fn<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
-where
-    A: DeserializeOwned + JsonSchema + Send + 'static,
-    F: Fn(A, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
-{
-    let mut schema = schemars::schema_for!(A);
-    schema.remove("$schema");
-    tool_from_fn_with_schema(
-        SpecDocument { parameters: Some(RawJson::from(schema.as_value())), ..document },
-        run,
-    )
+#[derive(Debug)]
+pub struct ToolBuilder {
+    document: SpecDocument,
+    marks_dispatch: bool,
 }
 
-/// Makes a tool from an async function and a schema written by hand (the document's parameters), where that reads
-/// better for a model than what the argument type would give. The two must mean the same: arguments that fit the
-/// schema and not the type are refused all the same, but only once the call runs. The schema is part of the program
-/// and is compiled when the tool is first called ([`ToolSpec::of_program`]).
-///
-/// # Errors
-/// [`SpecError`] where the name or the form of the schema can't be used.
-pub fn tool_from_fn_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, SpecError>
-where
-    A: DeserializeOwned + Send + 'static,
-    F: Fn(A, CallContext) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
-{
-    let spec = Arc::new(ToolSpec::from_program(document)?);
-    Ok(Arc::new(FunctionTool { spec, run, arguments: PhantomData::<fn(A)> }))
+impl ToolBuilder {
+    /// Starts with the tool's name and its description in one sentence.
+    #[must_use]
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        let document = SpecDocument { description: Some(description.into()), ..SpecDocument::named(name) };
+        Self { document, marks_dispatch: false }
+    }
+
+    /// Sets the display name.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.document.title = Some(title.into());
+        self
+    }
+
+    /// Sets MCP annotations.
+    #[must_use]
+    pub fn annotations(mut self, annotations: &ToolAnnotations) -> Self {
+        self.document.annotations = RawJson::from_value(annotations).ok();
+        self
+    }
+
+    /// Sets the maximum duration of one run.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.document.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+
+    /// Adds a permission required to run the tool.
+    #[must_use]
+    pub fn permission(mut self, permission: impl Into<String>) -> Self {
+        self.document.permissions.push(permission.into());
+        self
+    }
+
+    /// Declares that the function itself calls [`CallContext::mark_dispatched`] ([`Tool::marks_dispatch`]).
+    #[must_use]
+    pub fn marks_dispatch(mut self) -> Self {
+        self.marks_dispatch = true;
+        self
+    }
+
+    /// Creates the tool. An optional argument (`Option<T>`) may be absent, but not null. The schema is compiled at
+    /// the first call ([`ToolSpec::from_program`]).
+    ///
+    /// # Errors
+    /// [`SpecError`] if the name is invalid or the argument type is not a struct.
+    pub fn build<A, F, R>(self, run: F) -> Result<Arc<dyn Tool>, SpecError>
+    where
+        A: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        let parameters = Some(schema_of_arguments::<A>(OptionalArgument::Absent));
+        let spec = Arc::new(ToolSpec::from_program(SpecDocument { parameters, ..self.document })?);
+        let marks_dispatch = self.marks_dispatch;
+        Ok(Arc::new(FunctionTool { spec, marks_dispatch, run, arguments: PhantomData::<fn(A)> }))
+    }
 }
 
 struct FunctionTool<A, F> {
     spec: Arc<ToolSpec>,
+    marks_dispatch: bool,
     run: F,
     arguments: PhantomData<fn(A)>,
 }
@@ -84,5 +128,9 @@ where
         let arguments = serde_json::from_value(Value::Object(arguments.into_object()))
             .map_err(|error| ToolError::new(Code::InvalidArguments, error.to_string()))?;
         (self.run)(arguments, cx.clone()).await
+    }
+
+    fn marks_dispatch(&self) -> bool {
+        self.marks_dispatch
     }
 }

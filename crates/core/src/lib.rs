@@ -43,7 +43,7 @@ pub use context::{CallContext, CallExtension, CancelReason};
 pub use engine::{Engine, EngineParts};
 pub use engine_settings::{EngineSettings, SECRET_NAMES};
 pub use finished_call::FinishedCall;
-pub use function::{tool_from_fn, tool_from_fn_with_schema};
+pub use function::ToolBuilder;
 pub use glob::{GlobError, GlobPatterns};
 pub use hook::{
     AfterCallDecision, BeforeCallDecision, Hook, HookCall, HookEntry, HookError, HookErrorAction,

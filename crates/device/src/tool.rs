@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use toolway_types::schema::{OptionalArgument, schema_of_arguments, schema_of_type};
 use toolway_types::{
     Code, JsonObject, RawJson, SpecDocument, ToolAnnotations, ToolError, ToolName, ToolOutput,
 };
@@ -55,7 +56,7 @@ impl Tool {
     {
         let mut spec = SpecDocument::named(name);
         spec.description = Some(description.into());
-        spec.parameters = Some(RawJson::from(&schema::schema_of_type::<A>()));
+        spec.parameters = Some(schema_of_arguments::<A>(OptionalArgument::AbsentOrNull));
         Self::with_handler(spec, move |args, cx| match serde_json::from_value::<A>(Value::Object(args)) {
             Ok(args) => function(args, cx).map(|done| done.map(IntoOutput::into_output)).boxed(),
             Err(error) => std::future::ready(Err(ToolError::new(
@@ -113,7 +114,7 @@ impl Tool {
     /// Sets the schema of the structured result, generated from a type.
     #[must_use]
     pub fn output_schema_of<T: JsonSchema>(mut self) -> Self {
-        self.spec.output_schema = Some(RawJson::from(&schema::schema_of_type::<T>()));
+        self.spec.output_schema = Some(RawJson::from(&schema_of_type::<T>()));
         self
     }
 

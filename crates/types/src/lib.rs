@@ -14,6 +14,8 @@ pub mod original_error;
 pub mod outcome;
 pub mod principal;
 mod renamed_field;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod spec;
 
 pub use clock::{Clock, SystemClock};

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use toolway_types::schema::{remove_null_of_optional, remove_rust_format};
 use toolway_types::spec::SPEC_VERSION;
 use toolway_types::{Code, SpecDocument};
 
@@ -130,24 +131,18 @@ fn normalize(schema: &mut Value, side: SchemaSide) {
     match schema {
         Value::Object(fields) => {
             if side == SchemaSide::Promised {
-                drop_null_of_optional(fields);
+                remove_null_of_optional(fields);
             }
             if let Some(Value::String(description)) = fields.get_mut("description") {
                 *description = strip_doc_links(description);
             }
             // These are limits of Rust's integer types, not of the protocol.
-            if fields.get("format").and_then(Value::as_str).is_some_and(is_rust_format) {
-                fields.remove("format");
-            }
+            remove_rust_format(fields);
             fields.values_mut().for_each(|value| normalize(value, side));
         }
         Value::Array(items) => items.iter_mut().for_each(|item| normalize(item, side)),
         _ => {}
     }
-}
-
-fn is_rust_format(format: &str) -> bool {
-    matches!(format, "uint" | "uint32" | "uint64" | "int64" | "double")
 }
 
 /// Replaces links of Rust's documentation, like `[`crate::x::y`]`, by their last name `y`.
@@ -160,38 +155,4 @@ fn strip_doc_links(description: &str) -> String {
         text.replace_range(start..start + length + 2, &format!("`{name}`"));
     }
     text
-}
-
-fn drop_null_of_optional(fields: &mut Map<String, Value>) {
-    let required: Vec<Value> = match fields.get("required") {
-        Some(Value::Array(names)) => names.clone(),
-        _ => Vec::new(),
-    };
-    let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
-    for (name, property) in properties {
-        if !required.contains(&Value::from(name.as_str())) {
-            drop_null(property);
-        }
-    }
-}
-
-/// Removes null from a property's type: `["string","null"]` becomes `"string"`, `anyOf` with a null branch
-/// becomes the other branch.
-fn drop_null(property: &mut Value) {
-    let Value::Object(fields) = property else { return };
-    if let Some(Value::Array(types)) = fields.get_mut("type") {
-        types.retain(|word| word != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            fields.insert("type".into(), only);
-        }
-    }
-    if let Some(Value::Array(branches)) = fields.get_mut("anyOf") {
-        branches.retain(|branch| branch != &json!({ "type": "null" }));
-        if let [Value::Object(only)] = branches.as_slice() {
-            let only = only.clone();
-            fields.remove("anyOf");
-            fields.extend(only);
-        }
-    }
 }

@@ -1,7 +1,5 @@
-//! The parameter schema: generated from a type, compiled, and used to validate arguments.
+//! The parameter schema: compiled, and used to validate arguments.
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use toolway_types::{Code, JsonObject, RawJson, ToolError};
 
@@ -9,19 +7,6 @@ use toolway_types::{Code, JsonObject, RawJson, ToolError};
 const MAX_VIOLATIONS: usize = 50;
 /// Maximum length of one violation's text, in bytes.
 const MAX_VIOLATION_TEXT: usize = 300;
-
-/// Schema of a type (draft 2020-12), without references, because not every model supports them.
-pub(crate) fn schema_of_type<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.meta_schema = None;
-        settings.inline_subschemas = true;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // These name and describe the type; the tool has its own name and description.
-    schema.remove("title");
-    schema.remove("description");
-    schema.to_value()
-}
 
 /// A compiled schema, or the compile error.
 pub(crate) struct ArgumentValidator(Result<jsonschema::Validator, String>);

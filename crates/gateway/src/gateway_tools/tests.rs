@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use toolway_core::{Caller, EngineParts, Policy, Registry};
 use toolway_tools::builtin::find_tools::ToolCatalogue;
 use toolway_tools::secrets::{SecretError, SecretLocation, SecretProvider};
-use toolway_types::SpecDocument;
 
 use super::*;
 use crate::testing::ManualClock;
@@ -151,9 +150,8 @@ fn lease_of(engine: &Arc<Engine>, source: &str) -> Lease {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct NoFields {}
     let lease = engine.registry().lease(source.parse().unwrap(), SourceRetention::Nothing);
-    let look = toolway_core::tool_from_fn(SpecDocument::named("look"), async |_: NoFields, _| {
-        Ok(toolway_types::ToolOutput::text("seen"))
-    });
+    let look = toolway_core::ToolBuilder::new("look", "Looks")
+        .build(async |_: NoFields, _| Ok(toolway_types::ToolOutput::text("seen")));
     lease.replace(vec![look.unwrap()]);
     lease
 }

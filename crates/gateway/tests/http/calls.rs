@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use toolway_core::{
-    CallDurations, CallNotes, ClosedCall, EntryPoint, OpenedCall, SourceRetention, tool_from_fn,
+    CallDurations, CallNotes, ClosedCall, EntryPoint, OpenedCall, SourceRetention, ToolBuilder,
 };
 use toolway_types::{CallId, Code, Outcome, PrincipalId, RawJson, Role, SpecDocument, ToolError, ToolOutput};
 
@@ -338,9 +338,9 @@ struct LoginArguments {
 async fn what_was_redacted_stays_so_in_every_form() {
     let bench = GatewayHarness::new().await;
     let body = json!({"args": {"password": "hunter2", "who": "me"}});
-    let login =
-        tool_from_fn(SpecDocument::named("login"), async |_: LoginArguments, _| Ok(ToolOutput::text("in")))
-            .unwrap();
+    let login = ToolBuilder::new("login", "Signs in")
+        .build(async |_: LoginArguments, _| Ok(ToolOutput::text("in")))
+        .unwrap();
     let lease = bench.gateway.app().registry.lease("desk".parse().unwrap(), SourceRetention::Nothing);
     lease.replace(vec![login]);
     let called = bench.send_as_owner("POST", "/api/tools/desk__login/call", Some(body)).await;

@@ -5,12 +5,14 @@ mod rank;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::{Caller, SpecError, Tool, ToolSpec};
-use toolway_types::{Code, ExposedName, RawJson, SpecDocument, ToolError, ToolId, ToolOutput};
+use toolway_core::{Caller, SpecError, Tool, ToolBuilder, ToolSpec};
+use toolway_types::{Code, ExposedName, RawJson, ToolError, ToolId, ToolOutput};
 
-use super::{numbers, typed_tool};
+use super::{READ_ONLY, numbers};
 use rank::{SearchQuery, SearchRank};
 
 /// How many are found where the call does not say.
@@ -22,39 +24,22 @@ const DESCRIPTION_BYTES: usize = 200;
 /// How much parameter schemas may take together, in bytes; the first is always given.
 const SCHEMA_BYTES: usize = 32 << 10;
 
-const PARAMETERS: &str = r#"{
-  "type": "object",
-  "properties": {
-    "query": {
-      "type": "string",
-      "description": "Words to look for in the names and descriptions of tools, e.g. \"phone battery\". Tools that have all of them come first.",
-      "minLength": 1,
-      "maxLength": 1000
-    },
-    "limit": {
-      "type": "integer",
-      "description": "How many tools to give at most. Defaults to 8.",
-      "minimum": 1,
-      "maximum": 50
-    }
-  },
-  "required": ["query"],
-  "additionalProperties": false
-}"#;
-
-const ANNOTATIONS: &str =
-    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
-
 /// Which tools a caller may use.
 pub trait ToolCatalogue: Send + Sync + 'static {
     /// Shows `each` every live tool that `caller` may list, in any order.
     fn visit(&self, caller: &Caller, each: &mut dyn FnMut(&ToolId, &Arc<ToolSpec>));
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct FindToolsRequest {
+    /// Words to look for in the names and descriptions of tools, e.g. "phone battery". Tools that have all of
+    /// them come first.
+    #[schemars(length(min = 1, max = 1000))]
     query: String,
+    /// How many tools to give at most. Defaults to 8.
     #[serde(default, deserialize_with = "numbers::whole")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<u64>,
 }
 
@@ -81,25 +66,23 @@ struct FoundTool {
 /// The tool.
 pub(super) fn tool(catalogue: Arc<dyn ToolCatalogue>) -> Result<Arc<dyn Tool>, SpecError> {
     let description = "Find tools by words in their names and descriptions, with what is needed to call them";
-    let document = SpecDocument {
-        description: Some(description.to_owned()),
-        title: Some("Find tools".to_owned()),
-        timeout_ms: Some(5_000),
-        ..SpecDocument::named("find_tools")
-    };
-    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: FindToolsRequest, cx| {
-        let catalogue = catalogue.clone();
-        async move {
-            // Some milliseconds of work where there are many thousand tools.
-            let search = move || find(&*catalogue, cx.caller(), &request);
-            let answer = tokio::task::spawn_blocking(search)
-                .await
-                .map_err(|error| ToolError::new(Code::ToolPanicked, error.to_string()))??;
-            let value = RawJson::from_value(&answer)
-                .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;
-            Ok(ToolOutput::structured(value))
-        }
-    })
+    ToolBuilder::new("find_tools", description)
+        .title("Find tools")
+        .annotations(&READ_ONLY)
+        .timeout(Duration::from_secs(5))
+        .build(move |request: FindToolsRequest, cx| {
+            let catalogue = catalogue.clone();
+            async move {
+                // Some milliseconds of work where there are many thousand tools.
+                let search = move || find(&*catalogue, cx.caller(), &request);
+                let answer = tokio::task::spawn_blocking(search)
+                    .await
+                    .map_err(|error| ToolError::new(Code::ToolPanicked, error.to_string()))??;
+                let value = RawJson::from_value(&answer)
+                    .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;
+                Ok(ToolOutput::structured(value))
+            }
+        })
 }
 
 fn find(

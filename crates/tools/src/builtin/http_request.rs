@@ -1,113 +1,88 @@
-//! `http_request`: makes an HTTP request to a URL (seed, "Built-in Tools", 4). Where it may go and how much it
+//! `http_request`: makes an HTTP request to a URL (docs/tools.md). Where it may go and how much it
 //! reads is the guarded client's affair.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use async_trait::async_trait;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use serde::Deserialize;
-use serde_json::{Value, json};
-use toolway_core::{Arguments, CallContext, SpecError, Tool, ToolSpec};
-use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolway_core::{CallContext, SpecError, Tool, ToolBuilder};
+use toolway_types::{Code, ToolAnnotations, ToolError, ToolOutput};
 
+use super::DESTRUCTIVE;
 use crate::web::{
     GuardedClient, WebRequest, parse_url, render_response, request_header, response_json, status_error,
 };
 
-/// How long one request may take, in milliseconds.
-const TIMEOUT_MS: u64 = 30_000;
-
-/// Makes the tool.
-///
-/// # Errors
-/// [`BadSpec`] would be a mistake in this file.
-pub fn http_request(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, SpecError> {
-    let spec = Arc::new(ToolSpec::from_program(document())?);
-    Ok(Arc::new(HttpRequestTool { spec, client }))
-}
-
-fn document() -> SpecDocument {
-    let parameters = json!({
-        "type": "object",
-        "properties": {
-            "url": {
-                "type": "string",
-                "description": "The URL to request, http or https"
-            },
-            "method": {
-                "type": "string",
-                "enum": ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"],
-                "default": "GET",
-                "description": "HTTP method"
-            },
-            "headers": {
-                "type": "object",
-                "additionalProperties": { "type": "string" },
-                "description": "Key-value pairs of HTTP headers"
-            },
-            "body": {
-                "type": "string",
-                "description": "Request body (for POST, PUT, PATCH and DELETE); sent as JSON where it is JSON \
-                                and no Content-Type is given"
-            }
-        },
-        "required": ["url"],
-        "additionalProperties": false
-    });
-    let annotations = json!({
-        "readOnlyHint": false,
-        "destructiveHint": true,
-        "idempotentHint": false,
-        "openWorldHint": true
-    });
-    SpecDocument {
-        description: Some("Make an HTTP request to a URL".to_owned()),
-        parameters: Some(RawJson::from(&parameters)),
-        title: Some("HTTP request".to_owned()),
-        annotations: Some(RawJson::from(&annotations)),
-        permissions: vec!["INTERNET".to_owned()],
-        timeout_ms: Some(TIMEOUT_MS),
-        ..SpecDocument::named("http_request")
-    }
-}
-
-struct HttpRequestTool {
-    spec: Arc<ToolSpec>,
-    client: Arc<GuardedClient>,
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct HttpRequestArguments {
+    /// The URL to request, http or https
     url: String,
-    method: Option<String>,
+    /// HTTP method
     #[serde(default)]
-    headers: JsonObject,
+    method: HttpMethod,
+    /// Key-value pairs of HTTP headers
+    headers: Option<BTreeMap<String, String>>,
+    /// Request body (for POST, PUT, PATCH and DELETE); sent as JSON where it is JSON and no Content-Type is given
     body: Option<String>,
 }
 
-#[async_trait]
-impl Tool for HttpRequestTool {
-    fn spec(&self) -> &Arc<ToolSpec> {
-        &self.spec
-    }
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum HttpMethod {
+    #[default]
+    Get,
+    Post,
+    Put,
+    Delete,
+    Patch,
+    Head,
+}
 
-    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let given = serde_json::from_value(Value::Object(arguments.into_object()))
-            .map_err(|error| invalid(error.to_string()))?;
-        let request = build_request(given)?;
-        let asked = request.url.clone();
-        let answer = self.client.send(request, &|| cx.mark_dispatched()).await?;
-        let shown = render_response(&answer);
-        if answer.status.is_server_error() {
-            return Err(status_error(&answer, &shown));
+impl From<HttpMethod> for Method {
+    fn from(method: HttpMethod) -> Self {
+        match method {
+            HttpMethod::Get => Self::GET,
+            HttpMethod::Post => Self::POST,
+            HttpMethod::Put => Self::PUT,
+            HttpMethod::Delete => Self::DELETE,
+            HttpMethod::Patch => Self::PATCH,
+            HttpMethod::Head => Self::HEAD,
         }
-        Ok(ToolOutput::structured(response_json(&answer, shown, &asked)))
     }
+}
 
-    fn marks_dispatch(&self) -> bool {
-        true
+/// The tool.
+pub(super) fn tool(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, SpecError> {
+    ToolBuilder::new("http_request", "Make an HTTP request to a URL")
+        .title("HTTP request")
+        .annotations(&ToolAnnotations { open_world_hint: Some(true), ..DESTRUCTIVE })
+        .permission("INTERNET")
+        .timeout(Duration::from_secs(30))
+        .marks_dispatch()
+        .build(move |arguments: HttpRequestArguments, cx| {
+            let client = client.clone();
+            async move { send(&client, arguments, &cx).await }
+        })
+}
+
+async fn send(
+    client: &GuardedClient,
+    arguments: HttpRequestArguments,
+    cx: &CallContext,
+) -> Result<ToolOutput, ToolError> {
+    let request = build_request(arguments)?;
+    let asked = request.url.clone();
+    let answer = client.send(request, &|| cx.mark_dispatched()).await?;
+    let shown = render_response(&answer);
+    if answer.status.is_server_error() {
+        return Err(status_error(&answer, &shown));
     }
+    Ok(ToolOutput::structured(response_json(&answer, shown, &asked)))
 }
 
 fn invalid(message: impl Into<String>) -> ToolError {
@@ -115,14 +90,8 @@ fn invalid(message: impl Into<String>) -> ToolError {
 }
 
 fn build_request(given: HttpRequestArguments) -> Result<WebRequest, ToolError> {
-    let method = given.method.as_deref().unwrap_or("GET");
-    let method = Method::from_bytes(method.as_bytes())
-        .map_err(|_| invalid(format!("{method:?} is not a method that can be used")))?;
-    let mut request = WebRequest::new(method, parse_url(given.url.trim())?);
-    for (name, value) in &given.headers {
-        let Some(value) = value.as_str() else {
-            return Err(invalid(format!("the value of header {name} is not a string")));
-        };
+    let mut request = WebRequest::new(given.method.into(), parse_url(given.url.trim())?);
+    for (name, value) in given.headers.iter().flatten() {
         request_header(&mut request.headers, name, value, false).map_err(|bad| invalid(bad.to_string()))?;
     }
     // Models like to fill in every field; nothing is no body.

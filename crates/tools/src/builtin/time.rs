@@ -4,39 +4,25 @@ mod zones;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use jiff::ZonedDateTime;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use toolway_core::{SpecError, Tool};
-use toolway_types::{Clock, Code, SpecDocument, ToolError, ToolOutput};
+use toolway_core::{SpecError, Tool, ToolBuilder};
+use toolway_types::{Clock, Code, ToolError, ToolOutput};
 
-use super::typed_tool;
+use super::READ_ONLY;
 
-const PARAMETERS: &str = r#"{
-  "type": "object",
-  "properties": {
-    "timezone": {
-      "type": "string",
-      "description": "Timezone identifier (e.g., \"America/New_York\"). Defaults to device timezone.",
-      "maxLength": 100
-    },
-    "format": {
-      "type": "string",
-      "description": "Output format (e.g., \"ISO8601\", \"human_readable\"). Defaults to ISO8601.",
-      "maxLength": 100
-    }
-  },
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-const ANNOTATIONS: &str =
-    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct CurrentTimeRequest {
+    /// Timezone identifier (e.g., "America/New_York"). Defaults to device timezone.
+    #[schemars(length(max = 100))]
     timezone: Option<String>,
+    /// Output format (e.g., "ISO8601", "human_readable"). Defaults to ISO8601.
+    #[schemars(length(max = 100))]
     format: Option<String>,
 }
 
@@ -75,23 +61,21 @@ impl fmt::Debug for TimeZones {
 
 /// The tool.
 pub(super) fn tool(clock: Arc<dyn Clock>, zones: TimeZones) -> Result<Arc<dyn Tool>, SpecError> {
-    let document = SpecDocument {
-        description: Some("Get the current date and time".to_owned()),
-        title: Some("Current time".to_owned()),
-        timeout_ms: Some(5_000),
-        ..SpecDocument::named("get_current_time")
-    };
-    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: CurrentTimeRequest, _cx| {
-        let (clock, zones) = (Arc::clone(&clock), zones.clone());
-        // The first one reads files.
-        let told = tokio::task::spawn_blocking(move || {
-            let (own, all) = zones.get();
-            format_current_time(&*clock, own, all, &request).map(ToolOutput::text)
-        });
-        async move {
-            told.await.unwrap_or_else(|error| Err(ToolError::new(Code::ToolPanicked, error.to_string())))
-        }
-    })
+    ToolBuilder::new("get_current_time", "Get the current date and time")
+        .title("Current time")
+        .annotations(&READ_ONLY)
+        .timeout(Duration::from_secs(5))
+        .build(move |request: CurrentTimeRequest, _cx| {
+            let (clock, zones) = (Arc::clone(&clock), zones.clone());
+            // The first one reads files.
+            let told = tokio::task::spawn_blocking(move || {
+                let (own, all) = zones.get();
+                format_current_time(&*clock, own, all, &request).map(ToolOutput::text)
+            });
+            async move {
+                told.await.unwrap_or_else(|error| Err(ToolError::new(Code::ToolPanicked, error.to_string())))
+            }
+        })
 }
 
 fn format_current_time(

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
+use toolway_types::schema::remove_rust_format;
 
 use super::decision::{AfterDecision, BeforeDecision};
 use super::request::{HookRequest, VERSION};
@@ -51,9 +52,7 @@ fn document<T: JsonSchema>(settings: SchemaSettings, name: &str, title: &str) ->
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            if fields.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
-                fields.remove("format");
-            }
+            remove_rust_format(fields);
             if let Some(Value::String(description)) = fields.get_mut("description") {
                 *description = description.split_whitespace().collect::<Vec<_>>().join(" ");
             }

@@ -120,9 +120,11 @@ async fn what_a_typed_tool_marks_is_left_out() {
         hint: Option<String>,
         door: String,
     }
-    let unlock = crate::tool_from_fn(document("unlock"), |unlock: UnlockArguments, _| async move {
-        Ok(ToolOutput::text(unlock.pin.0 + &unlock.hint.unwrap_or_default() + &unlock.door))
-    });
+    let unlock = crate::ToolBuilder::new("unlock", "Made for a test.").build(
+        |unlock: UnlockArguments, _| async move {
+            Ok(ToolOutput::text(unlock.pin.0 + &unlock.hint.unwrap_or_default() + &unlock.door))
+        },
+    );
     let world = EngineHarness::new(vec![unlock.unwrap()]);
     let finished = world.run("unlock", r#"{"door":"front","hint":"b","pin":"a"}"#).await;
     assert_eq!(success_text(&finished), "abfront");

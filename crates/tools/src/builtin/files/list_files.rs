@@ -4,17 +4,19 @@ mod lister;
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::{SpecError, Tool};
-use toolway_types::{Code, RawJson, SpecDocument, ToolError, ToolOutput};
+use toolway_core::{SpecError, Tool, ToolBuilder};
+use toolway_types::{Code, RawJson, ToolError, ToolOutput};
 
 use super::blocking_task::StopCheck;
 use super::error::{FileAccessError, FileOperation};
 use super::parsed_path::PathStart;
 use super::path_walk::PathWalk;
 use super::{FileAccess, blocking_task};
-use crate::builtin::{numbers, typed_tool};
+use crate::builtin::{READ_ONLY, numbers};
 use lister::FolderLister;
 
 /// How many entries are given where the call does not say.
@@ -22,38 +24,19 @@ const DEFAULT_LIMIT: u64 = 200;
 /// How many at most.
 const MAX_LIMIT: u64 = 2_000;
 
-const PARAMETERS: &str = r#"{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "The folder to list. Defaults to the agent's own folder, where the folders that the owner has listed are shown too.",
-      "maxLength": 4096
-    },
-    "recursive": {
-      "type": "boolean",
-      "description": "Whether to list what is in its folders too. Defaults to false."
-    },
-    "limit": {
-      "type": "integer",
-      "description": "How many entries to give at most, up to 2000. Defaults to 200. A result that is cut says so.",
-      "minimum": 1,
-      "maximum": 2000
-    }
-  },
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-const ANNOTATIONS: &str =
-    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
-
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ListFilesRequest {
+    /// The folder to list. Defaults to the agent's own folder, where the folders that the owner has listed are
+    /// shown too.
+    #[schemars(length(max = 4096))]
     pub(super) path: Option<String>,
+    /// Whether to list what is in its folders too. Defaults to false.
     #[serde(default)]
     pub(super) recursive: bool,
+    /// How many entries to give at most, up to 2000. Defaults to 200. A result that is cut says so.
     #[serde(default, deserialize_with = "numbers::whole")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub(super) limit: Option<u64>,
 }
 
@@ -103,21 +86,19 @@ fn is_zero(count: &u64) -> bool {
 }
 
 pub(super) fn tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
-    let document = SpecDocument {
-        description: Some("List files and folders on local storage".to_owned()),
-        title: Some("List files".to_owned()),
-        timeout_ms: Some(10_000),
-        ..SpecDocument::named("list_files")
-    };
-    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: ListFilesRequest, cx| {
-        let access = access.clone();
-        blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
-            let listing = access.list(cx.caller().agent().map(AsRef::as_ref), &request, stopped)?;
-            let value = RawJson::from_value(&listing)
-                .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;
-            Ok(ToolOutput::structured(value))
+    ToolBuilder::new("list_files", "List files and folders on local storage")
+        .title("List files")
+        .annotations(&READ_ONLY)
+        .timeout(Duration::from_secs(10))
+        .build(move |request: ListFilesRequest, cx| {
+            let access = access.clone();
+            blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
+                let listing = access.list(cx.caller().agent().map(AsRef::as_ref), &request, stopped)?;
+                let value = RawJson::from_value(&listing)
+                    .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;
+                Ok(ToolOutput::structured(value))
+            })
         })
-    })
 }
 
 impl FileAccess {

@@ -1,74 +1,52 @@
 //! The built-in tool `read_file` (docs/tools.md).
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use toolway_core::{SpecError, Tool};
-use toolway_types::{Code, ContentPart, SpecDocument, ToolError, ToolOutput};
+use toolway_core::{SpecError, Tool, ToolBuilder};
+use toolway_types::{Code, ContentPart, ToolError, ToolOutput};
 
 use super::blocking_task::StopCheck;
 use super::error::{FileAccessError, FileOperation};
 use super::page::{self, PageError, PageRequest, TextPage};
 use super::path_walk::PathWalk;
 use super::{FileAccess, blocking_task, encodings, signature};
-use crate::builtin::{numbers, typed_tool};
+use crate::builtin::{READ_ONLY, numbers};
 
-const PARAMETERS: &str = r#"{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "The file path to read (confined to app-private storage): relative to the agent's own folder, or in a folder that the owner has listed, as list_files shows it.",
-      "minLength": 1,
-      "maxLength": 4096
-    },
-    "encoding": {
-      "type": "string",
-      "description": "File encoding. Defaults to \"UTF-8\". A byte order mark in the file goes before it.",
-      "maxLength": 100
-    },
-    "offset": {
-      "type": "integer",
-      "description": "For large files: the byte of the file to start from. Defaults to 0. A result that is cut says where to go on.",
-      "minimum": 0
-    },
-    "limit": {
-      "type": "integer",
-      "description": "For large files: how many bytes of the file to read at most, up to 1048576. Defaults to what gives about 48 KiB of text.",
-      "minimum": 1,
-      "maximum": 1048576
-    }
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}"#;
-
-const ANNOTATIONS: &str =
-    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
-
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ReadFileRequest {
+    /// The file path to read (confined to app-private storage): relative to the agent's own folder, or in a
+    /// folder that the owner has listed, as list_files shows it.
+    #[schemars(length(min = 1, max = 4096))]
     pub(super) path: String,
+    /// File encoding. Defaults to "UTF-8". A byte order mark in the file goes before it.
+    #[schemars(length(max = 100))]
     pub(super) encoding: Option<String>,
+    /// For large files: the byte of the file to start from. Defaults to 0. A result that is cut says where to go
+    /// on.
     #[serde(default, deserialize_with = "numbers::whole")]
     pub(super) offset: Option<u64>,
+    /// For large files: how many bytes of the file to read at most, up to 1048576. Defaults to what gives about
+    /// 48 KiB of text.
     #[serde(default, deserialize_with = "numbers::whole")]
+    #[schemars(range(min = 1, max = 1_048_576))]
     pub(super) limit: Option<u64>,
 }
 
 pub(super) fn tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
-    let document = SpecDocument {
-        description: Some("Read the contents of a file from local storage".to_owned()),
-        title: Some("Read file".to_owned()),
-        timeout_ms: Some(10_000),
-        ..SpecDocument::named("read_file")
-    };
-    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: ReadFileRequest, cx| {
-        let access = access.clone();
-        blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
-            access.read(cx.caller().agent().map(AsRef::as_ref), &request, stopped)
+    ToolBuilder::new("read_file", "Read the contents of a file from local storage")
+        .title("Read file")
+        .annotations(&READ_ONLY)
+        .timeout(Duration::from_secs(10))
+        .build(move |request: ReadFileRequest, cx| {
+            let access = access.clone();
+            blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
+                access.read(cx.caller().agent().map(AsRef::as_ref), &request, stopped)
+            })
         })
-    })
 }
 
 impl FileAccess {

@@ -6,53 +6,35 @@ mod append;
 mod overwrite;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cap_std::fs::{File, Metadata, OpenOptions};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::{SpecError, Tool};
-use toolway_types::{ContentPart, RawJson, SpecDocument, ToolError, ToolOutput};
+use toolway_core::{SpecError, Tool, ToolBuilder};
+use toolway_types::{ContentPart, RawJson, ToolError, ToolOutput};
 
 use super::blocking_task::StopCheck;
 use super::error::{FileAccessError, FileOperation};
 use super::path_walk::PathWalk;
 use super::{FileAccess, blocking_task};
-use crate::builtin::typed_tool;
+use crate::builtin::DESTRUCTIVE;
 
-const PARAMETERS: &str = r#"{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "The file path to write (confined to app-private storage): relative to the agent's own folder, or in a folder that the owner has listed for writing. Folders on the way are created.",
-      "minLength": 1,
-      "maxLength": 4096
-    },
-    "content": {
-      "type": "string",
-      "description": "The content to write, stored as UTF-8"
-    },
-    "mode": {
-      "type": "string",
-      "enum": ["overwrite", "append"],
-      "description": "Write mode: \"overwrite\" (default) or \"append\""
-    }
-  },
-  "required": ["path", "content"],
-  "additionalProperties": false
-}"#;
-
-const ANNOTATIONS: &str =
-    r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#;
-
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct WriteFileRequest {
+    /// The file path to write (confined to app-private storage): relative to the agent's own folder, or in a
+    /// folder that the owner has listed for writing. Folders on the way are created.
+    #[schemars(length(min = 1, max = 4096))]
     pub(super) path: String,
+    /// The content to write, stored as UTF-8
     pub(super) content: String,
+    /// Write mode: "overwrite" (default) or "append"
     #[serde(default)]
     pub(super) mode: WriteMode,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WriteMode {
     #[default]
@@ -68,20 +50,18 @@ struct WriteFileResult {
 }
 
 pub(super) fn tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, SpecError> {
-    let document = SpecDocument {
-        description: Some("Write contents to a file on local storage".to_owned()),
-        title: Some("Write file".to_owned()),
-        permissions: vec!["files.write".to_owned()],
-        timeout_ms: Some(10_000),
-        ..SpecDocument::named("write_file")
-    };
-    typed_tool(document, PARAMETERS, ANNOTATIONS, move |request: WriteFileRequest, cx| {
-        let access = access.clone();
-        blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
-            let part = cx.call_id().to_string();
-            access.write(cx.caller().agent().map(AsRef::as_ref), &request, &part, stopped)
+    ToolBuilder::new("write_file", "Write contents to a file on local storage")
+        .title("Write file")
+        .annotations(&DESTRUCTIVE)
+        .permission("files.write")
+        .timeout(Duration::from_secs(10))
+        .build(move |request: WriteFileRequest, cx| {
+            let access = access.clone();
+            blocking_task::run_blocking(cx, access.threads.clone(), move |cx, stopped| {
+                let part = cx.call_id().to_string();
+                access.write(cx.caller().agent().map(AsRef::as_ref), &request, &part, stopped)
+            })
         })
-    })
 }
 
 impl FileAccess {

@@ -1,3 +1,5 @@
+use toolway_types::SpecDocument;
+
 use super::words::{SearchWord, WordMatch, words};
 use super::*;
 

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolway_core::{CallRequest, Caller, Engine, EngineParts, RawArguments, Registry, SourceRetention};
-use toolway_types::{ErrorKind, Outcome, SystemClock};
+use toolway_types::{ErrorKind, Outcome, RawJson, SystemClock};
 
 use super::*;
 use crate::web::WebSettings;
@@ -24,7 +24,7 @@ impl HttpRequestHarness {
     fn with(client: GuardedClient) -> Self {
         let registry = Registry::new();
         let lease = registry.lease(toolway_types::Slug::builtin(), SourceRetention::Names);
-        lease.replace(vec![http_request(Arc::new(client)).unwrap()]);
+        lease.replace(vec![tool(Arc::new(client)).unwrap()]);
         let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
         Self { engine, _lease: lease }
     }
@@ -53,7 +53,7 @@ impl HttpRequestHarness {
 
 #[test]
 fn http_request_has_its_documented_spec_and_optional_additions() {
-    let tool = http_request(Arc::new(loopback_client())).unwrap();
+    let tool = tool(Arc::new(loopback_client())).unwrap();
     let spec = tool.spec();
     assert_eq!(spec.name().as_str(), "http_request");
     assert_eq!(spec.document().permissions, ["INTERNET"]);

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway_core::{
     CallRequest, Caller, Engine, EngineParts, HookEntry, HookErrorAction, RawArguments, Registry,
-    SourceRetention, tool_from_fn,
+    SourceRetention, ToolBuilder,
 };
-use toolway_types::{RawJson, ResultEnvelope, SpecDocument, SystemClock, ToolOutput};
+use toolway_types::{RawJson, ResultEnvelope, SystemClock, ToolOutput};
 
 use crate::hooks::testing::HookHarness;
 
@@ -22,9 +22,8 @@ struct SayArguments {
 async fn call(hooks: Vec<HookEntry>, arguments: Value) -> Value {
     let registry = Registry::new();
     let lease = registry.lease("test".parse().unwrap(), SourceRetention::Nothing);
-    let say = tool_from_fn(SpecDocument::named("say"), |say: SayArguments, _| async move {
-        Ok(ToolOutput::text(say.words))
-    });
+    let say = ToolBuilder::new("say", "Says words")
+        .build(|say: SayArguments, _| async move { Ok(ToolOutput::text(say.words)) });
     lease.replace(vec![say.unwrap()]);
     let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
     engine.set_hooks(hooks);
