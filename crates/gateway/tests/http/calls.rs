@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use toolway_core::{
     CallDurations, CallNotes, ClosedCall, EntryPoint, OpenedCall, SourceRetention, ToolBuilder,
 };
-use toolway_types::{CallId, Code, Outcome, PrincipalId, RawJson, Role, SpecDocument, ToolError, ToolOutput};
+use toolway_types::{CallId, Code, Outcome, PrincipalId, RawJson, Role, ToolError, ToolOutput};
 
 use crate::support::{GatewayHarness, HttpAnswer};
 
