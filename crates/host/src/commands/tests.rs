@@ -91,7 +91,7 @@ fn what_does_not_fit_together_is_refused() {
     refused(
         &with("parameters = { properties = { x = { type = 'y' } } }\nargs = ['{x}']"),
         3,
-        "not a usable schema",
+        "has an invalid parameter schema",
     );
     refused(&with("cwd = \"/nowhere/at/all\""), 3, "is not a folder");
     refused(&with("timeout_s = 0"), 3, "timeout_s");
