@@ -27,11 +27,6 @@ mod tree;
 
 /// Modules that are still tangled: the package's folder, the parent module, the members.
 const KNOWN: &[(&str, &str, &[&str])] = &[
-    ("crates/mcp", "oauth", &["client", "credentials", "token"]),
-    ("crates/mcp", "oauth", &["discovery", "metadata", "transport"]),
-    ("crates/mcp", "server", &["call", "handler"]),
-    ("crates/mcp", "server", &["exchange", "pending_requests"]),
-    ("crates/mcp", "server", &["fast_path", "http"]),
     ("crates/mcp", "upstream", &["change_listener", "offering"]),
     (
         "crates/mcp",

@@ -5,13 +5,17 @@
 
 mod call;
 mod client;
+mod client_handle;
+mod client_requests;
 mod client_scope;
 mod consent;
 mod era;
 mod exchange;
+mod exchange_run;
 mod fast_path;
 mod handler;
 mod http;
+mod http_response;
 mod json_fields;
 mod listing;
 mod naming;
@@ -21,6 +25,7 @@ mod pending_requests;
 mod raw_message;
 mod restrictions;
 mod scoped_offerings;
+mod scoped_server;
 mod sessions;
 mod tasks;
 mod tool_result;
@@ -34,7 +39,8 @@ use toolway_types::Clock;
 
 pub use self::client_scope::{ClientScope, EndpointScope, PROMPTS_FEATURE, RESOURCES_FEATURE};
 pub use self::handler::McpHandler;
-pub use self::http::{McpHttpServer, McpResponseBody};
+pub use self::http::McpHttpServer;
+pub use self::http_response::McpResponseBody;
 pub use self::raw_message::RawMessage;
 pub use self::restrictions::{MAX_PATTERN, MAX_PATTERNS, ToolRestrictions, ToolRestrictionsError};
 pub use self::sessions::{McpSessionLimits, McpSessionPermit, McpSessions, SessionLimitReached};

@@ -17,7 +17,8 @@ use toolway_types::{Clock, Slug};
 
 use super::address;
 use super::challenge::BearerChallenge;
-use super::client::{ClientRegistrationKind, OauthClientSettings};
+use super::client::ClientRegistrationKind;
+use super::client_settings::OauthClientSettings;
 use super::credentials::OauthCredentials;
 use super::discovery::{DiscoveredMetadata, discover};
 use super::error::OauthError;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::is_token_allowed;
 use super::client::OauthClient;
+use super::serde_secret;
 use super::token::IssuedToken;
 
 /// A token is renewed this long before it ends, or at half its life where that is shorter.
@@ -121,43 +122,6 @@ impl OauthCredentials {
     #[must_use]
     pub fn redirect_uri(&self) -> &str {
         &self.client.redirect_uri
-    }
-}
-
-/// Secrets in what is kept. It is encrypted as a whole; see [`super::store`].
-pub(super) mod serde_secret {
-    use secrecy::{ExposeSecret as _, SecretString};
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(secret: &SecretString, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(secret.expose_secret())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SecretString, D::Error> {
-        String::deserialize(from).map(SecretString::from)
-    }
-
-    pub(crate) mod option {
-        use secrecy::ExposeSecret as _;
-        use serde::Deserialize as _;
-
-        use super::{Deserializer, SecretString, Serializer};
-
-        pub(crate) fn serialize<S: Serializer>(
-            secret: &Option<SecretString>,
-            to: S,
-        ) -> Result<S::Ok, S::Error> {
-            match secret {
-                Some(secret) => to.serialize_some(secret.expose_secret()),
-                None => to.serialize_none(),
-            }
-        }
-
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-            from: D,
-        ) -> Result<Option<SecretString>, D::Error> {
-            Ok(Option::<String>::deserialize(from)?.map(SecretString::from))
-        }
     }
 }
 

@@ -9,7 +9,8 @@ use super::address::{canonical_resource_uri, origin, usable_address};
 use super::challenge::BearerChallenge;
 use super::error::{OauthError, sanitize};
 use super::metadata::{AuthorizationServer, AuthorizationServerMetadata, ProtectedResourceMetadata};
-use super::transport::{BufferedResponse, OauthHttpClient, bad_answer};
+use super::transport::{BufferedResponse, OauthHttpClient, bad_answer, without_query};
+use super::well_known::{issuer_metadata_urls, resource_metadata_urls};
 
 /// No more authorization servers of one resource are tried.
 const MAX_TRIED: usize = 4;
@@ -97,41 +98,6 @@ async fn fetch_resource_metadata(
     Ok(None)
 }
 
-/// Where the metadata of a resource stands: with the path put after the well-known one, and at the root.
-fn resource_metadata_urls(server: &Url) -> Vec<Url> {
-    well_known_urls(
-        server,
-        &["/.well-known/oauth-protected-resource{path}", "/.well-known/oauth-protected-resource"],
-    )
-}
-
-/// Where the metadata of an issuer stands, in the order of MCP's "Authorization Server Metadata Discovery".
-pub(super) fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
-    well_known_urls(
-        issuer,
-        &[
-            "/.well-known/oauth-authorization-server{path}",
-            "/.well-known/openid-configuration{path}",
-            "{path}/.well-known/openid-configuration",
-        ],
-    )
-}
-
-fn well_known_urls(of: &Url, forms: &[&str]) -> Vec<Url> {
-    let path = of.path().trim_end_matches('/');
-    let mut places = Vec::new();
-    for form in forms {
-        let mut url = of.clone();
-        url.set_query(None);
-        url.set_fragment(None);
-        url.set_path(&form.replace("{path}", path));
-        if !places.contains(&url) {
-            places.push(url);
-        }
-    }
-    places
-}
-
 /// The authorization server with this issuer; none where it has no metadata.
 async fn fetch_authorization_server(
     http: &OauthHttpClient,
@@ -184,7 +150,7 @@ fn parse_document<T: DeserializeOwned>(
 ) -> Result<Option<T>, OauthError> {
     if answer.status.is_server_error() {
         return Err(OauthError::Unreachable {
-            url: super::transport::without_query(url),
+            url: without_query(url),
             problem: format!("it answers with {}", answer.status.as_u16()),
         });
     }
@@ -198,6 +164,3 @@ fn parse_document<T: DeserializeOwned>(
         )
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,7 +9,9 @@ use toolway_types::Clock;
 
 use super::address;
 use super::challenge::BearerChallenge;
-use super::client::{self, ClientRegistrationRequest, OauthClient, OauthClientSettings};
+use super::client::OauthClient;
+use super::client_registration::{ClientRegistrationRequest, obtain_client};
+use super::client_settings::OauthClientSettings;
 use super::credentials::OauthCredentials;
 use super::discovery::{DiscoveredMetadata, discover};
 use super::error::{OauthError, sanitize};
@@ -98,7 +100,7 @@ impl PendingLogin {
             now_ms: clock.now_ms(),
         };
         let known = before.map(|it| &it.client);
-        let client = client::obtain_client(&http, at, request.settings, known, asking).await?;
+        let client = obtain_client(&http, at, request.settings, known, asking).await?;
         let proof = PkceVerifier::new()?;
         let state = random_text()?;
         let mut url = at.authorization.clone();

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::address::{is_token_allowed, usable_address};
 use super::error::{OauthError, sanitize};
+use super::transport::without_query;
 
 /// No list in a document is read further than this.
 const MAX_LISTED: usize = 64;
@@ -29,7 +30,7 @@ impl ProtectedResourceMetadata {
         let named = Url::parse(&self.resource).ok();
         if !named.is_some_and(|named| is_token_allowed(&named, server)) {
             return Err(OauthError::ResourceMismatch {
-                server: super::transport::without_query(server),
+                server: without_query(server),
                 named: sanitize(&self.resource),
             });
         }

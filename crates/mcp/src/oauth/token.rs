@@ -6,8 +6,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
 use super::client::OauthClient;
-use super::error::{OauthError, sanitize};
-use super::transport::{BufferedResponse, OauthHttpClient, bad_answer, without_query};
+use super::error::OauthError;
+use super::error_response::to_oauth_error;
+use super::transport::{BufferedResponse, OauthHttpClient, bad_answer};
 
 /// No token is longer, in bytes: it has to fit into a header.
 const MAX_TOKEN: usize = 16 << 10;
@@ -130,28 +131,4 @@ fn parse_token_response(endpoint: &Url, answer: &BufferedResponse) -> Result<Iss
         life_ms: answer.expires_in.and_then(LenientSeconds::ms),
         scopes: scopes.map(|it| it.split_ascii_whitespace().map(str::to_owned).collect()),
     })
-}
-
-/// An answer that says no (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
-pub(super) fn to_oauth_error(url: &Url, answer: &BufferedResponse) -> OauthError {
-    #[derive(Deserialize)]
-    struct TokenErrorResponse {
-        error: String,
-        #[serde(default)]
-        error_description: Option<String>,
-    }
-    let status = answer.status;
-    if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
-        return OauthError::Unreachable {
-            url: without_query(url),
-            problem: format!("it answers with {}", status.as_u16()),
-        };
-    }
-    match serde_json::from_slice::<TokenErrorResponse>(&answer.body) {
-        Ok(no) => OauthError::Refused {
-            code: sanitize(&no.error),
-            description: no.error_description.as_deref().map(sanitize),
-        },
-        Err(_) => bad_answer(url, &format!("it answers with {}", status.as_u16())),
-    }
 }

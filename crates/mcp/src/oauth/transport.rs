@@ -12,8 +12,8 @@ use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 
 use super::address::{is_loopback, origin};
-use super::discovery::issuer_metadata_urls;
 use super::error::{OauthError, sanitize};
+use super::well_known::issuer_metadata_urls;
 
 /// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));

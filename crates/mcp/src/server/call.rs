@@ -11,10 +11,10 @@ use toolway_core::{CallExtension, CallRequest, ProgressReport, RawArguments};
 use toolway_types::{RawJson, ToolId};
 
 use super::client::{ClientMessage, ClientProfile, QueuedClient};
-use super::exchange::{
-    ClientExchange, ClientHandle, ExchangeFuture, ExchangeReply, ExchangeResult, RequestIdentity,
-};
-use super::handler::{McpHandler, unexpected_result};
+use super::client_handle::ClientHandle;
+use super::exchange::{ClientExchange, ExchangeFuture, ExchangeResult, RequestIdentity, unexpected_result};
+use super::exchange_run::ExchangeReply;
+use super::scoped_server::ScopedServer;
 use super::tasks;
 use super::tool_result::{self, ToolResultFormat, is_modern};
 use crate::client_link::{ClientLink, RequestingClient};
@@ -46,7 +46,7 @@ pub(super) enum ToolCallReply {
     Task(Task),
 }
 
-impl McpHandler {
+impl ScopedServer {
     /// Calls a tool.
     ///
     /// # Errors

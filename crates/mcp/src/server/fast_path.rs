@@ -9,8 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::{CreateTaskResult, ErrorCode, ProtocolVersion, RequestMetaObject};
 use serde::{Deserialize, Serialize};
@@ -18,12 +17,14 @@ use serde_json::value::RawValue;
 use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
+use super::McpServerState;
 use super::call::{ClientToolCall, ResumeParams, ToolCallReply};
 use super::client::ClientProfile;
+use super::client_handle::ClientHandle;
 use super::client_scope::{ClientScope, ResolvedTool};
-use super::exchange::ClientHandle;
-use super::http::{McpResponseBody, SESSION_HEADER};
-use super::{McpHandler, McpServerState};
+use super::http_response::{McpResponseBody, json_response};
+use super::scoped_server::ScopedServer;
+use super::sessions::SESSION_HEADER;
 
 const TOOLS_CALL: &str = "tools/call";
 const JSON: &str = "application/json";
@@ -137,11 +138,11 @@ impl<'a> FastPathCall<'a> {
         visitor: ClientScope,
     ) -> Response<McpResponseBody> {
         let Self { id, call: asked, profile: known } = self;
-        let handler = McpHandler::new(Arc::clone(shared), visitor);
-        match handler.answer_tool_call(asked, known, &ClientHandle::default()).await {
+        let server = ScopedServer { shared: Arc::clone(shared), scope: visitor };
+        match server.answer_tool_call(asked, known, &ClientHandle::default()).await {
             Ok(ToolCallReply::Result(json)) => {
                 let body = [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, &json, "}"].concat();
-                response(StatusCode::OK, body.into())
+                json_response(StatusCode::OK, body.into())
             }
             Ok(ToolCallReply::InputRequired(questions)) => result_response(id, &questions),
             Ok(ToolCallReply::Task(task)) => result_response(id, &CreateTaskResult::new(task)),
@@ -180,7 +181,7 @@ fn result_response<T: Serialize>(id: &RawValue, result: &T) -> Response<McpRespo
         id: &'a RawValue,
         result: &'a T,
     }
-    json_response(StatusCode::OK, &JsonRpcResult { jsonrpc: "2.0", id, result })
+    serialized_response(StatusCode::OK, &JsonRpcResult { jsonrpc: "2.0", id, result })
 }
 
 /// An error in the words and with the status that newer clients know it by.
@@ -201,18 +202,11 @@ fn error_response(id: &RawValue, mut error: ErrorData) -> Response<McpResponseBo
         ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
     };
-    json_response(status, &JsonRpcErrorBody { jsonrpc: "2.0", id, error: &error })
+    serialized_response(status, &JsonRpcErrorBody { jsonrpc: "2.0", id, error: &error })
 }
 
-fn json_response<T: Serialize>(status: StatusCode, answer: &T) -> Response<McpResponseBody> {
-    response(status, serde_json::to_vec(answer).unwrap_or_default().into())
-}
-
-fn response(status: StatusCode, body: Bytes) -> Response<McpResponseBody> {
-    let mut response = Response::new(Full::new(body).boxed());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-    response
+fn serialized_response<T: Serialize>(status: StatusCode, message: &T) -> Response<McpResponseBody> {
+    json_response(status, serde_json::to_vec(message).unwrap_or_default().into())
 }
 
 #[cfg(test)]

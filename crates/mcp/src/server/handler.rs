@@ -19,12 +19,15 @@ use toolway_types::{RawJson, ToolError, ToolId};
 use super::McpServerState;
 use super::call::{ClientToolCall, ResumeParams, ToolCallReply};
 use super::client::ClientProfile;
+use super::client_handle::ClientHandle;
 use super::client_scope::{ClientScope, RESOURCES_FEATURE, ResolvedTool};
 use super::era;
-use super::exchange::{ClientHandle, ExchangeReply, ExchangeResult, RequestIdentity};
+use super::exchange::{ExchangeResult, RequestIdentity, unexpected_result};
+use super::exchange_run::ExchangeReply;
 use super::notifications::{NotificationSink, SessionSubscriptions, forward_notifications};
 use super::raw_message::RawMessage;
-use super::scoped_offerings::{self, ScopedOfferings, resource_not_found};
+use super::scoped_offerings::{self, resource_not_found};
+use super::scoped_server::ScopedServer;
 use super::tool_result::{self, is_modern};
 use crate::offering::SubscriptionGuard;
 
@@ -38,24 +41,16 @@ const MAX_SUBSCRIPTIONS: usize = 256;
 /// Shows tools to one visitor, and calls them. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct McpHandler {
-    pub(super) shared: Arc<McpServerState>,
-    pub(super) scope: ClientScope,
+    server: ScopedServer,
     subscriptions: Arc<Mutex<SessionSubscriptions>>,
     /// Ends what follows changes for a session's client, when the session and with it the last handler is dropped.
     notification_guard: Arc<OnceLock<DropGuard>>,
 }
 
 impl McpHandler {
-    pub(crate) fn new(shared: Arc<McpServerState>, visitor: ClientScope) -> Self {
-        Self { shared, scope: visitor, subscriptions: Arc::default(), notification_guard: Arc::default() }
-    }
-
-    pub(super) fn offerings(&self) -> ScopedOfferings<'_> {
-        ScopedOfferings {
-            engine: &self.shared.engine,
-            offerings: self.shared.offerings.as_ref(),
-            scope: &self.scope,
-        }
+    pub(crate) fn new(shared: Arc<McpServerState>, scope: ClientScope) -> Self {
+        let server = ScopedServer { shared, scope };
+        Self { server, subscriptions: Arc::default(), notification_guard: Arc::default() }
     }
 
     fn client_profile(&self, context: &RequestContext<RoleServer>) -> ClientProfile {
@@ -68,18 +63,18 @@ impl McpHandler {
             ),
         };
         ClientProfile {
-            principal: self.scope.caller.principal.id.clone(),
+            principal: self.server.scope.caller.principal.id.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             version,
             meta: context.meta.clone(),
             log_level: level,
-            answer_timeout: self.shared.answer_timeout,
+            answer_timeout: self.server.shared.answer_timeout,
             session_peer: later,
         }
     }
 
     async fn subscribe_resource(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
-        let (named, own) = match self.offerings().resolve_resource(uri) {
+        let (named, own) = match self.server.offerings().resolve_resource(uri) {
             Some((named, own)) => (named, own.to_owned()),
             None => return Err(resource_not_found(uri)),
         };
@@ -93,7 +88,7 @@ fn version(context: &RequestContext<RoleServer>) -> ProtocolVersion {
 
 impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
-        let through = self.offerings();
+        let through = self.server.offerings();
         let mut capabilities: ServerCapabilities = through.capabilities();
         capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
         let extensions = capabilities.extensions.get_or_insert_with(Default::default);
@@ -104,7 +99,7 @@ impl ServerHandler for McpHandler {
                 config.server_info = info;
                 config.instructions = instructions;
             }
-            None => config.server_info = self.shared.server_info.clone(),
+            None => config.server_info = self.server.shared.server_info.clone(),
         }
         config
     }
@@ -129,8 +124,8 @@ impl ServerHandler for McpHandler {
             return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
         }
         let is_modern = is_modern(&version(&context));
-        let McpServerState { engine, verbatim, page_cache: pages, .. } = self.shared.as_ref();
-        let page = pages.page(engine, &self.scope, cursor.as_deref(), is_modern, verbatim);
+        let McpServerState { engine, verbatim, page_cache: pages, .. } = self.server.shared.as_ref();
+        let page = pages.page(engine, &self.server.scope, cursor.as_deref(), is_modern, verbatim);
         let carrier = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
         let mut result = ListToolsResult::with_all_items(carrier.into_iter().collect());
         result.next_cursor.clone_from(&page.next);
@@ -143,7 +138,9 @@ impl ServerHandler for McpHandler {
 
     /// For the headers that a tool's arguments have to agree with.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let Some(ResolvedTool::Connected(seen)) = self.scope.resolve_tool(&self.shared.engine, name) else {
+        let Some(ResolvedTool::Connected(seen)) =
+            self.server.scope.resolve_tool(&self.server.shared.engine, name)
+        else {
             return None;
         };
         let document = seen.tool.spec().document();
@@ -158,7 +155,8 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let Some(tool) = self.scope.resolve_tool(&self.shared.engine, &name).map(ResolvedTool::into_id)
+        let Some(tool) =
+            self.server.scope.resolve_tool(&self.server.shared.engine, &name).map(ResolvedTool::into_id)
         else {
             return Err(ErrorData::invalid_params(ToolError::tool_not_available(&name).message, None));
         };
@@ -168,11 +166,12 @@ impl ServerHandler for McpHandler {
         let again = ResumeParams { resume_token: request_state, answers: input_responses };
         let asked = ClientToolCall { name: name.into_owned(), tool, arguments, resume: again };
         let called = self
+            .server
             .answer_tool_call(asked, self.client_profile(&context), &ClientHandle::from_context(&context))
             .await?;
         Ok(match called {
             ToolCallReply::Result(json) => {
-                tool_result::to_call_tool_result(&json, &self.shared.verbatim).into()
+                tool_result::to_call_tool_result(&json, &self.server.shared.verbatim).into()
             }
             ToolCallReply::InputRequired(questions) => questions.into(),
             ToolCallReply::Task(task) => CreateTaskResult::new(task).into(),
@@ -184,7 +183,7 @@ impl ServerHandler for McpHandler {
         request: GetTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.shared.tasks.get(&request.task_id, &self.scope).map(GetTaskResult::new)
+        self.server.shared.tasks.get(&request.task_id, &self.server.scope).map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -192,7 +191,7 @@ impl ServerHandler for McpHandler {
         request: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.update(&request.task_id, &self.scope, request.input_responses)
+        self.server.shared.tasks.update(&request.task_id, &self.server.scope, request.input_responses)
     }
 
     async fn cancel_task(
@@ -200,7 +199,7 @@ impl ServerHandler for McpHandler {
         request: CancelTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.shared.tasks.cancel(&request.task_id, &self.scope)
+        self.server.shared.tasks.cancel(&request.task_id, &self.server.scope)
     }
 
     async fn list_resources(
@@ -209,7 +208,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.offerings().list_resources(request).await?;
+        let mut result = self.server.offerings().list_resources(request).await?;
         era::set_result_type(&mut result.result_type, is_modern);
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
@@ -221,7 +220,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.offerings().list_resource_templates(request).await?;
+        let mut result = self.server.offerings().list_resource_templates(request).await?;
         era::set_result_type(&mut result.result_type, is_modern);
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
@@ -233,7 +232,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let is_modern = is_modern(&version(&context));
-        let mut result = self.offerings().list_prompts(request).await?;
+        let mut result = self.server.offerings().list_prompts(request).await?;
         era::set_result_type(&mut result.result_type, is_modern);
         era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
         Ok(result)
@@ -244,7 +243,7 @@ impl ServerHandler for McpHandler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let mut result = self.offerings().complete(request).await?;
+        let mut result = self.server.offerings().complete(request).await?;
         era::set_result_type(&mut result.result_type, is_modern(&version(&context)));
         Ok(result)
     }
@@ -261,22 +260,25 @@ impl ServerHandler for McpHandler {
             answers: request.input_responses.take(),
         };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
-            let (named, request) = self.offerings().route_resource(request)?;
-            Ok(Box::pin(async move {
-                let uri = request.uri.clone();
-                let read = scoped_offerings::read_resource(named, request, asking).await;
-                match read.map_err(|error| era::convert_resource_error(error, &uri, is_modern))? {
-                    ReadResourceResponse::Complete(mut result) => {
-                        era::set_result_type(&mut result.result_type, is_modern);
-                        era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
-                        Ok(ExchangeResult::Resource(result))
+        let exchange =
+            self.server.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
+                let (named, request) = self.server.offerings().route_resource(request)?;
+                Ok(Box::pin(async move {
+                    let uri = request.uri.clone();
+                    let read = scoped_offerings::read_resource(named, request, asking).await;
+                    match read.map_err(|error| era::convert_resource_error(error, &uri, is_modern))? {
+                        ReadResourceResponse::Complete(mut result) => {
+                            era::set_result_type(&mut result.result_type, is_modern);
+                            era::set_cache_hints(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+                            Ok(ExchangeResult::Resource(result))
+                        }
+                        _ => Err(unexpected_result()),
                     }
-                    _ => Err(unexpected_result()),
-                }
-            }))
-        })?;
-        match exchange.run(&ClientHandle::from_context(&context), &self.shared.pending_requests, None).await?
+                }))
+            })?;
+        match exchange
+            .run(&ClientHandle::from_context(&context), &self.server.shared.pending_requests, None)
+            .await?
         {
             ExchangeReply::Done(ExchangeResult::Resource(result)) => Ok(result.into()),
             ExchangeReply::InputRequired(questions) => Ok(questions.into()),
@@ -296,19 +298,22 @@ impl ServerHandler for McpHandler {
             answers: request.input_responses.take(),
         };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
-            let (named, request) = self.offerings().route_prompt(request)?;
-            Ok(Box::pin(async move {
-                match scoped_offerings::get_prompt(named, request, asking).await? {
-                    GetPromptResponse::Complete(mut result) => {
-                        era::set_result_type(&mut result.result_type, is_modern);
-                        Ok(ExchangeResult::Prompt(result))
+        let exchange =
+            self.server.begin_or_resume(which, again, self.client_profile(&context), |asking, _| {
+                let (named, request) = self.server.offerings().route_prompt(request)?;
+                Ok(Box::pin(async move {
+                    match scoped_offerings::get_prompt(named, request, asking).await? {
+                        GetPromptResponse::Complete(mut result) => {
+                            era::set_result_type(&mut result.result_type, is_modern);
+                            Ok(ExchangeResult::Prompt(result))
+                        }
+                        _ => Err(unexpected_result()),
                     }
-                    _ => Err(unexpected_result()),
-                }
-            }))
-        })?;
-        match exchange.run(&ClientHandle::from_context(&context), &self.shared.pending_requests, None).await?
+                }))
+            })?;
+        match exchange
+            .run(&ClientHandle::from_context(&context), &self.server.shared.pending_requests, None)
+            .await?
         {
             ExchangeReply::Done(ExchangeResult::Prompt(result)) => Ok(result.into()),
             ExchangeReply::InputRequired(questions) => Ok(questions.into()),
@@ -322,7 +327,7 @@ impl ServerHandler for McpHandler {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let mut levels = Vec::new();
-        for named in self.offerings().permitted(RESOURCES_FEATURE) {
+        for named in self.server.offerings().permitted(RESOURCES_FEATURE) {
             let logs = named.offering.facts().is_some_and(|facts| facts.capabilities.logging.is_some());
             // One that is not there just now is told when it comes back.
             if logs && let Ok(level) = named.offering.request_log_level(request.level).await {
@@ -369,8 +374,9 @@ impl ServerHandler for McpHandler {
             return;
         }
         let reader = NotificationSink::Session(context.peer, Arc::clone(&self.subscriptions));
-        let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
-        let following = forward_notifications(engine, offerings, self.scope.clone(), reader);
+        let (engine, offerings) =
+            (Arc::clone(&self.server.shared.engine), Arc::clone(&self.server.shared.offerings));
+        let following = forward_notifications(engine, offerings, self.server.scope.clone(), reader);
         tokio::spawn(async move {
             tokio::select! {
                 () = following => {}
@@ -391,16 +397,13 @@ impl ServerHandler for McpHandler {
                 held.push(subscription);
             }
         }
-        let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
+        let (engine, offerings) =
+            (Arc::clone(&self.server.shared.engine), Arc::clone(&self.server.shared.offerings));
         let reader = NotificationSink::Subscription(context.sink().clone());
         tokio::select! {
-            () = forward_notifications(engine, offerings, self.scope.clone(), reader) => {}
+            () = forward_notifications(engine, offerings, self.server.scope.clone(), reader) => {}
             () = context.cancelled() => {}
         }
         Ok(())
     }
-}
-
-pub(super) fn unexpected_result() -> ErrorData {
-    ErrorData::internal_error("the request ended in the answer to another kind of request", None)
 }

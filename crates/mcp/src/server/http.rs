@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::{Body, Frame};
-use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -16,13 +15,11 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::client_scope::ClientScope;
 use super::fast_path::FastPathCall;
+use super::http_response::{McpResponseBody, json_response};
 use super::raw_message::RawMessage;
-use super::sessions::{McpSessions, ScopedSessionManager, SessionUseGuard};
+use super::sessions::{McpSessions, SESSION_HEADER, ScopedSessionManager, SessionUseGuard};
 use super::{McpHandler, McpServerState};
 use crate::verbatim::VerbatimBody;
-
-/// What a response is read from.
-pub type McpResponseBody = BoxBody<Bytes, Infallible>;
 
 /// The server over HTTP.
 #[derive(Debug, Clone)]
@@ -31,9 +28,6 @@ pub struct McpHttpServer {
     sessions: Arc<McpSessions>,
     config: StreamableHttpServerConfig,
 }
-
-/// The header that names an MCP session.
-pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
 impl McpHttpServer {
     /// Host and origin of a request have been checked before it comes here, and its body is no longer than may be.
@@ -115,10 +109,7 @@ impl McpHttpServer {
 fn text_response(status: StatusCode, words: &str) -> Response<McpResponseBody> {
     let error =
         serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": words}});
-    let mut response = Response::new(Full::new(Bytes::from(error.to_string())).boxed());
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    json_response(status, error.to_string().into())
 }
 
 /// A response while it is read. It ends when its visitor may not come in any more.

@@ -19,6 +19,9 @@ use toolway_types::PrincipalId;
 
 use super::client_scope::ClientScope;
 
+/// The header that names an MCP session.
+pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+
 /// How many MCP sessions there may be, and for how long they may be idle.
 #[derive(Debug, Clone, Copy)]
 pub struct McpSessionLimits {

@@ -1,3 +1,5 @@
+use http::HeaderValue;
+
 use super::*;
 
 fn with(headers: &[(&'static str, &'static str)]) -> HeaderMap {

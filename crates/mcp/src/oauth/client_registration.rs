@@ -1,0 +1,189 @@
+//! The choice of the client for a login, and dynamic registration (RFC 7591).
+//!
+//! In this order: a client that the owner registered, a client id metadata document (OAuth Client ID Metadata
+//! Documents), a client from an earlier registration, a new registration.
+
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::client::{ClientRegistrationKind, OauthClient, TokenEndpointAuthMethod};
+use super::client_settings::OauthClientSettings;
+use super::error::{OauthError, sanitize};
+use super::error_response::to_oauth_error;
+use super::metadata::AuthorizationServer;
+use super::transport::{OauthHttpClient, bad_answer};
+
+/// What authorization servers are told, and show to people.
+const CLIENT_NAME: &str = "Toolway";
+
+/// The client for this login.
+pub(super) async fn obtain_client(
+    http: &OauthHttpClient,
+    server: &AuthorizationServer,
+    settings: &OauthClientSettings,
+    known: Option<&OauthClient>,
+    asking: ClientRegistrationRequest<'_>,
+) -> Result<OauthClient, OauthError> {
+    let redirect_uri = asking.redirect_uri.to_owned();
+    if let Some(only) = settings.issuer.as_ref().filter(|it| **it != server.issuer) {
+        return Err(OauthError::IssuerMismatch { expected: sanitize(only), found: sanitize(&server.issuer) });
+    }
+    if let Some(id) = &settings.client_id {
+        let secret = settings.client_secret.clone();
+        let auth = choose_auth_method(server, secret.is_some())?;
+        return Ok(OauthClient {
+            id: id.clone(),
+            secret: secret.filter(|_| auth != TokenEndpointAuthMethod::None),
+            auth,
+            origin: ClientRegistrationKind::Given,
+            redirect_uri,
+            secret_expires_ms: None,
+        });
+    }
+    if settings.client_secret.is_some() {
+        return Err(OauthError::Settings("oauth.client_secret is set without oauth.client_id".to_owned()));
+    }
+    if let Some(address) = settings.client_metadata_url.as_ref().filter(|_| server.takes_metadata_documents) {
+        return Ok(OauthClient {
+            id: metadata_document_url(address)?,
+            secret: None,
+            auth: TokenEndpointAuthMethod::None,
+            origin: ClientRegistrationKind::Document,
+            redirect_uri,
+            secret_expires_ms: None,
+        });
+    }
+    let usable = |it: &&OauthClient| {
+        it.origin == ClientRegistrationKind::Registered
+            && it.redirect_uri == redirect_uri
+            && it.secret_expires_ms.is_none_or(|at| at > asking.now_ms)
+    };
+    match known.filter(usable) {
+        Some(known) => Ok(known.clone()),
+        None => register(http, server, asking).await,
+    }
+}
+
+/// An address that may be a client id: https, with a path, and nothing that could be read in two ways.
+fn metadata_document_url(address: &str) -> Result<String, OauthError> {
+    let fine = reqwest::Url::parse(address).is_ok_and(|url| {
+        url.scheme() == "https"
+            && url.path() != "/"
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.as_str() == address
+    });
+    if fine {
+        return Ok(address.to_owned());
+    }
+    Err(OauthError::Settings(format!(
+        "oauth.client_metadata_url = {:?} must be an https address with a path, written as browsers write it",
+        sanitize(address)
+    )))
+}
+
+/// The best way to show who we are that the server takes. One that doesn't say takes the header (RFC 8414, section 2).
+fn choose_auth_method(
+    server: &AuthorizationServer,
+    with_secret: bool,
+) -> Result<TokenEndpointAuthMethod, OauthError> {
+    let order: &[TokenEndpointAuthMethod] = if with_secret {
+        &[TokenEndpointAuthMethod::Basic, TokenEndpointAuthMethod::Post, TokenEndpointAuthMethod::None]
+    } else {
+        &[TokenEndpointAuthMethod::None]
+    };
+    let first = order.first().copied().unwrap_or(TokenEndpointAuthMethod::None);
+    let Some(taken) = &server.auth_methods else { return Ok(first) };
+    let found = order.iter().copied().find(|it| taken.iter().any(|name| name == it.name()));
+    found.ok_or_else(|| OauthError::Unsuitable {
+        issuer: sanitize(&server.issuer),
+        lacks: if with_secret {
+            "takes a client's secret neither in the header nor in the body"
+        } else {
+            "takes no client without a secret; set oauth.client_secret"
+        },
+    })
+}
+
+/// What a registration says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClientRegistrationRequest<'a> {
+    pub(super) redirect_uri: &'a str,
+    pub(super) scopes: &'a [String],
+    pub(super) now_ms: i64,
+}
+
+#[derive(Deserialize)]
+struct ClientRegistrationResponse {
+    client_id: String,
+    #[serde(default)]
+    client_secret: Option<String>,
+    #[serde(default)]
+    client_secret_expires_at: Option<i64>,
+    #[serde(default)]
+    token_endpoint_auth_method: Option<String>,
+}
+
+/// Registers a client (RFC 7591): without a secret where the server takes such, since a program on somebody's computer
+/// keeps none from them.
+async fn register(
+    http: &OauthHttpClient,
+    server: &AuthorizationServer,
+    asking: ClientRegistrationRequest<'_>,
+) -> Result<OauthClient, OauthError> {
+    let Some(url) = &server.registration else { return Err(OauthError::NoClient(sanitize(&server.issuer))) };
+    let wanted = match choose_auth_method(server, false) {
+        Ok(method) => method,
+        Err(_) => choose_auth_method(server, true)?,
+    };
+    let mut body = json!({
+        "client_name": CLIENT_NAME,
+        "redirect_uris": [asking.redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": wanted.name(),
+        "application_type": "native",
+    });
+    if let Some(body) = body.as_object_mut().filter(|_| !asking.scopes.is_empty()) {
+        body.insert("scope".to_owned(), asking.scopes.join(" ").into());
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let answer = http.post(url, headers, body.to_string()).await?;
+    if !answer.status.is_success() {
+        return Err(to_oauth_error(url, &answer));
+    }
+    let made: ClientRegistrationResponse = serde_json::from_slice(&answer.body).map_err(|error| {
+        bad_answer(url, &format!("it registered no client: {}", sanitize(&error.to_string())))
+    })?;
+    let auth = match made.token_endpoint_auth_method.as_deref() {
+        None => wanted,
+        Some(name) => TokenEndpointAuthMethod::from_name(name).ok_or_else(|| {
+            bad_answer(
+                url,
+                &format!(
+                    "it registered a client that shows who it is by {:?}, which is not done here",
+                    sanitize(name)
+                ),
+            )
+        })?,
+    };
+    let secret = made.client_secret.filter(|it| !it.is_empty() && auth != TokenEndpointAuthMethod::None);
+    if auth != TokenEndpointAuthMethod::None && secret.is_none() {
+        return Err(bad_answer(url, "it registered a client that needs a secret and gave none"));
+    }
+    Ok(OauthClient {
+        id: made.client_id,
+        secret: secret.map(SecretString::from),
+        auth,
+        origin: ClientRegistrationKind::Registered,
+        redirect_uri: asking.redirect_uri.to_owned(),
+        secret_expires_ms: made
+            .client_secret_expires_at
+            .filter(|at| *at > 0)
+            .map(|seconds| seconds.saturating_mul(1000)),
+    })
+}

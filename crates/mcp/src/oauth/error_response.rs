@@ -1,0 +1,31 @@
+//! Error responses of the token endpoint and of client registration.
+
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::error::{OauthError, sanitize};
+use super::transport::{BufferedResponse, bad_answer, without_query};
+
+/// Reads an error response (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
+pub(super) fn to_oauth_error(url: &Url, answer: &BufferedResponse) -> OauthError {
+    #[derive(Deserialize)]
+    struct TokenErrorResponse {
+        error: String,
+        #[serde(default)]
+        error_description: Option<String>,
+    }
+    let status = answer.status;
+    if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
+        return OauthError::Unreachable {
+            url: without_query(url),
+            problem: format!("it answers with {}", status.as_u16()),
+        };
+    }
+    match serde_json::from_slice::<TokenErrorResponse>(&answer.body) {
+        Ok(no) => OauthError::Refused {
+            code: sanitize(&no.error),
+            description: no.error_description.as_deref().map(sanitize),
+        },
+        Err(_) => bad_answer(url, &format!("it answers with {}", status.as_u16())),
+    }
+}
