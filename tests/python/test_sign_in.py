@@ -147,7 +147,7 @@ def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_p
     issuer.life_s = 4
     code, out, page = login(data)
     assert code == 0, out
-    assert "signed in to guarded" in out
+    assert "logged in to guarded" in out
     assert page.status_code == 200 and "terminal" in page.text
     assert issuer.registered[0]["application_type"] == "native"
     assert issuer.registered[0]["redirect_uris"][0].startswith("http://127.0.0.1:")

@@ -109,7 +109,7 @@ async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
         bench.run(&["android", "scan", "--serial", &bench.phone.serial()]).await.expect_success().stdout;
     for line in [
         "ACCESS_TOOLS  defined by com.example.finance (normal)",
-        "the variant that only uses ACCESS_TOOLS fits",
+        "install the variant that only uses ACCESS_TOOLS",
         "  refused: calling it needs the permission com.clawseed.permission.ACCESS_TOOLS",
         "    hint: call it from the bridge app on the phone",
         "  notes__find  Finds notes",
@@ -123,7 +123,7 @@ async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
 async fn without_adb_or_a_phone_the_way_out_is_told() {
     let bench = AndroidCliHarness::new();
     let output = bench.folder.run(["android", "scan"]).await;
-    output.expect_failure(1, "there is no program adb on the PATH");
+    output.expect_failure(1, "adb not found in PATH");
     bench
         .run(&["android", "scan", "--serial", "X"])
         .await
@@ -177,7 +177,7 @@ async fn call_checks_arguments_and_prints_the_result() {
     bench
         .run(&["android", "call", "com.example.nobody", "x"])
         .await
-        .expect_failure(1, "nobody on this phone serves");
+        .expect_failure(1, "no app on this phone provides");
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn check_reads_an_apk_without_a_phone() {
         "error: <receiver .cetp.BootReceiver>: it waits for the phone's start",
         "error: <permission com.clawseed.permission.ACCESS_TOOLS>: an app that offers tools defines it",
         "    hint: remove it; the app that looks for tools defines it",
-        "skipped: its tools were not asked for",
+        "skipped: tools not checked",
         "com.example.finance: 2 errors, 0 warnings, 1 note",
     ] {
         assert!(checked.stdout.contains(line), "{line}\n{}", checked.stdout);
@@ -230,7 +230,7 @@ async fn check_asks_a_provider_on_a_phone() {
         "{}",
         shown.stdout
     );
-    assert!(shown.stdout.contains("com.example.notes: 1 error, 1 warning, 2 notes; 5 calls were made"));
+    assert!(shown.stdout.contains("com.example.notes: 1 error, 1 warning, 2 notes; 5 calls"));
 
     let guarded =
         bench.run(&["--json", "android", "check", "com.example.finance.clawseed.tools"]).await.json();

@@ -295,8 +295,8 @@ async fn programs_can_tell_how_a_command_went() {
     assert!(done.json()["kernel"].is_string(), "the result and nothing else: {done:#?}");
     folder.run(["tools", "call", &own, "{\"surprise\":1}"]).await.expect_failure(1, "(invalid_arguments)");
     folder.run(["tools", "call", "no__such_tool"]).await.expect_failure(1, "(tool_not_available)");
-    folder.run(["tools", "call", &own, "{"]).await.expect_failure(2, "not JSON");
-    folder.run(["tools", "call", &own, "[]"]).await.expect_failure(2, "not an object");
+    folder.run(["tools", "call", &own, "{"]).await.expect_failure(2, "not valid JSON");
+    folder.run(["tools", "call", &own, "[]"]).await.expect_failure(2, "must be a JSON object");
     let usage = folder.run(["tools", "call"]).await;
     assert_eq!(usage.code, 2, "{usage:#?}");
     // For programs a failed call is data, and the code says that it failed.

@@ -44,7 +44,7 @@ pub struct PendingApproval {
     /// The arguments without secrets; the start as a text, if they are long.
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub arguments: RawJson,
-    /// Whether the caller may answer. The owner always may.
+    /// True if the caller may answer. The owner always may.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub caller_may_answer: bool,

@@ -86,7 +86,7 @@ pub struct CallSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = true))]
     pub running_ms: Option<f64>,
-    /// How often the request was sent to the tool.
+    /// Number of times that the request was sent to the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, required = true))]
     pub attempts: Option<u32>,

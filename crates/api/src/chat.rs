@@ -105,7 +105,7 @@ pub struct SessionStart {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub model: Option<String>,
-    /// Whether the session existed before.
+    /// True if the session existed before.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub resumed: bool,
@@ -169,13 +169,13 @@ pub struct TurnToolResult {
     /// The error for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What to do about the error.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl TurnToolResult {
-    /// Whether the tool succeeded.
+    /// True if the tool succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.status == "success"
@@ -222,7 +222,7 @@ pub struct TurnFailure {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub code: Option<String>,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,

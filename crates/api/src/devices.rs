@@ -138,7 +138,7 @@ pub struct AppProviderView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub reason: Option<String>,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,
@@ -178,7 +178,7 @@ pub struct AppProviderInfoView {
 pub struct AppProviderScopeView {
     /// The scope's name.
     pub name: String,
-    /// What it covers.
+    /// Description of what the scope covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub description: Option<String>,

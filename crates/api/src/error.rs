@@ -19,7 +19,7 @@ pub struct ErrorDetail {
     pub code: String,
     /// The error for people.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,

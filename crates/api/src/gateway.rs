@@ -83,7 +83,7 @@ pub struct ModelProviderStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub model: Option<String>,
-    /// Whether the key exists. Missing if the provider needs no key.
+    /// True if the key exists. Missing if the provider needs no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub key_present: Option<bool>,
@@ -97,7 +97,7 @@ pub struct GatewayWarning {
     pub subject: String,
     /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,

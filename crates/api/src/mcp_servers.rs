@@ -95,7 +95,7 @@ pub struct OmittedTool {
 pub struct McpServerProblem {
     /// The error for people. Parts of it may come from the server.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,
@@ -114,13 +114,13 @@ pub struct McpServerList {
 }
 
 impl McpServerStatus {
-    /// Whether the gateway can use the server.
+    /// True if the gateway can use the server.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.state == "connected"
     }
 
-    /// Whether the attempt to connect is over.
+    /// True if the attempt to connect is over.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.state != "connecting"

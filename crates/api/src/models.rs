@@ -44,7 +44,7 @@ pub struct ModelProviderView {
 pub struct ModelKeyView {
     /// The location for people.
     pub location: String,
-    /// Whether the key exists.
+    /// True if the key exists.
     pub present: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct ModelFactsView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub max_tools: Option<usize>,
-    /// Whether it accepts images.
+    /// True if the model accepts images.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub images: Option<bool>,
@@ -99,7 +99,7 @@ pub struct ModelTestReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub model: Option<String>,
-    /// Whether all required checks succeeded.
+    /// True if all required checks succeeded.
     pub ok: bool,
     /// The checks, in their order.
     pub checks: Vec<ModelTestCheck>,
@@ -117,7 +117,7 @@ pub struct ModelTestCheck {
     pub status: String,
     /// The result for people.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,

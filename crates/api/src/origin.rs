@@ -42,7 +42,7 @@ pub struct FileProblem {
     pub line: usize,
     /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,

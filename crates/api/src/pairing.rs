@@ -27,7 +27,7 @@ pub struct PairRequestSchema {
 pub struct PairResponseSchema {
     /// Always true.
     pub paired: bool,
-    /// Whether the token stays valid after a restart of the gateway.
+    /// True if the token stays valid after a restart of the gateway.
     pub persisted: bool,
     /// The token's text. No other response contains it.
     pub token: String,

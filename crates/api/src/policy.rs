@@ -93,11 +93,11 @@ pub struct PolicyDecision {
     /// The rule's definition.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
     pub definition: Option<RawJson>,
-    /// Whether a person must approve the call.
+    /// True if a person must approve the call.
     pub requires_approval: bool,
-    /// Whether the caller may approve it.
+    /// True if the caller may approve it.
     pub caller_may_answer: bool,
-    /// Whether the tool counts as read-only.
+    /// True if the tool counts as read-only.
     pub read_only: bool,
     /// The permissions that the tool needs.
     pub permissions: Vec<PermissionDecision>,

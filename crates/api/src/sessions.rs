@@ -15,7 +15,7 @@ pub struct SessionSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub title: Option<String>,
-    /// Who wrote the title: `none`, `model` or `user`.
+    /// Author of the title: `none`, `model` or `user`.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub title_by: String,
@@ -33,7 +33,7 @@ pub struct SessionSummary {
     pub updated_ms: i64,
     /// Number of messages.
     pub message_count: u64,
-    /// Whether a turn is running.
+    /// True if a turn is running.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub running: bool,
@@ -62,7 +62,7 @@ pub struct SessionDetail {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub messages: Vec<SessionMessage>,
-    /// Whether there are older ones.
+    /// True if there are older messages.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub has_more: bool,
@@ -78,7 +78,7 @@ pub struct SessionDetail {
 pub struct MessageList {
     /// The oldest first.
     pub messages: Vec<SessionMessage>,
-    /// Whether there are older ones.
+    /// True if there are older messages.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub has_more: bool,
@@ -100,7 +100,7 @@ pub struct SessionMessage {
     pub role: String,
     /// Time of the message.
     pub created_ms: i64,
-    /// Whether the message is incomplete.
+    /// True if the message is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// The parts: objects with the `type` `text`, `image`, `thinking`, `tool_call`, `tool_result` or `summary`. See
@@ -167,7 +167,7 @@ pub struct TurnSummary {
     pub user_message_seq: u64,
     /// `running`, `done`, `aborted`, `failed` or `interrupted`.
     pub status: String,
-    /// Whether another answer replaced this one.
+    /// True if another answer replaced this one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaced: bool,
     /// Time of the start.

@@ -120,7 +120,7 @@ pub struct TokenSummary {
 }
 
 impl TokenSummary {
-    /// Whether the token is valid.
+    /// True if the token is valid.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.status == TokenStatus::Active.as_str()

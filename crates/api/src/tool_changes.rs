@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct ToolChange {
     /// The tool's id.
     pub tool_id: String,
-    /// Whether the two versions differ.
+    /// True if the two versions differ.
     pub changed: bool,
     /// Time of the change, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,7 +48,7 @@ pub struct ToolView {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub timeout_ms: u64,
-    /// Whether the tool's calls never overlap with other calls of its source.
+    /// True if the tool's calls never overlap with other calls of its source.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub sequential: bool,
@@ -106,7 +106,7 @@ pub struct ToolConversion {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub lost: Vec<String>,
-    /// Why these models do not get the tool at all.
+    /// Reason why these models do not get the tool at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub excluded_reason: Option<String>,
@@ -132,7 +132,7 @@ pub struct CallToolRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value, required = false))]
     pub args: Option<RawJson>,
-    /// How long the caller waits, in milliseconds. The tool's own limit applies too.
+    /// Maximum time to wait, in milliseconds. The tool's own limit applies too.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(default, deserialize_with = "optional_whole", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -180,7 +180,7 @@ pub struct CallToolResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub code: Option<String>,
-    /// What to do about the error.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub hint: Option<String>,
@@ -188,11 +188,11 @@ pub struct CallToolResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value, required = false))]
     pub authorize_intent: Option<RawJson>,
-    /// Whether the tool got the request.
+    /// True if the tool got the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub dispatched: Option<bool>,
-    /// Whether the same call may succeed later.
+    /// True if the same call may succeed later.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub retryable: Option<bool>,
@@ -203,7 +203,7 @@ pub struct CallToolResponse {
 }
 
 impl CallToolResponse {
-    /// Whether the tool succeeded.
+    /// True if the tool succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.status == "success"

@@ -1,5 +1,5 @@
-//! Asking the person at the terminal: questions that calls wait with come as events, and what is typed answers
-//! them. Everything that is said goes to standard error; standard output is for data.
+//! Asks the person at the terminal to answer pending approvals. Approvals arrive as events; typed lines answer them.
+//! All output goes to standard error, because standard output is for data.
 
 mod answer_option;
 pub(crate) mod approval;
@@ -18,34 +18,34 @@ use crate::error::CliResult;
 use approval_queue::ApprovalQueue;
 pub(crate) use stdin_lines::StdinLines;
 
-/// Whether there is a person who can be asked: somebody reads what is said, and types.
+/// True if a person can answer: standard input and standard error are a terminal, and the output is not JSON.
 pub(crate) fn is_available(context: &CliContext) -> bool {
     !context.printer.json && context.environment.stdin_is_terminal && context.printer.stderr().is_terminal
 }
 
-/// Asks, and posts the answers.
+/// Shows pending approvals and posts the answers.
 pub(crate) struct ApprovalPrompter<'a> {
     client: &'a GatewayClient,
     context: &'a CliContext,
     queue: ApprovalQueue,
     stdin_lines: StdinLines,
-    /// An answer that was typed and not sent yet.
+    /// An answer that was typed but not sent yet.
     unsent_answer: Option<(PendingApproval, AnswerApprovalRequest)>,
 }
 
 impl<'a> ApprovalPrompter<'a> {
-    /// Questions of this gateway. `labels` are the names for people of those who call.
+    /// Creates a prompter for this gateway. `labels` maps ids of principals to their labels.
     pub(crate) fn new(
         client: &'a GatewayClient,
         labels: HashMap<String, String>,
         context: &'a CliContext,
     ) -> Self {
-        let desk = ApprovalQueue::new(client.is_owner(), labels, context.printer.stderr().colour);
-        Self { client, context, queue: desk, stdin_lines: StdinLines::stdin(), unsent_answer: None }
+        let queue = ApprovalQueue::new(client.is_owner(), labels, context.printer.stderr().colour);
+        Self { client, context, queue, stdin_lines: StdinLines::stdin(), unsent_answer: None }
     }
 
-    /// The next event that is no question; none where the gateway ends them. Until then questions are shown
-    /// and answered.
+    /// Returns the next event that is not an approval, or `None` at the end of the stream. Shows and answers approvals
+    /// until then.
     pub(crate) async fn next_event(
         &mut self,
         events: &mut GatewayEventStream,
@@ -59,8 +59,8 @@ impl<'a> ApprovalPrompter<'a> {
         }
     }
 
-    /// The next event that is no question, or what is to be said about one; none where the gateway ends the events.
-    /// Nothing is lost where this is given up and asked again.
+    /// Returns the next event that is not an approval, or lines to print about one; `None` at the end of the stream.
+    /// Cancel safe: dropping the future loses no event and no answer.
     pub(crate) async fn next_output(
         &mut self,
         events: &mut GatewayEventStream,
@@ -75,7 +75,7 @@ impl<'a> ApprovalPrompter<'a> {
             return Ok(Some(PrompterOutput::Lines(turn.lines)));
         }
         if !self.queue.is_asking() {
-            // What is typed from here on is not for us.
+            // Lines typed from here on are for the shell or another reader.
             self.stdin_lines.stop_reading();
         }
         let turn = tokio::select! {
@@ -96,8 +96,8 @@ impl<'a> ApprovalPrompter<'a> {
         Ok(Some(PrompterOutput::Lines(turn.lines)))
     }
 
-    /// Lets go of the keyboard. What is left is a line that somebody types here and now where the system has no way
-    /// to give up reading; see [`Typed::leave`].
+    /// Stops reading standard input. Returns the reader if the system cannot cancel a read that has started: the next
+    /// typed line then arrives there. See [`StdinLines::stop_reading`].
     pub(crate) fn release_stdin(mut self) -> Option<StdinLines> {
         self.stdin_lines.stop_reading();
         self.stdin_lines.is_reading().then_some(self.stdin_lines)
@@ -110,16 +110,16 @@ impl<'a> ApprovalPrompter<'a> {
     }
 }
 
-/// What whoever asks hears.
+/// Output of [`ApprovalPrompter::next_output`].
 #[derive(Debug)]
 pub(crate) enum PrompterOutput {
-    /// An event that is no question.
+    /// An event that is not an approval.
     Event(GatewayEvent),
-    /// Lines for the person, escaped.
+    /// Lines to print, escaped.
     Lines(Vec<String>),
 }
 
-/// Answers a question.
+/// Posts the answer to an approval.
 pub(crate) async fn post_answer(
     client: &GatewayClient,
     id: &str,

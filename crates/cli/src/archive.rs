@@ -1,5 +1,5 @@
-//! The form of a backup: a tar file (0600) whose first entry lists the others with their sizes and SHA-256.
-//! Reading one trusts nothing in it: only the files that a backup can have, each once, whole and as listed.
+//! Format of a backup: a tar file (0600). Its first entry lists the others with sizes and SHA-256 digests. Reading does
+//! not trust the file: it accepts only known names, each once, complete and as listed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,66 +13,67 @@ use tar::{Archive, Builder, EntryType, Header};
 use crate::error::{CliError, CliResult};
 use crate::folder::{create_private_dir, private_file};
 
-/// The first entry.
+/// Name of the first entry.
 const MANIFEST: &str = "toolway-backup.json";
-/// The database's entry; the only one that must be there.
+/// Entry of the database, the only required one.
 pub(crate) const DATABASE: &str = "toolway.db";
-/// The settings' entry.
+/// Entry of the settings.
 pub(crate) const SETTINGS: &str = "toolway.toml";
-/// The owner's token's entry.
+/// Entry of the owner's token.
 pub(crate) const OWNER_TOKEN: &str = "owner.token";
-/// The entry of the model providers.
+/// Entry of the model providers.
 pub(crate) const MODELS: &str = "models.toml";
 /// The entry of the MCP servers.
 pub(crate) const MCP_SERVERS: &str = "mcp.toml";
-/// How the entries of MCP clients' tokens start.
+/// Prefix of the entries with tokens of MCP clients.
 pub(crate) const MCP_CLIENTS: &str = "mcp-clients/";
-/// The entry of what models cost.
+/// Entry of the model prices.
 pub(crate) const PRICES: &str = "prices.toml";
-/// Entries in the folder of certificate and key.
+/// Entries of the certificate and its key.
 pub(crate) const TLS: &[&str] = &["tls/cert.pem", "tls/key.pem"];
-/// How the entries of kept credentials start.
+/// Prefix of the entries with device credentials.
 pub(crate) const DEVICES: &str = "devices/";
-/// How the entries of the owner's own tools start.
+/// Prefix of the entries with the owner's own tools.
 pub(crate) const TOOLS: &str = "tools/";
-/// How the entries of agents that stand in files start.
+/// Prefix of the entries with agents that are defined in files.
 pub(crate) const AGENTS: &str = "agents/";
-/// How the entries of secrets start.
+/// Prefix of the entries with secrets.
 pub(crate) const SECRETS: &str = "secrets/";
-/// The form that this program writes and reads.
+/// Version of the format that this program reads and writes.
 const FORMAT: u32 = 1;
-/// No entry but the database and the prices is larger.
+/// Maximum size of an entry in bytes, other than the database and the prices.
 const MAX_SMALL: u64 = 1 << 20;
-/// The prices are not larger, of which there may be many.
+/// Maximum size of the prices in bytes.
 const MAX_PRICES: u64 = 8 << 20;
-/// No backup has more entries.
+/// Maximum number of entries.
 const MAX_ENTRIES: usize = 4096;
 
-/// What a backup says of itself.
+/// First entry of a backup: its version and its list of files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BackupManifest {
-    /// The form.
+    /// Version of the format.
     pub(crate) format: u32,
-    /// The program that made it.
+    /// Version of the program that made the backup.
     pub(crate) version: String,
-    /// When, in milliseconds since the epoch.
+    /// Creation time, in milliseconds since the epoch.
     pub(crate) created_ms: i64,
-    /// What follows.
+    /// The other entries.
     pub(crate) files: Vec<BackupFile>,
 }
 
 /// One file of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BackupFile {
-    /// Its path in the data folder, with slashes.
+    /// Path in the data folder, with slashes.
     pub(crate) name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// Its SHA-256 in hexadecimal digits.
+    /// SHA-256 digest, in hexadecimal digits.
     pub(crate) sha256: String,
 }
 
-/// Writes a backup of these files (name in it, path on disk). It appears under its name when it is whole.
+/// Writes a backup of these files (name in the backup, path on disk). The file appears under its name when it is
+/// complete.
 pub(crate) fn write(to: &Path, files: &[(String, PathBuf)], created_ms: i64) -> CliResult<BackupManifest> {
     let failed = |error: io::Error| CliError::io("write the backup", to, &error);
     if to.exists() {
@@ -118,7 +119,7 @@ fn write_entries(
     let text = serde_json::to_vec_pretty(manifest)?;
     builder.append_data(&mut header(text.len() as u64), MANIFEST, text.as_slice())?;
     for ((name, path), listed) in files.iter().zip(&manifest.files) {
-        // A file that has changed since is cut or refused rather than written with a wrong head.
+        // A file that changed meanwhile is cut or rejected, so that the entry never has a wrong header.
         let content = File::open(path)?.take(listed.size);
         builder.append_data(&mut header(listed.size), name, content)?;
     }
@@ -127,19 +128,19 @@ fn write_entries(
     file.sync_all()
 }
 
-/// Unpacks a backup into a folder that must be empty, checking all of it.
+/// Checks a backup and unpacks it into an empty folder.
 pub(crate) fn unpack(from: &Path, into: &Path) -> CliResult<BackupManifest> {
     let file = File::open(from).map_err(|error| CliError::io("read the backup", from, &error))?;
     unpack_checked(file, into).map_err(|problem| {
-        CliError::new(format!("{} can't be restored: {problem}", from.display()))
+        CliError::new(format!("cannot restore {}: {problem}", from.display()))
             .with_code("invalid_backup")
-            .with_hint("take another backup; nothing was changed")
+            .with_hint("nothing was changed; try another backup")
     })
 }
 
 fn unpack_checked(file: File, into: &Path) -> Result<BackupManifest, String> {
     let broken = |error: io::Error| {
-        format!("it is no tar file, or is cut ({})", crate::error::io_error_message(&error))
+        format!("it is not a tar file, or it is truncated ({})", crate::error::io_error_message(&error))
     };
     let mut archive = Archive::new(io::BufReader::new(file));
     let mut entries = archive.entries().map_err(broken)?;
@@ -148,26 +149,25 @@ fn unpack_checked(file: File, into: &Path) -> Result<BackupManifest, String> {
     let mut missing: HashMap<&str, &BackupFile> =
         manifest.files.iter().map(|listed| (listed.name.as_str(), listed)).collect();
     if missing.len() != manifest.files.len() {
-        return Err("it lists a file twice".to_owned());
+        return Err("its manifest lists a file twice".to_owned());
     }
     if !missing.contains_key(DATABASE) {
-        return Err("it has no database in it".to_owned());
+        return Err("the database is missing".to_owned());
     }
     for entry in entries {
         let mut entry = entry.map_err(broken)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let listed = missing
-            .remove(name.as_str())
-            .ok_or_else(|| format!("it has {name:?}, which it does not list"))?;
+        let listed =
+            missing.remove(name.as_str()).ok_or_else(|| format!("its manifest does not list {name:?}"))?;
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(format!("{name:?} in it is not a plain file"));
+            return Err(format!("{name:?} is not a regular file"));
         }
         if entry.size() != listed.size {
-            return Err(format!("{name:?} in it has another size than it lists"));
+            return Err(format!("the size of {name:?} differs from the manifest"));
         }
         let path = into.join(&name);
         let unwritable = |error: io::Error| {
-            format!("{} can't be written: {}", path.display(), crate::error::io_error_message(&error))
+            format!("cannot write {}: {}", path.display(), crate::error::io_error_message(&error))
         };
         if let Some(folder) = path.parent() {
             create_private_dir(folder).map_err(|failure| failure.message().to_owned())?;
@@ -176,17 +176,17 @@ fn unpack_checked(file: File, into: &Path) -> Result<BackupManifest, String> {
         let (size, sha256) = digest(&mut entry, &mut out).map_err(broken)?;
         out.sync_all().map_err(unwritable)?;
         if size != listed.size || sha256 != listed.sha256 {
-            return Err(format!("{name:?} in it is damaged"));
+            return Err(format!("{name:?} is damaged"));
         }
     }
     match missing.keys().min() {
-        Some(name) => Err(format!("it is cut: {name:?} is missing")),
+        Some(name) => Err(format!("it is truncated: {name:?} is missing")),
         None => Ok(manifest),
     }
 }
 
 fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<BackupManifest, String> {
-    let not_ours = || "it is not a backup that this program made".to_owned();
+    let not_ours = || "it is not a Toolway backup".to_owned();
     if entry.path_bytes().as_ref() != MANIFEST.as_bytes() || entry.size() > MAX_SMALL {
         return Err(not_ours());
     }
@@ -199,16 +199,16 @@ fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<BackupManifest
     let ManifestFormat { format } = serde_json::from_slice(&text).map_err(|_| not_ours())?;
     if format != FORMAT {
         return Err(format!(
-            "it has form {format}, this program knows {FORMAT}; use the program that made it"
+            "its format is {format}, but this program supports {FORMAT}; use the program version that made it"
         ));
     }
     let manifest: BackupManifest = serde_json::from_slice(&text).map_err(|_| not_ours())?;
     if manifest.files.len() > MAX_ENTRIES {
-        return Err("it lists too many files".to_owned());
+        return Err("its manifest has too many files".to_owned());
     }
     for listed in &manifest.files {
         if !may_be_in_a_backup(&listed.name) {
-            return Err(format!("it lists {:?}, which no backup has", listed.name));
+            return Err(format!("its manifest lists an unexpected file {:?}", listed.name));
         }
         let most = match listed.name.as_str() {
             DATABASE => u64::MAX,
@@ -216,13 +216,13 @@ fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<BackupManifest
             _ => MAX_SMALL,
         };
         if listed.size > most {
-            return Err(format!("{:?} in it is too large", listed.name));
+            return Err(format!("{:?} is too large", listed.name));
         }
     }
     Ok(manifest)
 }
 
-/// Whether a name is one of those that backups have. None of them leads out of the folder.
+/// True if a backup may contain this name. No such name points outside of the folder.
 pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let file = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(plain);
@@ -239,7 +239,7 @@ pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
         || within(SECRETS, "")
 }
 
-/// Copies, counting and hashing.
+/// Copies the data and returns its size and SHA-256 digest.
 fn digest(from: &mut impl Read, to: &mut impl Write) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

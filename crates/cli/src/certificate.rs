@@ -1,4 +1,4 @@
-//! When a certificate is valid. Only the few fields before the dates are walked over (RFC 5280, 4.1).
+//! Reads the validity period of a certificate. Parses only the few fields before the dates (RFC 5280, 4.1).
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use jiff::tz::TimeZone;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// From when to when.
+/// Validity period of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CertificateValidity {
-    /// Not before.
+    /// Start (`notBefore`).
     pub(crate) from: Timestamp,
-    /// Not after.
+    /// End (`notAfter`).
     pub(crate) to: Timestamp,
 }
 
@@ -22,10 +22,10 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Of the first certificate in a PEM file; a reason in words where it can't be told.
+/// Returns the validity of the first certificate in a PEM file, or a reason for people.
 pub(crate) fn validity_of_file(path: &Path) -> Result<CertificateValidity, String> {
     let certificate = CertificateDer::from_pem_file(path).map_err(|error| error.to_string())?;
-    validity(&certificate).ok_or_else(|| "it has no dates that can be read".to_owned())
+    validity(&certificate).ok_or_else(|| "the certificate has no readable dates".to_owned())
 }
 
 fn validity(certificate: &[u8]) -> Option<CertificateValidity> {
@@ -45,13 +45,13 @@ fn validity(certificate: &[u8]) -> Option<CertificateValidity> {
     Some(CertificateValidity { from, to: parse_time(kind, to)? })
 }
 
-/// The first field in DER: its tag, its content, and what follows it.
+/// Splits the first DER field: its tag, its content and the bytes after it.
 fn read_field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
         0..=0x7f => (usize::from(*first), rest),
-        // The number of digits of the length follows; 0x80 would be a length that DER does not have.
+        // The low bits give the number of length bytes. 0x80 (indefinite length) does not exist in DER.
         0x81..=0x84 => {
             let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
             (digits.iter().fold(0, |sum, digit| (sum << 8) | usize::from(*digit)), rest)
@@ -65,7 +65,7 @@ fn read_field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 fn parse_time(kind: u8, text: &[u8]) -> Option<Timestamp> {
     let text = std::str::from_utf8(text).ok()?;
     let text = match kind {
-        // Two digits of the year: 1950 to 2049.
+        // The year has two digits: 1950 to 2049.
         UTC_TIME => {
             let year: u8 = text.get(..2)?.parse().ok()?;
             format!("{}{text}", if year < 50 { "20" } else { "19" })
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_in_both_forms() {
+    fn both_date_formats_are_parsed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cert.pem");
         for (from, to) in
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_refused() {
+    fn invalid_certificates_are_rejected() {
         for length in 0..64 {
             assert_eq!(validity(&vec![0x30; length]), None);
             assert_eq!(validity(&vec![0xff; length]), None);

@@ -1,4 +1,4 @@
-//! The commands and the flags that all of them have.
+//! Defines the commands and their global flags.
 
 use std::path::PathBuf;
 
@@ -11,97 +11,119 @@ use crate::commands::{
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 
-const AFTER_HELP: &str = "Data lies in the platform's data folder; --data-dir moves it. Settings: defaults, then \
-toolway.toml in the data folder, then TOOLWAY_* variables (limits.frame_bytes is TOOLWAY_LIMITS__FRAME_BYTES), then \
-flags.\n\nExit codes: 0 done, 1 failed, 2 bad usage.";
+const AFTER_HELP: &str = "Examples:\n  toolway serve                            start a gateway\n  toolway pair                             pair a phone, computer or app\n  toolway tools call device_info           call a tool\n  toolway chat \"what time is it?\"          ask an agent\n  toolway doctor                           find problems\n\nSettings come from, in this order: defaults, toolway.toml in the data folder, TOOLWAY_* variables \
+(TOOLWAY_LIMITS__FRAME_BYTES sets limits.frame_bytes), flags. Later sources override earlier ones.\n\nExit codes: 0 success, 1 failure, 2 invalid usage.";
 
-/// Where flags stand in the help that every command has.
-const COMMON_HEADING: &str = "Everywhere";
+/// Heading of the flags that every command has.
+const COMMON_HEADING: &str = "Global options";
 
-/// Lets any AI use the tools of your phones, computers, apps and servers, through one gateway
+/// Give any AI access to the tools of your phones, computers, apps and servers
 #[derive(Debug, Parser)]
 #[command(name = "toolway", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// Folder where the gateway and this program keep their data
+    /// Data folder of the gateway and of this program
     #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Settings file, instead of toolway.toml in the data folder
+    /// Settings file (default: toolway.toml in the data folder)
     #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Print JSON on standard output, and errors as JSON on standard error
+    /// Print JSON to standard output and JSON errors to standard error
     #[arg(long, global = true, help_heading = COMMON_HEADING, display_order = 900)]
     pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }
 
-/// What to do.
+/// All commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Run the gateway; this computer joins it as a device
+    /// Run the gateway and share this computer's tools
+    #[command(
+        after_help = "Examples:\n  toolway serve\n  toolway serve --listen 0.0.0.0\n  toolway serve --set limits.connections=500"
+    )]
     Serve(serve::ServeArgs),
-    /// Print a code, a link and a QR code that let one device, app or client in: once, within ten minutes
+    /// Create a pairing code for one device, app or client
+    #[command(
+        after_help = "Examples:\n  toolway pair\n  toolway pair --role companion --label \"Anna's phone\""
+    )]
     Pair(pair::PairArgs),
-    /// Offer this computer's tools to a gateway
+    /// Share this computer's tools with a gateway
+    #[command(
+        after_help = "Examples:\n  toolway device --gateway https://192.168.1.10:7717 --pair ABCD-EFGH\n  toolway device"
+    )]
     Device(device::DeviceArgs),
-    /// What can be called: list, show, call; what changed: diff, accept; tools of your own: add, remove, test
+    /// List, call, accept and define tools
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
-    /// Who offers tools: list, show, rename, revoke
+    /// Manage devices and other tool sources
     #[command(subcommand)]
     Devices(devices::DevicesCommand),
-    /// App providers on a phone that adb reaches, or in an APK: scan, call, check
+    /// Test Android apps that provide tools, over adb or in an APK
     #[command(subcommand)]
     Android(android::AndroidCommand),
-    /// Speak MCP on standard input and output; MCP servers: add, list, remove, test, import, login; install sets up desktop clients
+    /// Serve MCP over stdio, manage MCP servers and set up desktop clients
+    #[command(
+        after_help = "Examples:\n  toolway mcp --client claude-desktop\n  toolway mcp add files --command npx -y @modelcontextprotocol/server-filesystem ~/Documents\n  toolway mcp install"
+    )]
     Mcp(Box<mcp::McpArgs>),
-    /// Model providers: add, list, remove, test; presets lists those that are known
+    /// Manage model providers
     #[command(subcommand)]
     Models(models::ModelsCommand),
-    /// Who can be talked to: list, show, set, remove; pick ticks the tools of one in a list
+    /// Manage agents: their prompt, model and tools
     #[command(subcommand)]
     Agents(agents::AgentsCommand),
-    /// Talk to an agent, here or in one message; its tool calls are shown as they happen
+    /// Chat with an agent
+    #[command(
+        after_help = "Examples:\n  toolway chat\n  toolway chat \"What time is it?\"\n  toolway chat --session last --attach photo.jpg \"What is in this picture?\""
+    )]
     Chat(Box<chat::ChatArgs>),
-    /// The conversations that are kept: list, show, rename, delete, export
+    /// List, show, rename, delete and export conversations
     Sessions(sessions::SessionsArgs),
-    /// What conversations took: tokens and cost by day, model, agent or tool
+    /// Show token usage and cost by day, model, agent or tool
+    #[command(after_help = "Examples:\n  toolway usage --since 30d\n  toolway usage --by model")]
     Usage(usage::UsageArgs),
-    /// What models cost: list, import
+    /// List and import model prices
     #[command(subcommand)]
     Prices(prices::PricesCommand),
-    /// The record of tool calls: list, show, tail, export, remove, purge
+    /// List, follow, export and delete recorded tool calls
     #[command(subcommand)]
     Calls(calls::CallsCommand),
-    /// Who may use which tool: list, test, add, remove
+    /// List, test and change policy rules
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// The questions that calls wait with: list, watch, answer
+    /// List, watch and answer pending approvals
     #[command(subcommand)]
     Approvals(approvals::ApprovalsCommand),
-    /// The answers that are kept: list, add, revoke
+    /// List, add and revoke grants, the stored answers to approvals
     #[command(subcommand)]
     Grants(grants::GrantsCommand),
-    /// What tools and hooks need to know and nobody else should: list, set, remove
+    /// Manage secrets for tools and hooks
     #[command(subcommand)]
     Secrets(secrets::SecretsCommand),
-    /// Tokens for clients and scripts: create, list, revoke, rotate-owner
+    /// Create, list and revoke tokens for clients and scripts
     #[command(subcommand)]
     Tokens(tokens::TokensCommand),
-    /// Settings: show, check
+    /// Show and check settings
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Write database, settings, models, agents, keys and tokens into one file, while the gateway runs or not
+    /// Back up the data folder to one file, even while the gateway runs
+    #[command(after_help = "Example:\n  toolway backup toolway-backup.tar")]
     Backup(backup::BackupArgs),
-    /// Put a backup's contents back, while the gateway runs or not
+    /// Restore a backup, even while the gateway runs
+    #[command(after_help = "Example:\n  toolway restore toolway-backup.tar")]
     Restore(restore::RestoreArgs),
-    /// Check settings, models, agents, data folder, database, address, token, certificate and clock; say how to mend each
+    /// Check settings, models, data and gateway, and show how to fix problems
+    #[command(after_help = "Example:\n  toolway doctor")]
     Doctor(doctor::DoctorArgs),
     /// Print the version of this program and of the protocol
     Version,
-    /// Print a script that completes commands and flags in a shell
+    /// Print a shell completion script
+    #[command(
+        after_help = "Example:\n  toolway completions bash > ~/.local/share/bash-completion/completions/toolway"
+    )]
     Completions(completions::CompletionsArgs),
-    /// Write manual pages into a folder
+    /// Write the manual pages to a folder
+    #[command(after_help = "Example:\n  toolway man /usr/local/share/man/man1")]
     Man(man::ManArgs),
 }
 
@@ -137,7 +159,7 @@ pub(crate) fn run(command: CliCommand, context: &CliContext) -> CliResult {
     }
 }
 
-/// Runs a command that waits for others; one thread is enough for that.
+/// Runs an async command on one thread, which is enough for a command that mostly waits.
 fn block_on(command: impl Future<Output = CliResult>) -> CliResult {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

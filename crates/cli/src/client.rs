@@ -1,4 +1,4 @@
-//! Asks a running gateway over its REST API.
+//! HTTP client for the gateway's REST API.
 
 mod body_stream;
 mod connect;
@@ -20,23 +20,23 @@ pub(crate) use sse::{GatewayEvent, GatewayEventStream};
 pub(crate) use target::{ConnectArgs, GatewayAddress, GatewayTarget, TokenLocation};
 pub(crate) use websocket::GatewayWebSocket;
 
-/// How long the gateway may take to take the connection.
+/// Timeout for connecting to the gateway.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may take to answer where it is not asked to run a tool.
+/// Timeout for a response, unless the request runs a tool.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// What the program calls itself.
+/// `User-Agent` header of all requests.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
 
-/// An answer with when it was given.
+/// A response with the time at which the gateway sent it.
 #[derive(Debug)]
 pub(crate) struct DatedResponse {
-    /// The JSON text as it came.
+    /// The JSON text, unchanged.
     pub(crate) text: String,
-    /// The gateway's time, in milliseconds since the epoch, where it said it.
+    /// The gateway's time in milliseconds since the epoch, if the response has a `Date` header.
     pub(crate) date_ms: Option<i64>,
 }
 
-/// One gateway, reached with one token.
+/// Client of one gateway with one token.
 #[derive(Debug)]
 pub(crate) struct GatewayClient {
     http: reqwest::Client,
@@ -46,11 +46,12 @@ pub(crate) struct GatewayClient {
 }
 
 impl GatewayClient {
-    /// For a gateway that was found.
+    /// Creates a client for this gateway.
     pub(crate) fn new(target: GatewayTarget) -> CliResult<Self> {
         let base = Url::parse(&target.url)
-            .map_err(|error| CliError::usage(format!("{:?} is not an address: {error}", target.url)))?;
-        // Also where nothing is encrypted: without one, the library looks for a provider that isn't there.
+            .map_err(|error| CliError::usage(format!("invalid address {:?}: {error}", target.url)))?;
+        // Also needed for plain HTTP: without a configuration, reqwest looks for a default crypto provider, which is
+        // not installed.
         let config = toolway_device::trust::rustls_config(&target.trust)
             .map_err(|error| CliError::new(error.to_string()).with_code("tls"))?;
         let http = reqwest::Client::builder()
@@ -65,33 +66,33 @@ impl GatewayClient {
         Ok(Self { http, base, token: target.token, token_place: target.token_place })
     }
 
-    /// The gateway's address.
+    /// Address of the gateway, without a trailing slash.
     pub(crate) fn url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Where the token came from.
+    /// Location that the token was read from.
     pub(crate) fn token_place(&self) -> &TokenLocation {
         &self.token_place
     }
 
-    /// Whether the token is an owner's, going by how it is written. The gateway decides by itself; this is for
-    /// offering nothing that it would refuse.
+    /// True if the token has the prefix of an owner's token. Only used to offer nothing that the gateway would reject;
+    /// the gateway decides.
     pub(crate) fn is_owner(&self) -> bool {
         self.token.expose_secret().starts_with("twy_o_")
     }
 
-    /// Reads something; gives the JSON text as it came.
+    /// Sends a GET request and returns the JSON text.
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, String)]) -> CliResult<String> {
         self.response_text(self.request_with(Method::GET, path, query)?.timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// Reads something that may be long, as it comes.
+    /// Sends a GET request and streams the body.
     pub(crate) async fn get_stream(&self, path: &[&str], query: &[(&str, String)]) -> CliResult<BodyStream> {
         Ok(BodyStream::new(self.send_checked(self.request_with(Method::GET, path, query)?).await?))
     }
 
-    /// Reads something; also gives the gateway's time.
+    /// Sends a GET request and also returns the gateway's time.
     pub(crate) async fn get_dated(&self, path: &[&str]) -> CliResult<DatedResponse> {
         let response = self.send_checked(self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT)).await?;
         let date = response.headers().get(header::DATE).and_then(|value| value.to_str().ok());
@@ -102,12 +103,12 @@ impl GatewayClient {
         Ok(DatedResponse { text, date_ms })
     }
 
-    /// Asks for something without saying more; gives the JSON text as it came (nothing for 204).
+    /// Sends a request without a body and returns the JSON text (empty for 204).
     pub(crate) async fn send_empty(&self, method: Method, path: &[&str]) -> CliResult<String> {
         self.response_text(self.request(method, path)?.timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// The same, with a query.
+    /// Sends a request with a query and without a body.
     pub(crate) async fn send_empty_with_query(
         &self,
         method: Method,
@@ -117,7 +118,7 @@ impl GatewayClient {
         self.response_text(self.request_with(method, path, query)?.timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// Asks for something; gives the JSON text as it came.
+    /// Sends a request with a JSON body and returns the JSON text.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -127,13 +128,13 @@ impl GatewayClient {
         self.response_text(self.request(method, path)?.json(body).timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// Puts something in its place; gives whether it is new there.
+    /// Creates or replaces a resource. Returns true if it is new.
     pub(crate) async fn put(&self, path: &[&str], body: &(impl Serialize + ?Sized)) -> CliResult<bool> {
         let request = self.request(Method::PUT, path)?.json(body).timeout(REQUEST_TIMEOUT);
         Ok(self.send_checked(request).await?.status() == StatusCode::CREATED)
     }
 
-    /// The same of something that takes as long as it takes.
+    /// Sends a request without a timeout, for requests that run a tool.
     pub(crate) async fn send_and_wait(
         &self,
         method: Method,
@@ -143,7 +144,7 @@ impl GatewayClient {
         self.response_text(self.request(method, path)?.json(body)).await
     }
 
-    /// Calls something that answers with events.
+    /// Sends a POST request whose response is an event stream.
     pub(crate) async fn post_for_events(
         &self,
         path: &[&str],
@@ -153,7 +154,7 @@ impl GatewayClient {
         self.open_events(request).await
     }
 
-    /// Listens to events.
+    /// Subscribes to an event stream.
     pub(crate) async fn subscribe(
         &self,
         path: &[&str],
@@ -179,14 +180,14 @@ impl GatewayClient {
     ) -> CliResult<RequestBuilder> {
         let mut url = self.base.clone();
         url.path_segments_mut()
-            .map_err(|()| CliError::usage(format!("{} can't be a gateway's address", self.base)))?
+            .map_err(|()| CliError::usage(format!("invalid gateway address {}", self.base)))?
             .pop_if_empty()
             .extend(path);
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
         let mut token = header::HeaderValue::from_str(&format!("Bearer {}", self.token.expose_secret()))
-            .map_err(|_| CliError::new("the token has characters in it that no token has"))?;
+            .map_err(|_| CliError::new("the token contains invalid characters"))?;
         token.set_sensitive(true);
         Ok(self.http.request(method, url).header(header::AUTHORIZATION, token))
     }
@@ -196,7 +197,7 @@ impl GatewayClient {
         response.text().await.map_err(|error| errors::transport_error(self.url(), &error))
     }
 
-    /// Sends it; an answer that is no success becomes a failure in the gateway's own words.
+    /// Sends a request. Turns any other status than success into an error with the gateway's message.
     async fn send_checked(&self, request: RequestBuilder) -> CliResult<reqwest::Response> {
         let response = request.send().await.map_err(|error| errors::transport_error(self.url(), &error))?;
         let status = response.status();
@@ -208,13 +209,13 @@ impl GatewayClient {
     }
 }
 
-/// Reads a response of the gateway.
+/// Parses a response of the gateway.
 pub(crate) fn parse_response<T: DeserializeOwned>(text: &str) -> CliResult<T> {
     serde_json::from_str(text).map_err(unreadable_response)
 }
 
-/// The gateway's response has an unexpected format.
+/// Creates the error for a response with an unexpected format.
 pub(crate) fn unreadable_response(error: serde_json::Error) -> CliError {
-    CliError::new(format!("the gateway's answer can't be understood: {error}"))
-        .with_hint("bring this program and the gateway to the same version (`toolway version`)")
+    CliError::new(format!("cannot parse the gateway's response: {error}"))
+        .with_hint("use the same version of this program and the gateway (`toolway version`)")
 }

@@ -1,4 +1,4 @@
-//! One file a command: its flags and what it does. Dispatch is in [`crate::cli`].
+//! Contains the commands, one file each: flags and implementation. [`crate::cli`] dispatches to them.
 
 pub(crate) mod agents;
 pub(crate) mod android;

@@ -1,4 +1,4 @@
-//! What every command is handed: the env, where it prints, and the data folder.
+//! Context of a command: environment, output and data folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::print::Printer;
 use crate::print::time::TimeFormatter;
 use crate::settings::{FlagSetting, SettingSources};
 
-/// What a command works with.
+/// Context of a command.
 #[derive(Debug)]
 pub(crate) struct CliContext {
-    /// The env.
+    /// Process environment.
     pub(crate) environment: ProcessEnvironment,
-    /// Where it prints.
+    /// Output.
     pub(crate) printer: Printer,
-    /// The data folder.
+    /// Data folder.
     pub(crate) folder: DataFolder,
-    /// The settings file, where it is named.
+    /// Settings file of `--config`.
     pub(crate) config: Option<PathBuf>,
-    /// Tells the time.
+    /// Clock.
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl CliContext {
-    /// From the env and what was said for every command.
+    /// Creates the context from the environment and the global flags.
     pub(crate) fn new(
         environment: ProcessEnvironment,
         json: bool,
@@ -40,8 +40,8 @@ impl CliContext {
             Some(path) => DataFolder::new(path, true),
             None => DataFolder::new(
                 environment.default_data_dir().ok_or_else(|| {
-                    CliError::new("there is no home folder to keep data in")
-                        .with_hint("name a folder with --data-dir or the variable TOOLWAY_DATA_DIR")
+                    CliError::new("cannot find the home directory for the data folder")
+                        .with_hint("set the data folder with --data-dir or the variable TOOLWAY_DATA_DIR")
                 })?,
                 false,
             ),
@@ -50,27 +50,27 @@ impl CliContext {
         Ok(Self { printer, folder, config, clock: Arc::new(SystemClock), environment })
     }
 
-    /// Now, in milliseconds since the epoch.
+    /// Returns the current time, in milliseconds since the epoch.
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
     }
 
-    /// The zone where this person is.
+    /// Returns the user's time zone.
     pub(crate) fn zone(&self) -> TimeZone {
         TimeZone::system()
     }
 
-    /// How far this person's clock is ahead of the world's, now, in seconds.
+    /// Returns the current UTC offset of the user's time zone, in seconds.
     pub(crate) fn utc_offset_s(&self) -> i32 {
         self.zone().to_offset(self.clock.now()).seconds()
     }
 
-    /// Tells moments as this person sees them.
+    /// Returns a formatter for the user's time zone.
     pub(crate) fn time_formatter(&self) -> TimeFormatter {
         TimeFormatter::new(self.now_ms(), self.zone())
     }
 
-    /// All places where settings may stand, with these flags.
+    /// Returns all sources of settings, including these flags.
     pub(crate) fn setting_sources(&self, flags: Vec<FlagSetting>) -> SettingSources {
         SettingSources {
             file: self.config.clone().unwrap_or_else(|| self.folder.settings()),

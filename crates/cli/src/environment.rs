@@ -1,37 +1,37 @@
-//! What the env say: variables, the home folder, the terminal. The only place that asks for them;
-//! everything else is handed this.
+//! Process environment: variables, home directory and terminal. Only this module reads them; everything else gets the
+//! values as arguments.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// How the variables that concern this program start.
+/// Prefix of the variables of this program.
 pub(crate) const SETTING_PREFIX: &str = "TOOLWAY_";
-/// Variables with that start which are no settings.
+/// Variables with this prefix that are not settings.
 pub(crate) const RESERVED_VARIABLES: &[&str] =
     &["TOOLWAY_DATA_DIR", "TOOLWAY_CONFIG", "TOOLWAY_GATEWAY", "TOOLWAY_TOKEN", "TOOLWAY_TOKEN_FILE"];
 
-/// One of the standard streams.
+/// Properties of standard output or standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OutputStream {
-    /// Whether a person reads it.
+    /// True if the stream is a terminal.
     pub(crate) is_terminal: bool,
-    /// Whether colour may be used on it.
+    /// True if colours are allowed.
     pub(crate) colour: bool,
-    /// How many columns it has, where that is known.
+    /// Width in columns, if known.
     pub(crate) width: Option<usize>,
-    /// How many lines it shows, where that is known and what is shown can be changed.
+    /// Height in lines, if known and the terminal supports cursor movement.
     pub(crate) height: Option<usize>,
 }
 
 impl OutputStream {
-    /// Standard output with the size that it has now, which a person may have changed.
+    /// Returns standard output with its current size, which the user may have changed.
     pub(crate) fn with_stdout_size(self) -> Self {
         self.with_size(usable_size(terminal_size::terminal_size_of(std::io::stdout())))
     }
 
-    /// The same of standard error.
+    /// Returns standard error with its current size.
     pub(crate) fn with_stderr_size(self) -> Self {
         self.with_size(usable_size(terminal_size::terminal_size_of(std::io::stderr())))
     }
@@ -46,21 +46,21 @@ impl OutputStream {
     }
 }
 
-/// The env as they were when the program started.
+/// Process environment at the start of the program.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessEnvironment {
     variables: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,
-    /// Whether a person can be asked.
+    /// True if standard input is a terminal.
     pub(crate) stdin_is_terminal: bool,
-    /// Data goes there.
+    /// Standard output, for data.
     pub(crate) stdout: OutputStream,
-    /// Errors, notes and the log go there.
+    /// Standard error, for errors, notes and the log.
     pub(crate) stderr: OutputStream,
 }
 
 impl ProcessEnvironment {
-    /// Asks for everything once.
+    /// Reads the environment.
     pub(crate) fn read() -> Self {
         let variables: Vec<_> = std::env::vars_os().collect();
         let colour = is_colour_allowed(&variables);
@@ -81,13 +81,13 @@ impl ProcessEnvironment {
         }
     }
 
-    /// A variable that is set to something.
+    /// Returns a variable that is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let (_, value) = self.variables.iter().find(|(known, _)| known.as_os_str() == name)?;
         Some(value.as_os_str()).filter(|value| !value.is_empty())
     }
 
-    /// All variables that may be settings, as they are.
+    /// Returns all variables that may be settings.
     pub(crate) fn settings(&self) -> Vec<(OsString, OsString)> {
         let ours = |name: &OsStr| {
             name.to_str()
@@ -96,12 +96,12 @@ impl ProcessEnvironment {
         self.variables.iter().filter(|(name, _)| ours(name)).cloned().collect()
     }
 
-    /// All variables, for programs that are started.
+    /// Returns all variables, for child processes.
     pub(crate) fn variables_map(&self) -> HashMap<OsString, OsString> {
         self.variables.iter().cloned().collect()
     }
 
-    /// Where this platform keeps the data of programs, with our folder's name.
+    /// Returns the default data folder of this platform.
     pub(crate) fn default_data_dir(&self) -> Option<PathBuf> {
         let base = if cfg!(windows) {
             self.absolute_path("LOCALAPPDATA")?
@@ -113,12 +113,12 @@ impl ProcessEnvironment {
         Some(base.join("toolway"))
     }
 
-    /// The home folder.
+    /// Returns the home directory.
     pub(crate) fn home(&self) -> Option<&PathBuf> {
         self.home.as_ref()
     }
 
-    /// Where this platform's programs keep what a person sets.
+    /// Returns the platform's directory for user configuration.
     pub(crate) fn config_dir(&self) -> Option<PathBuf> {
         if cfg!(windows) {
             self.absolute_path("APPDATA")
@@ -129,32 +129,32 @@ impl ProcessEnvironment {
         }
     }
 
-    /// A variable that holds a whole path.
+    /// Returns a variable with an absolute path.
     pub(crate) fn absolute_path(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 }
 
-/// Columns and lines of a terminal, where they are known.
+/// Returns columns and lines of a terminal, if they are known.
 fn usable_size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<(usize, usize)> {
     let (terminal_size::Width(columns), terminal_size::Height(lines)) = found?;
     Some((usize::from(columns), usize::from(lines))).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// `NO_COLOR` set to anything but nothing forbids it, and so does a terminal that says it is a dumb one.
+/// False if `NO_COLOR` is set and not empty, or if the terminal is dumb.
 fn is_colour_allowed(variables: &[(OsString, OsString)]) -> bool {
     let value = |name: &str| variables.iter().find(|(known, _)| known.as_os_str() == name).map(|(_, it)| it);
     value("NO_COLOR").is_none_or(|it| it.is_empty()) && !is_dumb(variables)
 }
 
-/// Whether the terminal says that it can do nothing but show one line after the other.
+/// True if the terminal supports only plain lines (`TERM=dumb`).
 fn is_dumb(variables: &[(OsString, OsString)]) -> bool {
     variables.iter().any(|(name, value)| name.as_os_str() == "TERM" && value.as_os_str() == "dumb")
 }
 
 #[cfg(test)]
 impl ProcessEnvironment {
-    /// Surroundings with these variables and this home folder, no terminal.
+    /// Creates an environment with these variables and this home directory, without a terminal.
     pub(crate) fn with(variables: &[(&str, &str)], home: Option<&str>) -> Self {
         Self {
             variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),

@@ -1,5 +1,5 @@
-//! Errors as a person or a program reads them. Every one says what went wrong, where, and in a line that
-//! starts with `hint:` what to do about it. [`crate::report`] prints them.
+//! Errors of commands. Each one says what was wrong and where, and has hints (`hint:`) about what to do.
+//! [`crate::report`] prints them.
 
 use std::io;
 use std::path::Path;
@@ -7,30 +7,30 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-/// What a command gives back.
+/// Result of a command.
 pub(crate) type CliResult<T = ()> = Result<T, CliError>;
 
-/// With which code the program ends when it does not succeed.
+/// Kind of failure, which selects the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExitKind {
-    /// Asked rightly, but it did not work.
+    /// The command failed.
     Failed,
-    /// Asked wrongly.
+    /// The command line is invalid.
     Usage,
-    /// Whoever read the output has gone, so there is nobody to tell.
+    /// The reader of the output closed the pipe, so nothing is reported.
     ReaderGone,
 }
 
-/// One of several things that are wrong at once.
+/// One of several problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CliProblem {
-    /// What is wrong and where.
+    /// Problem and its location.
     pub(crate) message: String,
-    /// What to do about it.
+    /// Hint.
     pub(crate) hint: Option<String>,
 }
 
-/// Why a command ends badly. Boxed inside, so that results stay small.
+/// Error of a command. Boxed inside, so that results stay small.
 #[derive(Debug)]
 pub(crate) struct CliError(Box<CliErrorDetails>);
 
@@ -45,7 +45,7 @@ struct CliErrorDetails {
 }
 
 impl CliError {
-    /// It did not work.
+    /// Creates an error with exit code 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(Box::new(CliErrorDetails {
             exit: ExitKind::Failed,
@@ -57,36 +57,36 @@ impl CliError {
         }))
     }
 
-    /// It was asked in a way that can't be meant.
+    /// Creates an error for invalid usage, with exit code 2.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         let mut failure = Self::new(message).with_code("usage");
         failure.0.exit = ExitKind::Usage;
         failure
     }
 
-    /// It did not work, and that has been said already (as data, on standard output).
+    /// Creates an error that was already reported (as data on standard output).
     pub(crate) fn already_reported() -> Self {
         let mut failure = Self::new(String::new());
         failure.0.is_reported = true;
         failure
     }
 
-    /// The system refused something about a file.
+    /// Creates an error for a failed file operation.
     pub(crate) fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
         let failure = Self::new(format!("cannot {doing} {}: {}", path.display(), io_error_message(error)))
             .with_code("io");
         match error.kind() {
             io::ErrorKind::PermissionDenied => {
-                failure.with_hint("run this as the user whom it belongs to, or name another place")
+                failure.with_hint("run this command as the owner of the file, or choose another path")
             }
-            io::ErrorKind::StorageFull => failure.with_hint("make room on the disk and try again"),
+            io::ErrorKind::StorageFull => failure.with_hint("free disk space and retry"),
             io::ErrorKind::NotFound => failure.with_hint("check the path"),
-            io::ErrorKind::AlreadyExists => failure.with_hint("name another file, or move this one away"),
+            io::ErrorKind::AlreadyExists => failure.with_hint("choose another file, or move this one"),
             _ => failure,
         }
     }
 
-    /// Standard output refused what was written.
+    /// Creates an error for a failed write to standard output.
     pub(crate) fn output(error: &io::Error) -> Self {
         let mut failure =
             Self::new(format!("cannot write the output: {}", io_error_message(error))).with_code("io");
@@ -97,19 +97,19 @@ impl CliError {
         failure
     }
 
-    /// The word by which programs tell this failure from others.
+    /// Sets the code that programs use to recognize the error.
     pub(crate) fn with_code(mut self, code: impl Into<String>) -> Self {
         self.0.code = code.into();
         self
     }
 
-    /// What to do about it; more than one may be said.
+    /// Adds a hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hints.push(hint.into());
         self
     }
 
-    /// The same where there is one.
+    /// Adds a hint, if there is one.
     pub(crate) fn with_optional_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.with_hint(hint),
@@ -117,43 +117,43 @@ impl CliError {
         }
     }
 
-    /// All that is wrong, each with its own hint.
+    /// Sets the list of problems, each with its own hint.
     pub(crate) fn with_problems(mut self, problems: Vec<CliProblem>) -> Self {
         self.0.problems = problems;
         self
     }
 
-    /// What went wrong, to be part of a larger message.
+    /// Returns the message without hints.
     pub(crate) fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// All that is wrong, where it is more than one thing.
+    /// Returns the list of problems.
     pub(crate) fn problems(&self) -> &[CliProblem] {
         &self.0.problems
     }
 
-    /// What to do about it, one hint after another.
+    /// Returns all hints.
     pub(crate) fn hint_list(&self) -> &[String] {
         &self.0.hints
     }
 
-    /// What to do about it, in one line.
+    /// Returns all hints in one line.
     pub(crate) fn hints(&self) -> Option<String> {
         if self.0.hints.is_empty() { None } else { Some(self.0.hints.join("; ")) }
     }
 
-    /// Whether it has been said already.
+    /// True if the error was already reported.
     pub(crate) fn is_reported(&self) -> bool {
         self.0.is_reported
     }
 
-    /// The word for programs.
+    /// Returns the code.
     pub(crate) fn code(&self) -> &str {
         &self.0.code
     }
 
-    /// With which code the program ends.
+    /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.0.exit {
             ExitKind::Failed => ExitCode::from(1),
@@ -162,7 +162,7 @@ impl CliError {
         }
     }
 
-    /// For a program: the form of the REST API's errors, in one line.
+    /// Converts the error to one line of JSON, in the format of the REST API.
     pub(crate) fn to_json(&self) -> Value {
         let it = &self.0;
         let problem = |one: &CliProblem| match &one.hint {
@@ -182,7 +182,7 @@ impl CliError {
     }
 }
 
-/// What the system says, without its number.
+/// Returns the system's message without the error number.
 pub(crate) fn io_error_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {

@@ -1,4 +1,4 @@
-//! The data folder: what lies where in it, and who may read it (the folder 0700, what lies in it 0600).
+//! Data folder: paths and permissions (the folder 0700, files 0600).
 
 pub(crate) mod lock;
 pub(crate) mod private_file;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{CliError, CliResult};
 
-/// What lies in a data folder besides `toolway.toml` and the database with its companions.
+/// Names in a data folder besides `toolway.toml` and the database files.
 #[cfg(unix)]
 const KNOWN_ENTRIES: &[&str] = &[
     "owner.token",
@@ -32,28 +32,28 @@ const KNOWN_ENTRIES: &[&str] = &[
     "mcp",
 ];
 
-/// Where a gateway keeps everything.
+/// The data folder of a gateway.
 #[derive(Debug, Clone)]
 pub(crate) struct DataFolder {
     path: PathBuf,
-    /// Whether it was named, rather than the platform's own.
+    /// True if the user selected the folder.
     is_named: bool,
 }
 
 impl DataFolder {
-    /// This folder; `named` where it is not the platform's own.
+    /// Creates a data folder; `named` is true if the user selected it.
     pub(crate) fn new(path: PathBuf, named: bool) -> Self {
-        // A relative path means another folder once it is printed in a command to type.
+        // Commands in messages contain the path, and a relative one would depend on the working directory.
         let path = std::path::absolute(&path).unwrap_or(path);
         Self { path, is_named: named }
     }
 
-    /// The folder itself.
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What must stand in a command so that it uses this folder: nothing, or ` --data-dir PATH`.
+    /// Returns the flag that selects this folder in a command: ` --data-dir PATH`, or nothing for the default.
     pub(crate) fn data_dir_flag(&self) -> String {
         if self.is_named {
             format!(" --data-dir {}", shell_quote(&self.path.display().to_string()))
@@ -62,22 +62,22 @@ impl DataFolder {
         }
     }
 
-    /// Whether it was named, rather than the platform's own.
+    /// True if the user selected the folder.
     pub(crate) fn is_named(&self) -> bool {
         self.is_named
     }
 
-    /// The settings.
+    /// Settings file.
     pub(crate) fn settings(&self) -> PathBuf {
         self.path.join("toolway.toml")
     }
 
-    /// The database.
+    /// Database file.
     pub(crate) fn database(&self) -> PathBuf {
         self.path.join("toolway.db")
     }
 
-    /// The database and the files that SQLite keeps beside it while it is in use.
+    /// Database file with SQLite's companions.
     pub(crate) fn database_files(&self) -> Vec<PathBuf> {
         let beside = |suffix: &str| {
             let mut name = self.database().into_os_string();
@@ -87,97 +87,97 @@ impl DataFolder {
         ["", "-wal", "-shm"].map(beside).to_vec()
     }
 
-    /// The owner's token.
+    /// File with the owner's token.
     pub(crate) fn owner_token(&self) -> PathBuf {
         self.path.join("owner.token")
     }
 
-    /// What the running gateway says of itself.
+    /// State file of the running gateway.
     pub(crate) fn running(&self) -> PathBuf {
         self.path.join("gateway.json")
     }
 
-    /// Locked by the gateway that runs on this folder.
+    /// Lock file of the running gateway.
     pub(crate) fn lock(&self) -> PathBuf {
         self.path.join("gateway.lock")
     }
 
-    /// Certificate and key that the gateway made.
+    /// Folder with the generated certificate and its key.
     pub(crate) fn tls(&self) -> PathBuf {
         self.path.join("tls")
     }
 
-    /// What `toolway device` keeps, one file a gateway.
+    /// Folder with the credentials of `toolway device`, one file per gateway.
     pub(crate) fn devices(&self) -> PathBuf {
         self.path.join("devices")
     }
 
-    /// The names that apps on phones were given, for `toolway device --android`: one file a device, since it is within
-    /// a device that a name means one app.
+    /// File with the names of a phone's apps for `toolway device --android`: one file per device, because names are
+    /// unique per device.
     pub(crate) fn app_names(&self, device_id: &str) -> PathBuf {
         let kept = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
         self.devices().join(format!("{}.apps", device_id.chars().map(kept).collect::<String>()))
     }
 
-    /// Tools that the owner defines.
+    /// Folder with the owner's tools.
     pub(crate) fn tools(&self) -> PathBuf {
         toolway_gateway::gateway_tools::OwnToolLoader::folder(&self.path)
     }
 
-    /// Secrets that tools and hooks name, one file each.
+    /// Folder with secrets, one file each.
     pub(crate) fn secrets(&self) -> PathBuf {
         self.path.join("secrets")
     }
 
-    /// The model providers.
+    /// File with the model providers.
     pub(crate) fn models(&self) -> PathBuf {
         self.path.join("models.toml")
     }
 
-    /// What models cost.
+    /// File with the model prices.
     pub(crate) fn prices(&self) -> PathBuf {
         self.path.join("prices.toml")
     }
 
-    /// Agents that stand in files.
+    /// Folder with agents that are defined in files.
     pub(crate) fn agents(&self) -> PathBuf {
         self.path.join("agents")
     }
 
-    /// The MCP servers whose tools are offered.
+    /// File with the MCP servers.
     pub(crate) fn mcp_servers(&self) -> PathBuf {
         self.path.join(toolway_gateway::mcp::SERVERS_FILE)
     }
 
-    /// The token of an MCP client that was given one of its own.
+    /// File with the token of an MCP client.
     pub(crate) fn mcp_client(&self, client: &str) -> PathBuf {
         self.mcp_clients().join(format!("{client}.token"))
     }
 
-    /// The tokens of MCP clients.
+    /// Folder with the tokens of MCP clients.
     pub(crate) fn mcp_clients(&self) -> PathBuf {
         self.path.join("mcp-clients")
     }
 
-    /// What was typed in conversations.
+    /// File with the history of `toolway chat`.
     pub(crate) fn chat_history(&self) -> PathBuf {
         self.path.join("chat.history")
     }
 
-    /// Makes the folder where it is missing, for its owner alone. One that is there and open to others is closed
-    /// to them, if it is ours: somebody's own folder with other things in it is left as it is.
+    /// Creates the folder with mode 0700. Restricts an existing folder if it contains only Toolway's files; a folder
+    /// with other files stays unchanged.
     pub(crate) fn create(&self) -> CliResult {
         create_private_dir(&self.path)?;
         #[cfg(unix)]
         if permissions_for_others(&self.path).is_some() && self.has_only_known_entries() {
             let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
             std::fs::set_permissions(&self.path, private)
-                .map_err(|error| CliError::io("close to others", &self.path, &error))?;
+                .map_err(|error| CliError::io("restrict the permissions of", &self.path, &error))?;
         }
         Ok(())
     }
 
-    /// Whether nothing lies in it but what this program puts there.
+    /// True if the folder contains only Toolway's files.
     #[cfg(unix)]
     fn has_only_known_entries(&self) -> bool {
         let ours = |name: &std::ffi::OsStr| {
@@ -189,11 +189,10 @@ impl DataFolder {
     }
 }
 
-/// Makes a folder, and those above it, where they are missing; the folder itself for its owner alone.
+/// Creates a folder with mode 0700, and its missing parents with the default mode.
 pub(crate) fn create_private_dir(path: &Path) -> CliResult {
     let failed = |error: io::Error| {
-        CliError::io("create the folder", path, &error)
-            .with_hint("name a folder that you may write to with --data-dir")
+        CliError::io("create the folder", path, &error).with_hint("select a writable folder with --data-dir")
     };
     if path.is_dir() {
         return Ok(());
@@ -210,7 +209,7 @@ pub(crate) fn create_private_dir(path: &Path) -> CliResult {
     }
 }
 
-/// The permissions of a file or folder that others than its owner have; none where that can't be told.
+/// Returns the permission bits for group and others, if any; `None` if they are unknown.
 pub(crate) fn permissions_for_others(path: &Path) -> Option<u32> {
     #[cfg(unix)]
     {
@@ -224,7 +223,7 @@ pub(crate) fn permissions_for_others(path: &Path) -> Option<u32> {
     }
 }
 
-/// A word as a shell takes it: quoted where it must be.
+/// Quotes a word for a shell if needed.
 pub(crate) fn shell_quote(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-:=@%+,".contains(c);
     if !text.is_empty() && text.chars().all(harmless) {

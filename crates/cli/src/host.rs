@@ -1,4 +1,4 @@
-//! This computer as its device shows it, and the tools that a file adds.
+//! Describes this computer as a device, and loads command tools from a file.
 
 use std::path::Path;
 
@@ -10,27 +10,27 @@ use crate::environment::ProcessEnvironment;
 use crate::error::{CliError, CliResult};
 use crate::folder::private_file;
 
-/// This computer's own tools.
+/// Returns this computer's own tools.
 pub(crate) fn tools() -> Vec<Tool> {
     toolway_host::tools()
 }
 
-/// Its name for people.
+/// Returns the host name.
 pub(crate) fn name() -> String {
     System::host_name().ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "computer".to_owned())
 }
 
-/// Its operating system and version.
+/// Returns the operating system and its version.
 pub(crate) fn platform() -> String {
     System::long_os_version().unwrap_or_else(|_| std::env::consts::OS.to_owned())
 }
 
-/// The tools that a file defines as commands.
+/// Loads tools that a file defines as commands.
 pub(crate) fn command_tools(path: &Path, environment: &ProcessEnvironment) -> CliResult<Vec<Tool>> {
     let text = private_file::read(path)?.ok_or_else(|| {
-        CliError::new(format!("there is no file {}", path.display()))
+        CliError::new(format!("file not found: {}", path.display()))
             .with_code("tools_file")
-            .with_hint("check what --tools names")
+            .with_hint("check the path of --tools")
     })?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let env = CommandEnv {
@@ -40,6 +40,6 @@ pub(crate) fn command_tools(path: &Path, environment: &ProcessEnvironment) -> Cl
     load(&text, &env).map_err(|error| {
         CliError::new(format!("{}: {error}", path.display()))
             .with_code("tools_file")
-            .with_hint("correct it; docs/devices.md shows what such a file holds")
+            .with_hint("correct the file; see docs/devices.md for the format")
     })
 }

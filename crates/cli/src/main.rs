@@ -1,5 +1,5 @@
-//! The `toolway` command. It alone reads the environment, the home folder and the terminal; everything it does
-//! is in the libraries, to which it hands what they need.
+//! The `toolway` command. Only this crate reads the environment, the home directory and the terminal; the libraries get
+//! what they need as arguments.
 
 mod approval_prompt;
 mod archive;
@@ -52,10 +52,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are no errors; all else is told like any other failure.
+/// Prints help and version to standard output; reports all other cases as errors.
 fn bad_usage(error: &clap::Error, stderr: environment::OutputStream) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // Where nobody reads the help nobody is there to be told.
+        // Nobody can be told about a closed standard output.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
@@ -69,7 +69,7 @@ fn bad_usage(error: &clap::Error, stderr: environment::OutputStream) -> ExitCode
     failure.exit_code()
 }
 
-/// The parser's message as what is wrong, its tips and the usage as hints.
+/// Converts the parser's message to an error with its tips and usage as hints.
 fn usage_failure(error: &clap::Error) -> CliError {
     let text = error.render().to_string();
     let mut message = Vec::new();
@@ -80,7 +80,7 @@ fn usage_failure(error: &clap::Error) -> CliError {
         } else if let Some(usage) = line.strip_prefix("Usage: ") {
             hints.push(format!("usage: {usage}"));
         } else if line.starts_with("For more information") {
-            hints.push("--help says more".to_owned());
+            hints.push("for more information, try --help".to_owned());
         } else {
             message.push(line.strip_prefix("error: ").unwrap_or(line));
         }

@@ -1,4 +1,4 @@
-//! Who is behind a token, by the names that people know them by.
+//! Maps ids of principals to labels and back.
 
 use std::collections::HashMap;
 
@@ -7,26 +7,26 @@ use toolway_api::tokens::{TokenList, TokenSummary};
 use crate::client::{GatewayClient, parse_response};
 use crate::error::{CliError, CliResult};
 
-/// The id of the gateway's owner, who has a token that is not in the list of tokens.
+/// Id of the owner, whose token is not in the list of tokens.
 const OWNER: &str = "owner";
 
-/// All who have, or had, a token.
+/// All principals that have or had a token.
 #[derive(Debug)]
 pub(crate) struct PrincipalList(Vec<TokenSummary>);
 
 impl PrincipalList {
-    /// Asks the gateway.
+    /// Fetches the list from the gateway.
     pub(crate) async fn fetch(client: &GatewayClient) -> CliResult<Self> {
         let text = client.get(&["api", "tokens"], &[("all", "true".to_owned())]).await?;
         Ok(Self(parse_response::<TokenList>(&text)?.tokens))
     }
 
-    /// The labels by id.
+    /// Returns the labels by id.
     pub(crate) fn labels(self) -> HashMap<String, String> {
         self.0.into_iter().map(|token| (token.id, token.label)).collect()
     }
 
-    /// The id that is meant by an id, `owner`, or a label that only one token has that counts.
+    /// Resolves an id, `owner`, or the label of exactly one active token.
     pub(crate) fn find(&self, meant: &str) -> CliResult<String> {
         if meant == OWNER || self.0.iter().any(|token| token.id == meant) {
             return Ok(meant.to_owned());
@@ -35,25 +35,25 @@ impl PrincipalList {
             self.0.iter().filter(|token| token.is_active() && token.label == meant).collect();
         match active.as_slice() {
             [one] => Ok(one.id.clone()),
-            [] => Err(CliError::new(format!("there is no token with the id or the label {meant:?}"))
+            [] => Err(CliError::new(format!("no token has the id or label {meant:?}"))
                 .with_code("token_not_found")
-                .with_hint("`toolway tokens list` shows ids and labels; the owner is called owner")),
+                .with_hint("list ids and labels with `toolway tokens list`; the owner's id is owner")),
             several => {
                 let ids: Vec<_> = several.iter().map(|token| token.id.as_str()).collect();
                 Err(CliError::new(format!("{} tokens have the label {meant:?}", several.len()))
                     .with_code("label_ambiguous")
-                    .with_hint(format!("say which, by its id: {}", ids.join(", "))))
+                    .with_hint(format!("use the id: {}", ids.join(", "))))
             }
         }
     }
 }
 
-/// The id that is meant by what was typed; nothing is asked where that needs no asking.
+/// Resolves a principal; asks the gateway only if needed.
 pub(crate) async fn find_principal_id(meant: &str, client: &GatewayClient) -> CliResult<String> {
     if meant == OWNER { Ok(meant.to_owned()) } else { PrincipalList::fetch(client).await?.find(meant) }
 }
 
-/// Patterns of ids: what is a pattern already stays as it is.
+/// Resolves principals, except those that are patterns.
 pub(crate) async fn resolve_patterns(meant: &[String], client: &GatewayClient) -> CliResult<Vec<String>> {
     let is_pattern = |text: &str| text.contains(['*', '?', '[', '{', '\\']);
     if meant.iter().all(|one| is_pattern(one) || one == OWNER) {

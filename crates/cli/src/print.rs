@@ -1,5 +1,5 @@
-//! Output. Data goes to standard output, notes to standard error; this is the one place that writes either
-//! (errors apart, which [`crate::report`] tells).
+//! Output: data on standard output, notes on standard error. Only this module writes to them, except for errors
+//! ([`crate::report`]).
 
 pub(crate) mod amount;
 pub(crate) mod escape;
@@ -20,47 +20,47 @@ use crate::error::{CliError, CliResult};
 use style::Style;
 use table::{LabeledValues, TextTable};
 
-/// Where a command prints, and in which form.
+/// Output of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
-    /// Whether a program reads it: JSON on standard output, nothing else.
+    /// True for JSON output: only JSON on standard output, and no notes.
     pub(crate) json: bool,
     stdout: OutputStream,
     stderr: OutputStream,
 }
 
 impl Printer {
-    /// On these streams.
+    /// Creates a printer for these streams.
     pub(crate) fn new(json: bool, stdout: OutputStream, stderr: OutputStream) -> Self {
         Self { json, stdout, stderr }
     }
 
-    /// Standard output.
+    /// Returns the properties of standard output.
     pub(crate) fn stdout(&self) -> OutputStream {
         self.stdout
     }
 
-    /// Standard error.
+    /// Returns the properties of standard error.
     pub(crate) fn stderr(&self) -> OutputStream {
         self.stderr
     }
 
-    /// A line of data. It is written as it is: escape what came from elsewhere.
+    /// Prints a line of data. Does not escape: escape untrusted text before.
     pub(crate) fn line(&self, text: &str) -> CliResult {
         self.text(&format!("{text}\n"))
     }
 
-    /// Data as it is.
+    /// Prints text. Does not escape.
     pub(crate) fn text(&self, text: &str) -> CliResult {
         write_stdout(text.as_bytes())
     }
 
-    /// Data as it is, whatever it is.
+    /// Prints bytes. Does not escape.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> CliResult {
         write_stdout(bytes)
     }
 
-    /// Data of a tool as it is for programs, escaped for a terminal; ends with a line feed.
+    /// Prints untrusted text, escaped on a terminal, with a final line feed.
     pub(crate) fn untrusted_text(&self, text: &str) -> CliResult {
         let mut shown = if self.stdout.is_terminal { escape::lines(text) } else { text.to_owned() };
         if !shown.ends_with('\n') {
@@ -69,12 +69,12 @@ impl Printer {
         self.text(&shown)
     }
 
-    /// JSON text as it came, in one piece.
+    /// Prints JSON text unchanged.
     pub(crate) fn raw_json(&self, text: &str) -> CliResult {
         if self.stdout.is_terminal { self.line(&escape::json(text)) } else { self.line(text) }
     }
 
-    /// A value as JSON, in one line.
+    /// Prints a value as one line of JSON.
     pub(crate) fn json_value(&self, value: &(impl Serialize + ?Sized)) -> CliResult {
         match serde_json::to_string(value) {
             Ok(text) => self.raw_json(&text),
@@ -82,7 +82,7 @@ impl Printer {
         }
     }
 
-    /// A table, or in words that it is empty.
+    /// Prints a table, or a note if it is empty.
     pub(crate) fn table(&self, table: &TextTable, empty: &str) -> CliResult {
         if table.is_empty() {
             self.note(empty);
@@ -91,36 +91,35 @@ impl Printer {
         self.text(&table.render(self.stdout.width, self.stdout.colour))
     }
 
-    /// Labels and values.
+    /// Prints labels and values.
     pub(crate) fn pairs(&self, pairs: &LabeledValues) -> CliResult {
         self.text(&pairs.render(self.stdout.colour))
     }
 
-    /// Text in a style, where standard output has colour.
+    /// Applies a style, if standard output has colours.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         style.paint(text, self.stdout.colour)
     }
 
-    /// A remark for the person, on standard error; nothing for programs.
+    /// Prints a note on standard error; nothing for JSON output.
     pub(crate) fn note(&self, text: &str) {
         if !self.json {
             self.status(text);
         }
     }
 
-    /// A line on standard error, whoever reads.
+    /// Prints a line on standard error, also for JSON output.
     pub(crate) fn status(&self, text: &str) {
-        // Where standard error is closed there is nobody to tell.
+        // Nobody can be told about a closed standard error.
         let _ = writeln!(io::stderr().lock(), "{}", escape::lines(text));
     }
 
-    /// A line of a conversation with the person, on standard error. It is written as it is: escape what came from
-    /// elsewhere.
+    /// Prints a line of a dialog on standard error. Does not escape: escape untrusted text before.
     pub(crate) fn interactive_line(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// A warning for the person, on standard error, with what to do about it.
+    /// Prints a warning with a hint on standard error.
     pub(crate) fn warning(&self, text: &str, hint: &str) {
         let colour = self.stderr.colour;
         let warning = Style::Warning.paint("warning:", colour);

@@ -1,4 +1,4 @@
-//! The command that starts this program again from another terminal.
+//! Returns the command that starts this program from another terminal.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
@@ -28,7 +28,7 @@ fn command_for(program: &Path, search_path: Option<&OsStr>) -> String {
             .map(|folder| folder.join(&file_name))
             .find(|candidate| candidate.is_file())
     });
-    // A link on the PATH leads to the same program; another `toolway` on it may be of another version.
+    // A link in PATH can point to the same program; another `toolway` may be a different version.
     let is_on_path = first_found.is_some_and(|found| match (found.canonicalize(), program.canonicalize()) {
         (Ok(found), Ok(program)) => found == program,
         _ => false,

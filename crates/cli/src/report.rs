@@ -1,4 +1,4 @@
-//! Prints errors on standard error. Nothing else prints an error.
+//! Prints errors on standard error. No other module does.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,7 +9,7 @@ use crate::print::escape;
 use crate::print::style::Style;
 
 impl CliError {
-    /// For a person: `error: …`, then each problem, then each hint.
+    /// Formats the error for people: `error: …`, then each problem, then each hint.
     pub(crate) fn render_text(&self, colour: bool) -> String {
         let mut text = String::new();
         push_line(&mut text, &Style::Error.paint("error:", colour), self.message());
@@ -25,18 +25,18 @@ impl CliError {
         text
     }
 
-    /// Says it on standard error, unless it has been said.
+    /// Prints the error on standard error, unless it was already reported.
     pub(crate) fn print(&self, stderr: OutputStream, as_json: bool) {
         if self.is_reported() {
             return;
         }
         let text = if as_json { format!("{}\n", self.to_json()) } else { self.render_text(stderr.colour) };
-        // Where standard error is closed there is nobody left to tell.
+        // Nobody can be told about a closed standard error.
         let _ = io::Write::write_all(&mut io::stderr().lock(), text.as_bytes());
     }
 }
 
-/// Adds a line; what came from elsewhere can't pretend to be more than it is.
+/// Adds a line. Indents further lines of the text, so that untrusted text cannot imitate another error.
 fn push_line(text: &mut String, start: &str, rest: &str) {
     let _ = writeln!(text, "{start} {}", escape::lines(rest).replace('\n', "\n  "));
 }

@@ -1,5 +1,5 @@
-//! Secrets that tools and hooks name instead of holding them: read from variables and files, and kept in the data
-//! folder's `secrets`, one file (0600) each. A secret comes in over standard input and never goes out again.
+//! Secrets of tools and hooks: read from variables, files and the data folder's `secrets` (one file each, 0600).
+//! Secrets are entered on standard input and never printed.
 
 pub(crate) mod keyring;
 
@@ -14,26 +14,26 @@ use toolway_tools::secrets::{SecretError, SecretLocation, SecretReader};
 use crate::error::{CliError, CliResult, io_error_message};
 use crate::folder::{DataFolder, create_private_dir, private_file};
 
-/// No secret is longer, in bytes.
+/// Maximum size of a secret in bytes.
 const MAX_SECRET: u64 = 64 << 10;
-/// Longest name, in characters.
+/// Maximum length of a name in characters.
 const MAX_NAME: usize = 64;
 
-/// Reads secrets from the variables as they were when the program started, and from files as they are now.
+/// Reads secrets from the environment at the start of the program, and from files when they are needed.
 #[derive(Debug, Clone)]
 pub(crate) struct SystemSecretReader {
     variables: HashMap<OsString, OsString>,
 }
 
 impl SystemSecretReader {
-    /// With these variables.
+    /// Creates a reader with these variables.
     pub(crate) fn new(variables: HashMap<OsString, OsString>) -> Self {
         Self { variables }
     }
 
     fn variable(&self, name: &str) -> Result<String, String> {
         let value = self.variables.get(std::ffi::OsStr::new(name)).ok_or("it is not set")?;
-        value.to_str().map(str::to_owned).ok_or_else(|| "it is not text".to_owned())
+        value.to_str().map(str::to_owned).ok_or_else(|| "it is not UTF-8".to_owned())
     }
 }
 
@@ -57,12 +57,12 @@ impl SecretReader for SystemSecretReader {
 
 fn read_file(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::InvalidData => "it is not text".to_owned(),
+        ErrorKind::InvalidData => "it is not UTF-8".to_owned(),
         _ => io_error_message(&error),
     };
-    // Reading a pipe or a device might never end.
+    // Reading a pipe or a device may block forever.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(failed)?;
@@ -73,19 +73,19 @@ fn read_file(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether a secret may have this name, which is its file's as well.
+/// Validates the name of a secret, which is also its file name.
 fn validate_name(name: &str) -> CliResult {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if starts_well && name.len() <= MAX_NAME && name.chars().all(plain) {
         return Ok(());
     }
-    Err(CliError::usage(format!("{name:?} can't be the name of a secret")).with_hint(format!(
-        "use letters, digits, _ and -, {MAX_NAME} of them at most, the first a letter or digit, as weather_key"
+    Err(CliError::usage(format!("invalid secret name {name:?}")).with_hint(format!(
+        "use at most {MAX_NAME} letters, digits, _ and -, starting with a letter or digit, for example weather_key"
     )))
 }
 
-/// The names of the secrets that a data folder keeps, sorted.
+/// Returns the sorted names of the secrets in a data folder.
 pub(crate) fn names(folder: &DataFolder) -> CliResult<Vec<String>> {
     let path = folder.secrets();
     let entries = match std::fs::read_dir(&path) {
@@ -102,17 +102,16 @@ pub(crate) fn names(folder: &DataFolder) -> CliResult<Vec<String>> {
     Ok(names)
 }
 
-/// Keeps a secret. Gives its file.
+/// Stores a secret and returns its file.
 pub(crate) fn set(folder: &DataFolder, name: &str, secret: &SecretString) -> CliResult<PathBuf> {
     validate_name(name)?;
     let text = secret.expose_secret();
     let wrong = |what: &str| CliError::new(format!("the secret {what}")).with_code("secret");
     if text.trim().is_empty() {
-        return Err(wrong("is empty").with_hint("give it on standard input: toolway secrets set NAME < FILE"));
+        return Err(wrong("is empty").with_hint("pass it on standard input: toolway secrets set NAME < FILE"));
     }
     if text.len() as u64 > MAX_SECRET {
-        return Err(wrong(&format!("is longer than {MAX_SECRET} bytes"))
-            .with_hint("give the secret and nothing else"));
+        return Err(wrong(&format!("is longer than {MAX_SECRET} bytes")).with_hint("pass only the secret"));
     }
     folder.create()?;
     create_private_dir(&folder.secrets())?;
@@ -126,9 +125,9 @@ pub(crate) fn remove(folder: &DataFolder, name: &str) -> CliResult {
     validate_name(name)?;
     let path = folder.secrets().join(name);
     std::fs::remove_file(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => CliError::new(format!("there is no secret {name:?} in the data folder"))
+        ErrorKind::NotFound => CliError::new(format!("the data folder has no secret {name:?}"))
             .with_code("secret_not_found")
-            .with_hint("`toolway secrets list` shows their names"),
+            .with_hint("list the secrets with `toolway secrets list`"),
         _ => CliError::io("remove", &path, &error),
     })
 }

@@ -1,6 +1,5 @@
-//! The gateway's settings from where they may stand: defaults, `toolway.toml`, `TOOLWAY_A__B` variables,
-//! flags; each layer over the one before. Every effective value is kept with where it came from, and
-//! everything that is wrong is reported at once, each with its place.
+//! Loads the gateway's settings from defaults, `toolway.toml`, `TOOLWAY_A__B` variables and flags. Later sources
+//! override earlier ones. Every value keeps its source, and all errors are reported together with their locations.
 
 mod file;
 pub(crate) mod former_names;
@@ -22,26 +21,26 @@ use toolway_gateway::settings::{SettingInfo, Settings, describe};
 use crate::error::{CliError, CliProblem};
 use key::SettingKey;
 
-/// Where a value stands.
+/// Source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SettingOrigin {
-    /// Nowhere: it is the default.
+    /// The default.
     Default,
-    /// In a file, at a line (from 1).
+    /// A line of a file, from 1.
     File {
         /// The file.
         path: PathBuf,
         /// The line.
         line: usize,
     },
-    /// In a variable.
+    /// A variable.
     Variable(String),
-    /// In a flag.
+    /// A flag.
     Flag(String),
 }
 
 impl SettingOrigin {
-    /// In which order places are gone through: the file by line, variables, flags.
+    /// Returns the position for sorting: file by line, then variables, then flags.
     fn sort_key(&self) -> (u8, usize) {
         match self {
             Self::Default => (0, 0),
@@ -63,13 +62,13 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// A value that was set somewhere.
+/// A value from a source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SettingEntry {
     pub(crate) key: SettingKey,
     pub(crate) value: Value,
     pub(crate) origin: SettingOrigin,
-    /// Where it is a list in a file: the line of each element.
+    /// Lines of the elements, if the value is a list in a file.
     pub(crate) element_lines: Vec<usize>,
 }
 
@@ -79,67 +78,67 @@ impl SettingEntry {
     }
 }
 
-/// A flag that sets something: its name, and `key=value`'s two halves.
+/// A flag that sets a value.
 #[derive(Debug, Clone)]
 pub(crate) struct FlagSetting {
-    /// As typed: `--listen`.
+    /// The flag as typed, for example `--listen`.
     pub(crate) flag: String,
-    /// What it sets.
+    /// Key of the setting.
     pub(crate) key: String,
-    /// To what, as text.
+    /// Value as text.
     pub(crate) text: String,
 }
 
-/// All places where settings may stand.
+/// All sources of settings.
 #[derive(Debug, Clone)]
 pub(crate) struct SettingSources {
-    /// The settings file.
+    /// Settings file.
     pub(crate) file: PathBuf,
-    /// Whether it was asked for by name, so that it must exist.
+    /// True if the user selected the file, so that it must exist.
     pub(crate) is_file_required: bool,
-    /// Variables that start as ours do.
+    /// Variables with the prefix of this program.
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// Flags.
     pub(crate) flags: Vec<FlagSetting>,
 }
 
-/// One setting with its effective value.
+/// A setting with its effective value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EffectiveSetting {
-    /// Its full name.
+    /// Full name.
     pub(crate) key: SettingKey,
-    /// What it is.
+    /// Description.
     pub(crate) description: String,
-    /// Its value, hidden where it is a secret.
+    /// Value; secrets are redacted.
     pub(crate) value: Value,
-    /// Where the value stands.
+    /// Source of the value.
     pub(crate) origin: SettingOrigin,
 }
 
-/// Settings that are right, with where each came from.
+/// Valid settings with their sources.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedSettings {
     /// The values.
     pub(crate) settings: Settings,
-    /// The file, where there is one.
+    /// The settings file, if it exists.
     pub(crate) file: Option<PathBuf>,
-    /// What is allowed but should be known.
+    /// Warnings about valid settings.
     pub(crate) warnings: Vec<SettingDiagnostic>,
-    /// Variables that look like settings and are none.
+    /// Variables that look like settings but are not.
     pub(crate) ignored: Vec<SettingDiagnostic>,
-    /// Settings that are given by a former name.
+    /// Settings that use a former name.
     pub(crate) renamed: Vec<SettingDiagnostic>,
     entries: BTreeMap<SettingKey, SettingEntry>,
 }
 
-/// Something wrong, or to be known, about a setting.
+/// An error or a warning about a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingDiagnostic {
-    /// Where it stands.
+    /// Source of the setting.
     pub(crate) origin: SettingOrigin,
-    /// What is wrong.
+    /// Problem.
     pub(crate) problem: String,
-    /// What to do about it.
+    /// Hint.
     pub(crate) hint: String,
 }
 
@@ -148,7 +147,7 @@ impl SettingDiagnostic {
         Self { origin, problem: what.into(), hint: hint.into() }
     }
 
-    /// Place and matter in one line.
+    /// Returns location and problem in one line.
     pub(crate) fn message(&self) -> String {
         match self.origin {
             SettingOrigin::Default => self.problem.clone(),
@@ -157,31 +156,30 @@ impl SettingDiagnostic {
     }
 }
 
-/// Everything that is wrong, as one failure.
+/// Combines all errors.
 pub(crate) fn settings_error(wrong: &[SettingDiagnostic]) -> CliError {
     let problem = |it: &SettingDiagnostic| CliProblem {
         message: it.message(),
         hint: Some(it.hint.clone()).filter(|hint| !hint.is_empty()),
     };
     let what = if wrong.len() == 1 {
-        "a setting is wrong".to_owned()
+        "a setting is invalid".to_owned()
     } else {
-        format!("{} settings are wrong", wrong.len())
+        format!("{} settings are invalid", wrong.len())
     };
     CliError::new(what)
         .with_code("settings")
         .with_problems(wrong.iter().map(problem).collect())
-        .with_hint("`toolway config show` lists the settings; `toolway config check` checks them without starting anything")
+        .with_hint("list the settings with `toolway config show`; check them with `toolway config check`")
 }
 
-/// Every setting with its description, made from the schema of them all when it is asked for: where nothing is wrong
-/// with the settings, that is hardly ever.
+/// Every setting with its description, built lazily from the schema, because only errors need it.
 type SettingCatalog = LazyCell<Vec<SettingInfo>>;
 
-/// Reads all sources and lays them over one another.
+/// Loads all sources and merges them.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// Returns all errors.
 pub(crate) fn load(sources: &SettingSources) -> Result<LoadedSettings, Vec<SettingDiagnostic>> {
     let known = SettingCatalog::new(describe);
     let mut wrong = Vec::new();
@@ -216,7 +214,7 @@ pub(crate) fn load(sources: &SettingSources) -> Result<LoadedSettings, Vec<Setti
     }
 }
 
-/// A relative path in a file is meant from that file's folder; elsewhere from where the program was started.
+/// Makes paths absolute. Paths in a file are relative to that file's folder, others to the working directory.
 fn resolve_paths(entries: &mut BTreeMap<SettingKey, SettingEntry>) {
     for SettingEntry { key, value, origin, .. } in entries.values_mut() {
         let folder = match origin {
@@ -231,7 +229,7 @@ fn resolve_paths(entries: &mut BTreeMap<SettingKey, SettingEntry>) {
 }
 
 impl LoadedSettings {
-    /// Every setting with its effective value, in the order in which they are documented.
+    /// Returns all settings with their effective values, in documented order.
     pub(crate) fn effective_settings(&self) -> Vec<EffectiveSetting> {
         let mut all = Vec::new();
         for SettingInfo { key, description, default } in describe() {
@@ -256,12 +254,12 @@ impl LoadedSettings {
         all
     }
 
-    /// Everything that is allowed but should be known.
+    /// Returns all warnings.
     pub(crate) fn all_warnings(&self) -> impl Iterator<Item = &SettingDiagnostic> {
         self.warnings.iter().chain(&self.renamed).chain(&self.ignored)
     }
 
-    /// Where the settings stand, as the gateway says it to whoever wants to change one over the network.
+    /// Returns the sources of the settings for the gateway, which shows them to users who want to change one.
     pub(crate) fn origin(&self) -> SettingsOrigin {
         let rules = self.entries.get(&SettingKey::from_parts(&["policy", "rules"]));
         let in_file = rules.filter(|entry| matches!(entry.origin, SettingOrigin::File { .. }));
@@ -272,7 +270,7 @@ impl LoadedSettings {
         }
     }
 
-    /// The first line in the file of each table in this one, by its name.
+    /// Returns the first line of each subtable in the file, by name.
     fn table_lines(&self, table: &SettingKey) -> BTreeMap<String, usize> {
         let mut lines = BTreeMap::new();
         for entry in self.entries.values().filter(|entry| entry.key.is_below(table)) {
@@ -288,12 +286,12 @@ impl LoadedSettings {
         lines
     }
 
-    /// How many settings are set somewhere.
+    /// Returns the number of settings that are not defaults.
     pub(crate) fn set_count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The names of all settings that have another value there.
+    /// Returns the keys of all settings that differ.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let values = |it: &Self| -> BTreeMap<SettingKey, Value> {
             it.effective_settings().into_iter().map(|one| (one.key, one.value)).collect()

@@ -1,8 +1,8 @@
-//! What the system tells a program that runs for long: to stop, to read its files again.
+//! Listens for signals to stop or to reload.
 
 use crate::error::{CliError, CliResult};
 
-/// Listens to them.
+/// Listener for signals.
 #[derive(Debug)]
 pub(crate) struct SignalListener {
     #[cfg(unix)]
@@ -14,7 +14,7 @@ pub(crate) struct SignalListener {
 }
 
 impl SignalListener {
-    /// From now on. Must be called within the runtime.
+    /// Starts to listen. Must be called within a runtime.
     #[cfg(unix)]
     pub(crate) fn new() -> CliResult<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -27,13 +27,13 @@ impl SignalListener {
         })
     }
 
-    /// From now on. Must be called within the runtime.
+    /// Starts to listen. Must be called within a runtime.
     #[cfg(not(unix))]
     pub(crate) fn new() -> CliResult<Self> {
         Ok::<_, CliError>(Self {})
     }
 
-    /// Ctrl-C, or the system asks to stop or to read files again.
+    /// Waits for the next signal (Ctrl-C, SIGTERM or SIGHUP).
     pub(crate) async fn next_signal(&mut self) -> ProcessSignal {
         #[cfg(unix)]
         {
@@ -53,12 +53,12 @@ impl SignalListener {
     }
 }
 
-/// What was told.
+/// Action that a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessSignal {
-    /// To stop.
+    /// Stop the program.
     Stop,
-    /// To read files again.
+    /// Reload files.
     #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix has a signal for it"))]
     Reload,
 }

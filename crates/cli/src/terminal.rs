@@ -1,32 +1,31 @@
-//! The terminal's own settings: whether it shows what is typed, and whether keys come one by one. Whatever is
-//! changed is put back when the guard that changed it goes.
+//! Changes terminal modes: echo, and line or key input. Guards restore the earlier mode when they are dropped.
 
 #[cfg(unix)]
 pub(crate) mod keys;
 
-/// How standard input's terminal is to behave.
+/// Mode of standard input's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TerminalMode {
-    /// As it is; the guard puts it back whatever somebody else does to it meanwhile.
+    /// Unchanged; the guard only restores it after changes by other code.
     Unchanged,
-    /// What is typed is shown, line by line.
+    /// Line input with echo.
     Echo,
-    /// What is typed is not shown; what was typed before this is forgotten.
+    /// Line input without echo; discards earlier input.
     NoEchoFlush,
-    /// What is typed is not shown, and is kept until somebody reads it.
+    /// Line input without echo; keeps input until it is read.
     NoEcho,
-    /// Every key comes at once and is not shown; Ctrl-C is a key like any other.
+    /// Key input without echo; Ctrl-C is an ordinary key.
     Raw,
 }
 
-/// While it is held, the terminal is in a mode. It does nothing where standard input is no terminal.
+/// Keeps the terminal in a mode until it is dropped. Does nothing if standard input is not a terminal.
 #[derive(Debug)]
 pub(crate) struct TerminalModeGuard(
     #[allow(dead_code, reason = "it works by being dropped")] imp::SavedTerminalMode,
 );
 
 impl TerminalModeGuard {
-    /// From now on.
+    /// Sets the mode.
     pub(crate) fn new(mode: TerminalMode) -> Self {
         Self(imp::SavedTerminalMode::set_mode(mode))
     }

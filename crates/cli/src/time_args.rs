@@ -1,4 +1,4 @@
-//! Durations and moments as people type them: `90s`, `15m`, `12h`, `30d`, `2w`, a date, a date with time.
+//! Parses durations and times as users type them: `90s`, `15m`, `12h`, `30d`, `2w`, a date, or a date with a time.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use jiff::{Timestamp, ZonedDateTime};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DurationArg(pub(crate) i64);
 
-const DURATION_FORMAT_HINT: &str = "write a number with its unit: 500ms, 90s, 15m, 12h, 30d or 2w";
+const DURATION_FORMAT_HINT: &str = "use a number with a unit: 500ms, 90s, 15m, 12h, 30d or 2w";
 
 impl FromStr for DurationArg {
     type Err = String;
@@ -22,7 +22,7 @@ impl FromStr for DurationArg {
         let number: f64 = number.parse().map_err(|_| wrong())?;
         let unit_ms = match unit.trim() {
             "ms" => 1.0,
-            // A number alone is in seconds, as timeouts usually are.
+            // A number without a unit is in seconds, like most timeouts.
             "" | "s" | "sec" => 1000.0,
             "m" | "min" => 60_000.0,
             "h" => 3_600_000.0,
@@ -31,7 +31,7 @@ impl FromStr for DurationArg {
             _ => return Err(wrong()),
         };
         let ms = (number * unit_ms).round();
-        // A thousand years: beyond it nobody means it.
+        // Maximum: about a thousand years.
         if !(0.0..=3.2e13).contains(&ms) {
             return Err(wrong());
         }
@@ -41,20 +41,20 @@ impl FromStr for DurationArg {
 }
 
 impl DurationArg {
-    /// In whole seconds, rounded up.
+    /// Returns whole seconds, rounded up.
     pub(crate) fn seconds(self) -> i64 {
         self.0.div_euclid(1000) + i64::from(self.0 % 1000 != 0)
     }
 }
 
-/// A moment: so long ago (or ahead), or a date.
+/// A time: relative to now, or a date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimeArg {
-    /// A distance from now.
+    /// Difference to now.
     Relative(DurationArg),
-    /// A date and a time where this person is.
+    /// Local date and time.
     Local(DateTime),
-    /// A moment with its zone.
+    /// Time with a zone.
     Absolute(Timestamp),
 }
 
@@ -81,7 +81,7 @@ impl FromStr for TimeArg {
 }
 
 impl TimeArg {
-    /// The moment in milliseconds since the epoch; a distance counts back from now.
+    /// Returns the time in milliseconds since the epoch; a difference counts into the past.
     pub(crate) fn past_ms(&self, now_ms: i64, zone: &TimeZone) -> i64 {
         match self {
             Self::Relative(span) => now_ms.saturating_sub(span.0),
@@ -89,7 +89,7 @@ impl TimeArg {
         }
     }
 
-    /// The same where a distance counts ahead.
+    /// Returns the time in milliseconds since the epoch; a difference counts into the future.
     pub(crate) fn future_ms(&self, now_ms: i64, zone: &TimeZone) -> i64 {
         match self {
             Self::Relative(span) => now_ms.saturating_add(span.0),
@@ -101,8 +101,7 @@ impl TimeArg {
         match self {
             Self::Relative(_) => 0,
             Self::Absolute(moment) => moment.as_millisecond(),
-            // A time that the clocks skip or repeat is taken as the calendar's rules say; it never fails for a
-            // date that jiff could read, but for one at the very edge of its calendar.
+            // jiff resolves skipped and repeated times by its rules, and fails only at the limits of its calendar.
             Self::Local(local) => zone.to_timestamp(*local).map_or(0, |moment| moment.as_millisecond()),
         }
     }

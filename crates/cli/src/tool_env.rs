@@ -1,4 +1,4 @@
-//! What the gateway's own tools and hooks are given of this computer.
+//! Environment of the gateway's own tools and hooks.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use toolway_tools::web::TlsConfigFactory;
 use crate::context::CliContext;
 use crate::secrets::SystemSecretReader;
 
-/// Of the computer that this program runs on.
+/// Creates the environment for this computer.
 pub(crate) fn tool_env(context: &CliContext) -> ToolEnv {
     let environment = context.environment.variables_map();
     ToolEnv {

@@ -55,7 +55,7 @@ impl ProgressReport {
     }
 }
 
-/// What a tool's function gets beside its arguments. Cheap to clone.
+/// Context that a tool's function gets in addition to its arguments. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext(pub(crate) Arc<DeviceCall>);
 

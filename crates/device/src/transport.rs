@@ -116,11 +116,11 @@ impl GatewayRoute {
             return ConnectError::Key(mismatch.clone());
         }
         self.tls_failed(match tls {
-            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
-                "its certificate comes from no authority this computer knows (a gateway with a key of its own \
-                 is paired with the whole code, key groups included, or with the link)"
-                    .to_owned()
-            }
+            rustls::Error::InvalidCertificate(
+                CertificateError::UnknownIssuer | CertificateError::BadSignature,
+            ) => "the certificate authority is unknown (for a self-signed gateway, pair with the complete \
+                 code, including its key groups, or with the link)"
+                .to_owned(),
             rustls::Error::InvalidMessage(_) => "the server does not use TLS".to_owned(),
             other => other.to_string(),
         })

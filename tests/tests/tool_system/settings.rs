@@ -58,7 +58,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
 
     // A file that is wrong is told, with its line, and changes nothing, whatever else stands in it.
     write_settings(&folder, "[[policy.rules]]\neffect = \"deny\"\n[approval]\ndefault = \"sometimes\"\n");
-    gateway.program.wait_for_stderr("a setting is wrong").await;
+    gateway.program.wait_for_stderr("invalid setting, which prevents the next start").await;
     let wrong = folder.run(["config", "check"]).await;
     assert_eq!(wrong.code, 1, "{wrong:#?}");
     assert!(format!("{wrong:?}").contains("approval.default"), "{wrong:#?}");
@@ -73,7 +73,7 @@ async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right(
         &folder,
         "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_failure = \"open\"\n",
     );
-    gateway.program.wait_for_stderr("the settings were not taken in").await;
+    gateway.program.wait_for_stderr("cannot apply the settings").await;
     still(&gateway).await;
 
     write_settings(&folder, "");

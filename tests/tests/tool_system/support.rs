@@ -91,7 +91,7 @@ pub(crate) async fn call_record(gateway: &GatewayProcess, token: &str, outcome: 
 /// `toolway approvals watch`, once the gateway knows that somebody watches.
 pub(crate) async fn start_approvals_watch(folder: &TestFolder) -> RunningProgram {
     let mut watching = RunningProgram::start(folder.command(["approvals", "watch"]));
-    watching.wait_for_stderr("waiting for questions").await;
+    watching.wait_for_stderr("waiting for approvals").await;
     watching
 }
 

@@ -1,15 +1,15 @@
-//! Which answers a person is offered: those that the gateway would take from this person for this question.
+//! Selects the answers to offer: those that the gateway accepts from this person for this approval.
 
 use toolway_api::approvals::{AnswerApprovalRequest, ApprovalDecision, ApprovalScope, PendingApproval};
 
-/// One answer that may be given.
+/// One answer to offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AnswerOption {
-    /// The letter to type.
+    /// Letter to type.
     key: char,
-    /// The whole word, which does as well.
+    /// Full word, accepted as well.
     word: &'static str,
-    /// How it is shown, the letter in brackets.
+    /// Text to show, with the letter in brackets.
     pub(super) label: &'static str,
     pub(super) answer: AnswerApprovalRequest,
 }
@@ -51,11 +51,12 @@ const NEVER_HERE: AnswerOption = answer_option(
     ApprovalScope::Session,
 );
 
-/// The answers to a question, those that grant first.
+/// Returns the answers to an approval, those that grant first.
 pub(super) fn answer_options(question: &PendingApproval, is_owner: bool) -> Vec<AnswerOption> {
     let has_session = question.session_id.is_some();
     if question.changed_tool {
-        // What was said of the old tool is not kept for the new one: it is this once, or accepted.
+        // Grants for the old version of the tool do not apply to the new one: the answer is for this call, or
+        // accepts the tool.
         return vec![ONCE, ACCEPT, DENY];
     }
     let kept = |wanted: bool, offer: AnswerOption| wanted.then_some(offer);
@@ -72,7 +73,7 @@ pub(super) fn answer_options(question: &PendingApproval, is_owner: bool) -> Vec<
     .collect()
 }
 
-/// The answer that was typed.
+/// Returns the answer that the typed text selects.
 pub(super) fn match_answer(offers: &[AnswerOption], typed: &str) -> Option<AnswerApprovalRequest> {
     let typed = typed.trim().to_lowercase();
     let fits = |offer: &&AnswerOption| typed == offer.word || typed.chars().eq([offer.key]);

@@ -1,11 +1,11 @@
-//! Questions and answers in words.
+//! Describes approvals and answers for people.
 
 use clap::ValueEnum;
 use toolway_api::approvals::{
     AnswerApprovalRequest, ApprovalDecision, ApprovalResolved, ApprovalScope, PendingApproval,
 };
 
-/// The requested permission in a word or two.
+/// Describes the requested permission.
 pub(crate) fn requested_permission(question: &PendingApproval) -> String {
     match &question.permission {
         Some(permission) => permission.clone(),
@@ -14,7 +14,7 @@ pub(crate) fn requested_permission(question: &PendingApproval) -> String {
     }
 }
 
-/// The end of a question in words.
+/// Describes how an approval ended.
 pub(crate) fn describe_resolution(resolved: &ApprovalResolved) -> String {
     let by = resolved.answered_by.as_deref().unwrap_or("somebody");
     match (resolved.decision, resolved.scope) {
@@ -28,16 +28,16 @@ pub(crate) fn describe_resolution(resolved: &ApprovalResolved) -> String {
     }
 }
 
-/// The scope of an answer, as a flag.
+/// Scope of an answer, as a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ApprovalScopeFlag {
-    /// For this call
+    /// Only for this call
     Once,
     /// For this conversation
     Session,
-    /// For all calls of this agent; owners only
+    /// For all calls of this agent (owners only)
     Agent,
-    /// For all calls of this caller; owners only
+    /// For all calls of this caller (owners only)
     Always,
 }
 
@@ -52,7 +52,7 @@ impl From<ApprovalScopeFlag> for ApprovalScope {
     }
 }
 
-/// An answer in words: `granted once`, `denied for good`.
+/// Describes an answer, for example `granted once` or `denied for good`.
 pub(crate) fn describe_answer(answer: AnswerApprovalRequest) -> &'static str {
     match (answer.decision, answer.scope) {
         (ApprovalDecision::Granted, ApprovalScope::Once) => "granted once",

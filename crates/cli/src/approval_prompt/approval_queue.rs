@@ -1,5 +1,5 @@
-//! The questions before a person, one at a time, and what is said about them. It knows no terminal, gateway or
-//! clock: events and typed lines go in, what to say and what to answer comes out.
+//! Queue of pending approvals, shown one at a time. It has no access to terminal, gateway or clock: events and typed
+//! lines go in, lines to print and answers to send come out.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,29 +11,29 @@ use crate::error::CliError;
 use crate::print::style::Style;
 use crate::print::{escape, time};
 
-/// A line that comes so soon after a question was shown, in milliseconds, was not typed in answer to it.
+/// Lines typed sooner than this after an approval was shown are not taken as its answer, in milliseconds.
 const MIN_ANSWER_DELAY_MS: i64 = 500;
-/// How much of the arguments is shown, in characters.
+/// Maximum number of characters of the arguments to show.
 const MAX_ARGUMENTS_CHARS: usize = 2000;
 
-/// What is to be done.
+/// Result of a step of the queue.
 #[derive(Debug, Default)]
 pub(super) struct QueueOutput {
-    /// Lines to say, escaped.
+    /// Lines to print, escaped.
     pub(super) lines: Vec<String>,
-    /// An answer to give.
+    /// Answer to send.
     pub(super) answer: Option<(PendingApproval, AnswerApprovalRequest)>,
 }
 
-/// The questions before a person.
+/// Pending approvals of one person.
 #[derive(Debug)]
 pub(super) struct ApprovalQueue {
     is_owner: bool,
     labels: HashMap<String, String>,
     colour: bool,
-    /// The first is the one that is asked now.
+    /// The first one is shown now.
     open: VecDeque<PendingApproval>,
-    /// When the first was shown for the first time.
+    /// Time when the first one was first shown, in milliseconds since the epoch.
     shown_ms: i64,
     input_ended: bool,
 }
@@ -43,28 +43,30 @@ impl ApprovalQueue {
         Self { is_owner, labels, colour, open: VecDeque::new(), shown_ms: 0, input_ended: false }
     }
 
-    /// Whether an answer is awaited.
+    /// True if the queue waits for an answer.
     pub(super) fn is_asking(&self) -> bool {
         !self.open.is_empty() && !self.input_ended
     }
 
-    /// A question has come.
+    /// Adds an approval.
     pub(super) fn add_approval(&mut self, question: PendingApproval, now_ms: i64) -> QueueOutput {
         let mut turn = QueueOutput::default();
-        // Sent again after a lost event, or to somebody who watches and calls at once.
+        // The gateway sends it again after a lost event, and twice to a principal that watches and calls at once.
         if self.open.iter().any(|open| open.id == question.id) {
             return turn;
         }
         self.open.push_back(question);
         match self.open.len() {
             1 => self.show_next(&mut turn, now_ms),
-            2 => turn.lines.push(self.paint_faint("(another question waits)")),
-            waiting => turn.lines.push(self.paint_faint(&format!("({} more questions wait)", waiting - 1))),
+            2 => turn.lines.push(self.paint_faint("(1 more approval is pending)")),
+            waiting => {
+                turn.lines.push(self.paint_faint(&format!("({} more approvals are pending)", waiting - 1)))
+            }
         }
         turn
     }
 
-    /// A question is over; of one that was answered here there is nothing to say.
+    /// Removes an approval that has ended. Prints nothing if it was answered here.
     pub(super) fn close_approval(&mut self, over: &ApprovalResolved, now_ms: i64) -> QueueOutput {
         let mut turn = QueueOutput::default();
         let Some(at) = self.open.iter().position(|open| open.id == over.id) else { return turn };
@@ -77,12 +79,14 @@ impl ApprovalQueue {
         turn
     }
 
-    /// A line was typed.
+    /// Handles a typed line.
     pub(super) fn handle_line(&mut self, line: &str, now_ms: i64) -> QueueOutput {
         let mut turn = QueueOutput::default();
         let Some(question) = self.open.front() else { return turn };
         if (0..MIN_ANSWER_DELAY_MS).contains(&now_ms.saturating_sub(self.shown_ms)) {
-            turn.lines.push(self.note_line("that was typed before this was asked, so it was not taken:"));
+            turn.lines.push(
+                self.note_line("ignored: you typed this before the question appeared. Please answer again:"),
+            );
             self.show(&mut turn, now_ms);
             return turn;
         }
@@ -94,7 +98,7 @@ impl ApprovalQueue {
         turn
     }
 
-    /// The gateway took an answer.
+    /// Handles an answer that the gateway accepted.
     pub(super) fn handle_accepted(
         &mut self,
         question: &PendingApproval,
@@ -108,7 +112,7 @@ impl ApprovalQueue {
         turn
     }
 
-    /// The gateway did not take an answer. A question that is over is over; any other is asked again.
+    /// Handles an answer that the gateway rejected. Asks again, unless the approval has ended.
     pub(super) fn handle_rejected(
         &mut self,
         question: PendingApproval,
@@ -124,20 +128,20 @@ impl ApprovalQueue {
         turn
     }
 
-    /// There is nobody at the keyboard any more.
+    /// Handles the end of standard input.
     pub(super) fn handle_input_end(&mut self) -> QueueOutput {
         self.input_ended = true;
-        let said = "the input has ended, so nothing is answered here; `toolway approvals answer` still can";
-        QueueOutput { lines: vec![self.note_line(said)], answer: None }
+        let note = "the input ended. To answer, use `toolway approvals answer`";
+        QueueOutput { lines: vec![self.note_line(note)], answer: None }
     }
 
-    /// Shows what is the first question now.
+    /// Shows the approval that is now the first.
     fn show_next(&mut self, turn: &mut QueueOutput, now_ms: i64) {
         self.shown_ms = now_ms;
         self.show(turn, now_ms);
     }
 
-    /// Shows the first question, where there is one.
+    /// Shows the first approval, if there is one.
     fn show(&self, turn: &mut QueueOutput, now_ms: i64) {
         let Some(question) = self.open.front() else { return };
         turn.lines.push(format!(
@@ -145,14 +149,14 @@ impl ApprovalQueue {
             Style::Warning.paint("?", self.colour),
             escape::line(&question.reason)
         ));
-        let mut told = vec![
+        let mut fields = vec![
             ("tool", Style::Name.paint(&escape::line(&question.tool_id), self.colour)),
             ("wants", escape::line(&requested_permission(question))),
             ("caller", self.caller_label(question)),
         ];
-        told.extend(question.session_id.as_ref().map(|session| ("session", escape::line(session))));
-        told.push(("arguments", shortened_arguments(question)));
-        turn.lines.extend(told.into_iter().map(|(label, value)| {
+        fields.extend(question.session_id.as_ref().map(|session| ("session", escape::line(session))));
+        fields.push(("arguments", shortened_arguments(question)));
+        turn.lines.extend(fields.into_iter().map(|(label, value)| {
             let padding = " ".repeat(10_usize.saturating_sub(label.len()));
             format!("  {}{padding}{value}", Style::Label.paint(label, self.colour))
         }));

@@ -1,4 +1,4 @@
-//! Lines that are typed, read on a thread of their own so that nothing else waits for them.
+//! Reads typed lines on a separate thread, so that nothing else blocks on standard input.
 
 use std::io::BufRead;
 
@@ -6,11 +6,11 @@ use tokio::sync::mpsc;
 
 use crate::terminal::{TerminalMode, TerminalModeGuard};
 
-/// Lines that wait to be taken; whoever types more waits.
+/// Maximum number of buffered lines; the thread stops reading until there is room.
 const LINE_CAPACITY: usize = 16;
 
-/// Lines from standard input. Nothing is read until the first is wanted: what is typed before is the shell's. While
-/// they are read, the terminal shows what is typed.
+/// Lines from standard input. Reading starts with the first call of `next_line`: what is typed before is for the shell.
+/// The terminal echoes while lines are read.
 #[derive(Debug, Default)]
 pub(crate) struct StdinLines {
     reading: Option<StdinReader>,
@@ -20,41 +20,41 @@ pub(crate) struct StdinLines {
 struct StdinReader {
     lines: mpsc::Receiver<String>,
     _shown: TerminalModeGuard,
-    /// The thread stops once this is gone.
+    /// Stops the thread when it is dropped.
     #[cfg(unix)]
     _wanted: Option<std::io::PipeWriter>,
 }
 
 impl StdinLines {
-    /// Of this program's standard input.
+    /// Creates a reader of this program's standard input.
     pub(super) fn stdin() -> Self {
         Self::default()
     }
 
-    /// The next line; none where there will be no more.
+    /// Returns the next line, or `None` at the end of the input.
     pub(crate) async fn next_line(&mut self) -> Option<String> {
         self.reading.get_or_insert_with(spawn_reader).lines.recv().await
     }
 
-    /// Reads no more, so that somebody else can. Where the system has no way to give up reading a terminal, the next
-    /// line comes here all the same.
+    /// Stops reading, so that others can read. If the system cannot cancel a read of a terminal, the next line still
+    /// arrives here.
     pub(super) fn stop_reading(&mut self) {
         if cfg!(unix) {
             self.reading = None;
         }
     }
 
-    /// Whether the next line that is typed comes here.
+    /// True if the next typed line arrives here.
     pub(super) fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
 }
 
-/// The thread ends with the input, with the program, or when nobody wants lines any more.
+/// Starts the thread. It ends with the input, with the program, or when the receiver is dropped.
 #[cfg(unix)]
 fn spawn_reader() -> StdinReader {
     let (sender, lines) = mpsc::channel(LINE_CAPACITY);
-    // Without a pipe the thread can't be told to stop; it then does when the next line comes.
+    // Without a pipe nothing can wake the thread. It then stops after the next line.
     let (wanted, writer) =
         std::io::pipe().map_or((None, None), |(wanted, writer)| (Some(wanted), Some(writer)));
     let shown = TerminalModeGuard::new(TerminalMode::Echo);
@@ -81,7 +81,7 @@ mod wait {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
 
-    /// Waits until there is something to read; false where nobody wants it any more.
+    /// Waits for input. Returns false if the reader was dropped.
     pub(super) fn wait_for_input(wanted: Option<&PipeReader>) -> bool {
         let stdin = std::io::stdin();
         loop {
@@ -89,7 +89,7 @@ mod wait {
             polled.extend(wanted.map(|wanted| PollFd::new(wanted, PollFlags::IN)));
             match poll(&mut polled, None) {
                 Err(Errno::INTR) => {}
-                // Where it can't be waited for it is read.
+                // If polling fails, read without it.
                 Err(_) => return true,
                 Ok(_) => return polled.get(1).is_none_or(|gone| gone.revents().is_empty()),
             }
@@ -97,9 +97,9 @@ mod wait {
     }
 }
 
-/// The thread ends with the input, or with the program.
+/// Starts the thread. It ends with the input or with the program.
 #[cfg(not(unix))]
-fn start() -> StdinReader {
+fn spawn_reader() -> StdinReader {
     let (sender, lines) = mpsc::channel(LINE_CAPACITY);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {

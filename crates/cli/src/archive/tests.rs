@@ -19,7 +19,7 @@ impl ArchiveFixture {
         (name.to_owned(), path)
     }
 
-    /// A tar file with these entries, as somebody else could make it.
+    /// Creates a tar file with these entries, valid or not.
     fn tar(&self, entries: &[(&str, &[u8], EntryType)]) -> PathBuf {
         let path = self.path("made.tar");
         let mut builder = Builder::new(File::create(&path).unwrap());
@@ -28,7 +28,7 @@ impl ArchiveFixture {
             header.set_entry_type(*kind);
             header.set_mode(0o644);
             header.set_size(content.len() as u64);
-            // By hand: the library itself refuses to write some of these names.
+            // Written by hand, because the library rejects some of these names.
             let field = &mut header.as_gnu_mut().unwrap().name;
             field[..name.len()].copy_from_slice(name.as_bytes());
             header.set_cksum();
@@ -38,7 +38,7 @@ impl ArchiveFixture {
         path
     }
 
-    /// The same behind a manifest that lists these files.
+    /// Creates a tar file with a manifest of these files.
     fn backup(&self, listed: &[(&str, &[u8])], entries: &[(&str, &[u8], EntryType)]) -> PathBuf {
         let files: Vec<BackupFile> = listed
             .iter()
@@ -54,7 +54,7 @@ impl ArchiveFixture {
         self.tar(&all)
     }
 
-    /// Why it is refused, and that nothing lies outside of the folder afterwards.
+    /// Returns the error. Asserts that no file was written outside of the folder.
     #[track_caller]
     fn unpack_error(&self, backup: &Path) -> String {
         let into = self.path("into");
@@ -71,7 +71,7 @@ const DB: (&str, &[u8]) = (DATABASE, b"database");
 const FILE: EntryType = EntryType::Regular;
 
 #[test]
-fn what_is_written_is_read_back() {
+fn a_written_backup_can_be_unpacked() {
     let case = ArchiveFixture::new();
     let files = [
         case.file(DATABASE, &vec![7; 200_000]),
@@ -93,24 +93,24 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn existing_files_are_not_overwritten() {
     let case = ArchiveFixture::new();
     let (_, existing) = case.file("existing", b"mine");
     let files = [case.file(DATABASE, b"db")];
     let failure = write(&existing, &files, 0).unwrap_err();
-    assert!(failure.render_text(false).contains("hint: name another file"));
+    assert!(failure.render_text(false).contains("hint: choose another file"));
     assert_eq!(std::fs::read(&existing).unwrap(), b"mine");
 }
 
 #[test]
-fn a_cut_or_damaged_backup_is_refused() {
+fn a_truncated_or_damaged_backup_is_rejected() {
     let case = ArchiveFixture::new();
     let files = [case.file(DATABASE, &vec![7; 5000]), case.file(OWNER_TOKEN, b"twy_o_x\n")];
     let backup = case.path("backup.tar");
     write(&backup, &files, 0).unwrap();
     let whole = std::fs::read(&backup).unwrap();
     let broken = case.path("broken.tar");
-    // Every block's end: the tar reader itself takes a file that is cut between entries for a whole one.
+    // Cut at every block: the tar reader accepts a file that ends between entries.
     for end in (0..whole.len() - 1024).step_by(512) {
         std::fs::write(&broken, &whole[..end]).unwrap();
         let _ = std::fs::remove_dir_all(case.path("into"));
@@ -121,24 +121,24 @@ fn a_cut_or_damaged_backup_is_refused() {
     flipped[at] ^= 1;
     std::fs::write(&broken, flipped).unwrap();
     let _ = std::fs::remove_dir_all(case.path("into"));
-    assert!(case.unpack_error(&broken).contains("\"toolway.db\" in it is damaged"));
+    assert!(case.unpack_error(&broken).contains("\"toolway.db\" is damaged"));
 }
 
 #[test]
-fn what_is_no_backup_is_refused() {
+fn other_files_are_rejected_as_backups() {
     let case = ArchiveFixture::new();
     let (_, text) = case.file("text", b"hello");
-    assert!(case.unpack_error(&text).contains("no tar file"), "{}", case.unpack_error(&text));
+    assert!(case.unpack_error(&text).contains("not a tar file"), "{}", case.unpack_error(&text));
     let (_, empty) = case.file("empty", b"");
     assert!(case.unpack_error(&empty).contains("it is empty"));
     let other = case.tar(&[("readme", b"x", FILE)]);
-    assert!(case.unpack_error(&other).contains("not a backup that this program made"));
+    assert!(case.unpack_error(&other).contains("not a Toolway backup"));
     let newer = case.tar(&[(MANIFEST, b"{\"format\": 9, \"surprise\": []}", FILE)]);
-    assert!(case.unpack_error(&newer).contains("it has form 9"));
+    assert!(case.unpack_error(&newer).contains("its format is 9"));
 }
 
 #[test]
-fn no_entry_leads_out_of_the_folder() {
+fn no_entry_points_outside_of_the_folder() {
     let case = ArchiveFixture::new();
     for name in [
         "../escaped",
@@ -149,27 +149,27 @@ fn no_entry_leads_out_of_the_folder() {
         "tls/other",
     ] {
         let backup = case.backup(&[DB, (name, b"x")], &[(DB.0, DB.1, FILE), (name, b"x", FILE)]);
-        assert!(case.unpack_error(&backup).contains("which no backup has"), "{name}");
+        assert!(case.unpack_error(&backup).contains("its manifest lists an unexpected file"), "{name}");
         let unlisted = case.backup(&[DB], &[(name, b"x", FILE), (DB.0, DB.1, FILE)]);
-        assert!(case.unpack_error(&unlisted).contains("which it does not list"), "{name}");
+        assert!(case.unpack_error(&unlisted).contains("its manifest does not list"), "{name}");
     }
 }
 
 #[test]
-fn only_plain_files_each_once() {
+fn entries_must_be_regular_files_without_duplicates() {
     let case = ArchiveFixture::new();
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory, EntryType::Fifo, EntryType::Char]
     {
         let backup = case.backup(&[DB], &[(DB.0, DB.1, kind)]);
-        assert!(case.unpack_error(&backup).contains("not a plain file"), "{kind:?}");
+        assert!(case.unpack_error(&backup).contains("not a regular file"), "{kind:?}");
     }
     let twice = case.backup(&[DB], &[(DB.0, DB.1, FILE), (DB.0, DB.1, FILE)]);
-    assert!(case.unpack_error(&twice).contains("which it does not list"));
+    assert!(case.unpack_error(&twice).contains("its manifest does not list"));
     let _ = std::fs::remove_dir_all(case.path("into"));
     let listed_twice = case.backup(&[DB, DB], &[(DB.0, DB.1, FILE)]);
     assert!(case.unpack_error(&listed_twice).contains("lists a file twice"));
     let without = case.backup(&[(OWNER_TOKEN, b"x")], &[(OWNER_TOKEN, b"x", FILE)]);
-    assert!(case.unpack_error(&without).contains("no database in it"));
+    assert!(case.unpack_error(&without).contains("the database is missing"));
     let large = vec![0; (MAX_SMALL + 1) as usize];
     let too_large = case.backup(&[DB, (OWNER_TOKEN, &large)], &[(DB.0, DB.1, FILE)]);
     assert!(case.unpack_error(&too_large).contains("too large"));

@@ -16,12 +16,12 @@ fn each(command: &clap::Command, path: &str, visit: &mut impl FnMut(&str, &clap:
 }
 
 #[test]
-fn the_definition_is_sound() {
+fn clap_accepts_the_command_definition() {
     Cli::command().debug_assert();
 }
 
 #[test]
-fn help_is_as_it_was_agreed() {
+fn help_matches_the_snapshot() {
     let mut all = String::new();
     each(&command(), "toolway", &mut |path, command| {
         let help = command.clone().term_width(100).render_long_help();
@@ -33,7 +33,7 @@ fn help_is_as_it_was_agreed() {
 }
 
 #[test]
-fn everything_is_described() {
+fn every_command_and_flag_has_a_help_text() {
     each(&command(), "toolway", &mut |path, command| {
         assert!(command.get_about().is_some(), "{path} says what it does");
         for argument in command.get_arguments() {
@@ -52,7 +52,7 @@ fn every_command_prints_json() {
 
 #[test]
 fn no_flag_takes_a_secret() {
-    // What stands in a command can be seen by others on the same computer.
+    // Other users of the computer can see command lines.
     each(&command(), "toolway", &mut |path, command| {
         for argument in command.get_arguments() {
             assert_ne!(argument.get_long(), Some("token"), "{path}");

@@ -1,11 +1,11 @@
-//! Connects a command to the gateway that its flags name.
+//! Connects a command to the gateway that its flags select.
 
 use super::{ConnectArgs, GatewayClient, GatewayTarget};
 use crate::context::CliContext;
 use crate::error::CliResult;
 
 impl CliContext {
-    /// A client of the gateway that is meant.
+    /// Creates a client for the selected gateway.
     pub(crate) fn client(&self, args: &ConnectArgs) -> CliResult<GatewayClient> {
         GatewayClient::new(GatewayTarget::find(args, self)?)
     }

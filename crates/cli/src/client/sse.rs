@@ -1,23 +1,23 @@
-//! Server-sent events, read as they arrive.
+//! Parses server-sent events as they arrive.
 
 use std::collections::VecDeque;
 
 use crate::error::{CliError, CliResult};
 
-/// No single event is larger than this.
+/// Maximum size of an event in bytes.
 const MAX_EVENT: usize = 256 << 20;
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct GatewayEvent {
-    /// Its type; `message` where none is said.
+    /// Event type; `message` if the stream has none.
     pub(crate) kind: String,
-    /// Its data.
+    /// Event data.
     pub(crate) data: String,
 }
 
 impl GatewayEvent {
-    /// The data with the event's type beside what it says, which stays as it came.
+    /// Returns the data with the event type added as the field `event`. The rest of the JSON text is unchanged.
     pub(crate) fn to_json_with_kind(&self) -> String {
         match self.data.strip_prefix('{') {
             Some("}") => format!("{{\"event\":\"{}\"}}", self.kind),
@@ -27,7 +27,7 @@ impl GatewayEvent {
     }
 }
 
-/// The events of one answer.
+/// Events of one response.
 #[derive(Debug)]
 pub(crate) struct GatewayEventStream {
     response: reqwest::Response,
@@ -35,12 +35,12 @@ pub(crate) struct GatewayEventStream {
 }
 
 impl GatewayEventStream {
-    /// Of an answer whose body has not been read.
+    /// Creates a stream of a response whose body is unread.
     pub(super) fn new(response: reqwest::Response) -> Self {
         Self { response, parser: GatewayEventParser::default() }
     }
 
-    /// The next one; none where the gateway ends them.
+    /// Returns the next event, or `None` at the end of the stream.
     pub(crate) async fn next_event(&mut self) -> CliResult<Option<GatewayEvent>> {
         loop {
             if let Some(event) = self.parser.ready.pop_front() {
@@ -56,7 +56,7 @@ impl GatewayEventStream {
     }
 }
 
-/// Turns bytes into events.
+/// Parses bytes into events.
 #[derive(Debug, Default)]
 struct GatewayEventParser {
     buffer: Vec<u8>,
@@ -79,7 +79,7 @@ impl GatewayEventParser {
         }
         self.buffer.drain(..start);
         if self.buffer.len() + self.data.as_ref().map_or(0, String::len) > MAX_EVENT {
-            return Err(CliError::new("the gateway sent an event too large to be one"));
+            return Err(CliError::new("the gateway sent an event that is too large"));
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_however_they_are_cut() {
+    fn events_are_parsed_from_chunks_of_any_size() {
         let text = ": alive\r\n\r\nevent: progress\ndata: {\"progress\":0.5}\n\nevent:outcome\ndata: {\ndata: }\n\ndata\n\n";
         let expected = vec![
             ("progress".to_owned(), "{\"progress\":0.5}".to_owned()),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_stands_beside_what_an_event_says() {
+    fn the_json_form_contains_the_event_type() {
         let event =
             |data: &str| GatewayEvent { kind: "approval_requested".to_owned(), data: data.to_owned() };
         assert_eq!(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_not_finished_is_none() {
+    fn an_incomplete_event_is_not_returned() {
         assert_eq!(events(&["event: outcome\ndata: {}\n"]), []);
         assert_eq!(events(&["event: nothing\n\n"]), []);
     }

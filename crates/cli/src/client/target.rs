@@ -1,4 +1,4 @@
-//! Which gateway is meant, with which token, and how it proves that it is the one.
+//! Selects the gateway, the token and the way to verify the gateway.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,33 +16,33 @@ use crate::error::{CliError, CliResult};
 use crate::folder::running_gateway::RunningGateway;
 use crate::folder::{DataFolder, lock, private_file};
 
-/// Which gateway to ask. Without any of these: the one that runs on the data folder.
+/// Flags that select the gateway. Without any, commands use the one that runs on the data folder.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Gateway")]
 pub(crate) struct ConnectArgs {
-    /// Address of the gateway to ask, as https://host:7717; without it, the one that runs on the data folder
+    /// Address of the gateway, for example https://host:7717 (default: the gateway that runs on the data folder)
     #[arg(long, value_name = "URL", env = "TOOLWAY_GATEWAY", hide_env_values = true)]
     pub(crate) gateway: Option<String>,
-    /// File that holds the token; else the variable TOOLWAY_TOKEN, else the owner's token in the data folder
+    /// File with the token (default: the variable TOOLWAY_TOKEN, then the owner's token in the data folder)
     #[arg(long, value_name = "FILE", env = "TOOLWAY_TOKEN_FILE", hide_env_values = true)]
     pub(crate) token_file: Option<PathBuf>,
-    /// Key of a gateway that made its own certificate, as `toolway pair` shows it: sha256:…
+    /// Key of a self-signed gateway as `toolway pair` prints it: sha256:…
     #[arg(long, value_name = "KEY", requires = "gateway")]
     pub(crate) key: Option<KeyPin>,
-    /// PEM file of certificate authorities to accept besides those that this computer knows
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE", requires = "gateway", conflicts_with = "key")]
     pub(crate) ca: Option<PathBuf>,
-    /// Allow plain http:// to another computer: everyone on the way can read the token
+    /// Allow plain http:// to another computer. Anyone on the network path can read the token
     #[arg(long, requires = "gateway")]
     pub(crate) insecure: bool,
 }
 
-/// Where a token came from.
+/// Location that a token was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenLocation {
-    /// `TOOLWAY_TOKEN`.
+    /// The variable `TOOLWAY_TOKEN`.
     EnvVar,
-    /// A file that was named.
+    /// The file of `--token-file`.
     File(PathBuf),
     /// The data folder.
     DataFolder(PathBuf),
@@ -57,32 +57,32 @@ impl fmt::Display for TokenLocation {
     }
 }
 
-/// A gateway to ask.
+/// A gateway with the token for it.
 #[derive(Debug)]
 pub(crate) struct GatewayTarget {
-    /// Its address.
+    /// Address of the gateway.
     pub(crate) url: String,
-    /// What makes it trusted, where it is reached over TLS.
+    /// Trust anchor for TLS.
     pub(crate) trust: GatewayTrust,
-    /// The token to show.
+    /// Token to send.
     pub(crate) token: SecretString,
-    /// Where that came from.
+    /// Location that the token was read from.
     pub(crate) token_place: TokenLocation,
 }
 
-/// Where a gateway is, before anything is shown to it.
+/// Address of a gateway, without a token.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayAddress {
-    /// Its address.
+    /// Address of the gateway.
     pub(crate) url: String,
-    /// What makes it trusted, where it is reached over TLS.
+    /// Trust anchor for TLS.
     pub(crate) trust: GatewayTrust,
-    /// Whether it runs on the data folder, so that the owner's token lies there.
+    /// True if the gateway runs on the data folder, which has the owner's token.
     pub(crate) is_local: bool,
 }
 
 impl GatewayAddress {
-    /// That of the one that is meant.
+    /// Finds the address of the selected gateway.
     pub(crate) fn find(args: &ConnectArgs, context: &CliContext) -> CliResult<Self> {
         match &args.gateway {
             Some(url) => named_endpoint(url, args, context),
@@ -90,14 +90,14 @@ impl GatewayAddress {
         }
     }
 
-    /// The gateway there, with a token for it.
+    /// Adds a token.
     pub(crate) fn with_token(self, token: SecretString, token_place: TokenLocation) -> GatewayTarget {
         GatewayTarget { url: self.url, trust: self.trust, token, token_place }
     }
 }
 
 impl GatewayTarget {
-    /// The one that is meant.
+    /// Finds the selected gateway and a token for it.
     pub(crate) fn find(args: &ConnectArgs, context: &CliContext) -> CliResult<Self> {
         let place = GatewayAddress::find(args, context)?;
         let (token, token_place) = match explicit_token(args, context)? {
@@ -109,18 +109,18 @@ impl GatewayTarget {
     }
 }
 
-/// There is nothing to show to a gateway elsewhere.
+/// Creates the error for a remote gateway without a token.
 pub(crate) fn missing_token_error(url: &str) -> CliError {
-    CliError::new(format!("there is no token for {url}"))
+    CliError::new(format!("no token for {url}"))
         .with_code("no_token")
-        .with_hint("put one into the variable TOOLWAY_TOKEN or name a file with --token-file")
-        .with_hint("on the gateway's computer `toolway tokens create --role client` makes one")
+        .with_hint("set the variable TOOLWAY_TOKEN, or use --token-file")
+        .with_hint("create one with `toolway tokens create --role client` on the gateway's computer")
 }
 
-/// The gateway that runs on a data folder, where one does.
+/// Returns the gateway that runs on a data folder, if any.
 pub(crate) fn find_running(folder: &DataFolder) -> CliResult<Option<RunningGateway>> {
-    // Without the lock the file is a leftover, and whoever listens there now is somebody else, who must not be
-    // shown the owner's token.
+    // Without the lock, the file is a leftover of a crash. Another program may listen on its address and must not
+    // get the owner's token.
     if !lock::is_locked(folder) {
         return Ok(None);
     }
@@ -133,7 +133,9 @@ fn running_endpoint(context: &CliContext) -> CliResult<GatewayAddress> {
         return Err(CliError::new(format!("no gateway is running on {}", folder.path().display()))
             .with_code("not_running")
             .with_hint(format!("start one with `toolway serve{}`", folder.data_dir_flag()))
-            .with_hint("another data folder is named with --data-dir, a gateway elsewhere with --gateway"));
+            .with_hint(
+                "use --data-dir for another data folder, or --gateway for a gateway on another computer",
+            ));
     };
     Ok(GatewayAddress { trust: gateway_trust(&gateway)?, url: gateway.url, is_local: true })
 }
@@ -144,10 +146,10 @@ fn named_endpoint(text: &str, args: &ConnectArgs, context: &CliContext) -> CliRe
         .map_err(|error: toolway_device::BadGatewayUrl| CliError::usage(format!("--gateway: {error}")))?;
     if !url.is_secure() && !url.is_loopback() && !args.insecure {
         return Err(CliError::new(format!(
-            "{url} is another computer and not reached over TLS: everyone on the way could read the token"
+            "{url} does not use TLS: anyone on the network path can read the token"
         ))
         .with_code("insecure")
-        .with_hint("use https://, or say --insecure where the network is your own"));
+        .with_hint("use https://, or --insecure if you trust the network"));
     }
     let here = running_at(&url, &context.folder);
     let trust = match (&args.key, &here) {
@@ -158,47 +160,47 @@ fn named_endpoint(text: &str, args: &ConnectArgs, context: &CliContext) -> CliRe
     Ok(GatewayAddress { url: url.to_string(), trust, is_local: here.is_some() })
 }
 
-/// The gateway of a data folder where it is named by its address.
+/// Returns the gateway of the data folder if this is its address.
 fn running_at(url: &GatewayUrl, folder: &DataFolder) -> Option<RunningGateway> {
     let is_it = |it: &RunningGateway| it.url.parse::<GatewayUrl>().is_ok_and(|running| running == *url);
     find_running(folder).ok().flatten().filter(is_it)
 }
 
-/// Whether this is the address of the gateway that runs on a data folder.
+/// True if this is the address of the gateway that runs on the data folder.
 pub(crate) fn is_local_gateway(url: &str, folder: &DataFolder) -> bool {
     url.parse().is_ok_and(|url| running_at(&url, folder).is_some())
 }
 
-/// The token that is named or stands in the variable.
+/// Returns the token of `--token-file` or of the variable `TOOLWAY_TOKEN`.
 pub(crate) fn explicit_token(
     args: &ConnectArgs,
     context: &CliContext,
 ) -> CliResult<Option<(SecretString, TokenLocation)>> {
     if let Some(path) = &args.token_file {
         let token = private_file::read_token(path)?.ok_or_else(|| {
-            CliError::new(format!("there is no file {}", path.display()))
-                .with_hint("check what --token-file names")
+            CliError::new(format!("file not found: {}", path.display()))
+                .with_hint("check the path of --token-file")
         })?;
         return Ok(Some((token, TokenLocation::File(path.clone()))));
     }
     let Some(text) = context.environment.variable("TOOLWAY_TOKEN") else { return Ok(None) };
     let token =
-        text.to_str().ok_or_else(|| CliError::new("the variable TOOLWAY_TOKEN does not hold a token"))?;
+        text.to_str().ok_or_else(|| CliError::new("the variable TOOLWAY_TOKEN is not a valid token"))?;
     Ok(Some((token.trim().to_owned().into(), TokenLocation::EnvVar)))
 }
 
-/// The owner's token in a data folder.
+/// Reads the owner's token from a data folder.
 pub(crate) fn owner_token(folder: &DataFolder) -> CliResult<(SecretString, TokenLocation)> {
     let path = folder.owner_token();
     match private_file::read_token(&path)? {
         Some(token) => Ok((token, TokenLocation::DataFolder(path))),
-        None => Err(CliError::new(format!("there is no owner's token at {}", path.display()))
+        None => Err(CliError::new(format!("the owner's token is missing: {}", path.display()))
             .with_code("no_token")
-            .with_hint("start the gateway again; it makes one where there is none")),
+            .with_hint("restart the gateway; it creates a missing token")),
     }
 }
 
-/// What makes the gateway of this computer trusted: the key it says it has, or that of its certificate's file.
+/// Returns the trust anchor of the local gateway: the key in its state file, or the key of its certificate file.
 pub(crate) fn gateway_trust(gateway: &RunningGateway) -> CliResult<GatewayTrust> {
     match (&gateway.key, &gateway.certificate) {
         (Some(key), _) => Ok(GatewayTrust::Key(*key)),
@@ -207,18 +209,18 @@ pub(crate) fn gateway_trust(gateway: &RunningGateway) -> CliResult<GatewayTrust>
     }
 }
 
-/// The key of the first certificate in a PEM file.
+/// Reads the key of the first certificate in a PEM file.
 pub(crate) fn read_key_pin(path: &Path) -> CliResult<KeyPin> {
     let unreadable = |why: String| {
-        CliError::new(format!("the certificate {} can't be read: {why}", path.display()))
+        CliError::new(format!("cannot read the certificate {}: {why}", path.display()))
             .with_code("tls")
-            .with_hint("it should be a PEM file whose first certificate is the gateway's own")
+            .with_hint("it must be a PEM file that starts with the gateway's certificate")
     };
     let certificate = CertificateDer::from_pem_file(path).map_err(|error| unreadable(error.to_string()))?;
     pin_of(&certificate).map_err(|error| unreadable(error.to_string()))
 }
 
-/// The content of a file of authorities; nothing where none is named.
+/// Reads the file of certificate authorities; empty without a path.
 pub(crate) fn read_ca_file(path: Option<&Path>) -> CliResult<Vec<u8>> {
     match path {
         Some(path) => std::fs::read(path).map_err(|error| CliError::io("read", path, &error)),

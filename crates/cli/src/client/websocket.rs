@@ -1,5 +1,4 @@
-//! WebSockets to the gateway, opened as every other request is made: the same trust, the same words for what goes
-//! wrong.
+//! Opens WebSockets to the gateway, with the same trust and the same error messages as other requests.
 
 use reqwest::{Method, StatusCode, Upgraded, header};
 use tokio_tungstenite::WebSocketStream;
@@ -10,14 +9,14 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use super::{GatewayClient, errors};
 use crate::error::{CliError, CliResult};
 
-/// Largest message of the gateway. A result that it lets through is smaller; a list of tools is, too.
+/// Maximum size of a message in bytes. Results and tool lists of a gateway are smaller.
 const MAX_MESSAGE: usize = 256 << 20;
 
 /// A WebSocket to the gateway.
 pub(crate) struct GatewayWebSocket {
-    /// The WebSocket itself.
+    /// The WebSocket stream.
     pub(crate) stream: WebSocketStream<Upgraded>,
-    /// What the answer's headers said.
+    /// Headers of the response.
     pub(crate) headers: header::HeaderMap,
 }
 
@@ -44,9 +43,9 @@ impl GatewayClient {
         let headers = response.headers().clone();
         let accepted = headers.get(header::SEC_WEBSOCKET_ACCEPT);
         if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
-            return Err(CliError::new(format!("{} does not answer as a WebSocket does", self.url()))
+            return Err(CliError::new(format!("{} did not accept the WebSocket", self.url()))
                 .with_code("not_a_gateway")
-                .with_hint("check that a Toolway gateway answers there"));
+                .with_hint("check that a Toolway gateway runs at this address"));
         }
         let upgraded =
             response.upgrade().await.map_err(|error| errors::transport_error(self.url(), &error))?;

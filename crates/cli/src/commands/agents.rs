@@ -1,4 +1,4 @@
-//! `toolway agents`: who can be talked to: with which prompt, which model, and which tools.
+//! `toolway agents`: manages agents with their prompt, model and tools.
 
 mod patterns;
 mod pick;
@@ -21,18 +21,25 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 
-/// What to do with agents.
+/// Subcommands of `toolway agents`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// List agents
+    /// List the agents
+    #[command(after_help = "Example:\n  toolway agents list")]
     List(ListAgentsArgs),
-    /// Show one: its prompt, its model, which tools it may use
+    /// Show an agent's prompt, model and tools
+    #[command(after_help = "Example:\n  toolway agents show default")]
     Show(show::ShowAgentArgs),
-    /// Make an agent, or change what is said of one
+    /// Create or change an agent
+    #[command(
+        after_help = "Examples:\n  toolway agents set cook --model anthropic --tools 'builtin/*' --prompt \"You plan meals.\"\n  toolway agents set cook --unset tools"
+    )]
     Set(Box<set::SetAgentArgs>),
-    /// Remove an agent; conversations with it stay
+    /// Remove an agent and keep its conversations
+    #[command(after_help = "Example:\n  toolway agents remove cook")]
     Remove(RemoveAgentArgs),
-    /// Tick the tools that an agent may use, in a list
+    /// Select an agent's tools in an interactive list
+    #[command(after_help = "Example:\n  toolway agents pick cook")]
     Pick(pick::PickAgentToolsArgs),
 }
 
@@ -52,7 +59,7 @@ pub(crate) struct RemoveAgentArgs {
     connect: ConnectArgs,
 }
 
-/// An agent as the gateway shows it.
+/// An agent as the gateway returns it.
 #[derive(Debug)]
 pub(crate) struct AgentWithOrigin {
     pub(crate) definition: AgentDefinition,
@@ -60,11 +67,11 @@ pub(crate) struct AgentWithOrigin {
     problems: Vec<String>,
 }
 
-/// The location of an agent, for people.
+/// Describes the location of an agent.
 fn describe_origin(origin: &DefinitionOrigin) -> String {
     match (origin.kind.as_str(), &origin.path, origin.line) {
-        ("built_in", ..) => "as it comes".to_owned(),
-        ("database", ..) => "made over REST or on the command line".to_owned(),
+        ("built_in", ..) => "built in".to_owned(),
+        ("database", ..) => "database (REST or command line)".to_owned(),
         (_, Some(path), Some(line)) => format!("{path}:{line}"),
         (_, Some(path), None) => path.clone(),
         (kind, ..) => kind.to_owned(),
@@ -80,7 +87,7 @@ impl AgentWithOrigin {
         })
     }
 
-    /// The model that answers, in words.
+    /// Name of the model.
     fn model(&self) -> &str {
         self.definition.model.as_deref().unwrap_or("(the first)")
     }
@@ -97,7 +104,7 @@ pub(crate) async fn run(command: AgentsCommand, context: &CliContext) -> CliResu
     }
 }
 
-/// An agent.
+/// Fetches an agent.
 pub(crate) async fn fetch_agent(name: &str, client: &GatewayClient) -> CliResult<AgentWithOrigin> {
     AgentWithOrigin::read(parse_response(&client.get(&["api", "agents", name], &[]).await?)?)
 }
@@ -107,22 +114,22 @@ async fn fetch_agents(client: &GatewayClient) -> CliResult<Vec<AgentWithOrigin>>
     parse_response::<AgentList>(&text)?.agents.into_iter().map(AgentWithOrigin::read).collect()
 }
 
-/// The names of all agents.
+/// Fetches the names of all agents.
 pub(crate) async fn agent_names(client: &GatewayClient) -> CliResult<Vec<String>> {
     Ok(fetch_agents(client).await?.into_iter().map(|agent| agent.definition.name).collect())
 }
 
-/// The tools that there are, to whoever asks.
+/// Fetches the tools that the caller may use.
 async fn fetch_tools(client: &GatewayClient) -> CliResult<Vec<ToolView>> {
     Ok(parse_response::<CallableToolList>(&client.get(&["api", "tools"], &[]).await?)?.tools)
 }
 
-/// What an agent may use.
+/// Parses the tool patterns and the approval mode of an agent.
 fn agent_scope(agent: &AgentDefinition) -> CliResult<AgentScope> {
     AgentScope::new(&agent.tools, agent.approval.unwrap_or_default()).map_err(|bad| {
         CliError::new(bad.to_string())
             .with_code("invalid_pattern")
-            .with_hint("`toolway agents set --tools` sets them anew")
+            .with_hint("set the patterns again with `toolway agents set --tools`")
     })
 }
 
@@ -130,7 +137,7 @@ fn is_in_scope(tool: &ToolView, scope: &AgentScope) -> bool {
     tool.id.parse().is_ok_and(|id| scope.includes(&id))
 }
 
-/// The first line of a tool's description.
+/// Returns the first line of a tool's description.
 fn tool_summary(tool: &ToolView) -> &str {
     tool.description.lines().next().unwrap_or_default()
 }
@@ -143,7 +150,7 @@ async fn list(args: &ListAgentsArgs, context: &CliContext) -> CliResult {
     print_list(None, &client, context).await
 }
 
-/// Lists the agents, the one that is talked to marked.
+/// Prints the agents and marks the current one.
 pub(crate) async fn print_list(
     current: Option<&str>,
     client: &GatewayClient,
@@ -166,7 +173,7 @@ pub(crate) async fn print_list(
             definition.description.lines().next().unwrap_or_default().into(),
         ]);
     }
-    context.printer.table(&table, "there is no agent")?;
+    context.printer.table(&table, "no agents")?;
     for agent in &agents {
         for problem in &agent.problems {
             context.printer.warning(&format!("{}: {problem}", agent.definition.name), "");
@@ -175,7 +182,7 @@ pub(crate) async fn print_list(
     Ok(())
 }
 
-/// Lists the tools that an agent may use.
+/// Prints the tools that an agent may use.
 pub(crate) async fn print_tools(agent: &str, client: &GatewayClient, context: &CliContext) -> CliResult {
     let scope = agent_scope(&fetch_agent(agent, client).await?.definition)?;
     let mut table =
@@ -183,7 +190,7 @@ pub(crate) async fn print_tools(agent: &str, client: &GatewayClient, context: &C
     for tool in fetch_tools(client).await?.iter().filter(|tool| is_in_scope(tool, &scope)) {
         table.add_row(vec![TableCell::styled(&tool.name, Style::Name), tool_summary(tool).into()]);
     }
-    context.printer.table(&table, &format!("{agent} may use no tool that there is now"))
+    context.printer.table(&table, &format!("{agent} cannot use any of the current tools"))
 }
 
 async fn remove(args: &RemoveAgentArgs, context: &CliContext) -> CliResult {
@@ -192,10 +199,10 @@ async fn remove(args: &RemoveAgentArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }
-    context.printer.line(&escape::line(&format!("{} is removed", args.name)))
+    context.printer.line(&escape::line(&format!("removed {}", args.name)))
 }
 
-/// Puts an agent in its place; gives whether it is new.
+/// Creates or replaces an agent. Returns true if it is new.
 async fn put_agent(definition: &AgentDefinition, client: &GatewayClient) -> CliResult<bool> {
     client.put(&["api", "agents", &definition.name], definition).await
 }

@@ -1,4 +1,4 @@
-//! `toolway android`: app providers on a phone that `adb` reaches, looked at and tried from the computer.
+//! `toolway android`: lists and tests app providers on a phone over `adb`, from the computer.
 
 mod call;
 mod check;
@@ -11,14 +11,21 @@ use clap::Subcommand;
 use crate::context::CliContext;
 use crate::error::CliResult;
 
-/// What to do with app providers.
+/// Subcommands of `toolway android`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AndroidCommand {
-    /// Find the apps on a phone that offer tools: which, how, what is refused and why
+    /// Find the apps on a phone that provide tools, and explain which ones are refused
+    #[command(after_help = "Example:\n  toolway android scan")]
     Scan(scan::ScanPhoneArgs),
-    /// Call a tool of an app on a phone, and print its result
+    /// Call a tool of an app on a phone and print its result
+    #[command(
+        after_help = "Example:\n  toolway android call org.example.notes.tools add_note '{\"text\": \"Buy milk\"}'"
+    )]
     Call(call::CallProviderToolArgs),
-    /// Say what is wrong with a provider, for its developer: in its manifest, its list, and how it takes calls
+    /// Find problems in an app provider: in its manifest, its tool list and its answers to calls
+    #[command(
+        after_help = "Examples:\n  toolway android check app/build/outputs/apk/debug/app-debug.apk\n  toolway android check org.example.notes.tools"
+    )]
     Check(check::CheckProviderArgs),
 }
 

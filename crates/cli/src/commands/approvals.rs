@@ -1,4 +1,4 @@
-//! `toolway approvals`: the questions that calls wait with, and answering them.
+//! `toolway approvals`: lists, watches and answers pending approvals.
 
 mod watch;
 
@@ -15,14 +15,19 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 
-/// What to do with questions.
+/// Subcommands of `toolway approvals`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// List the questions that calls wait with now
+    /// List pending approvals
+    #[command(after_help = "Example:\n  toolway approvals list")]
     List(ListApprovalsArgs),
-    /// Show questions as they come, and ask for an answer where this is a terminal
+    /// Print approvals as they arrive and ask for an answer at a terminal
+    #[command(after_help = "Example:\n  toolway approvals watch")]
     Watch(watch::WatchApprovalsArgs),
-    /// Answer a question
+    /// Answer a pending approval
+    #[command(
+        after_help = "Examples:\n  toolway approvals answer 0192f3a1 --grant\n  toolway approvals answer 0192f3a1 --grant --scope session"
+    )]
     Answer(AnswerApprovalArgs),
 }
 
@@ -36,11 +41,11 @@ pub(crate) struct ListApprovalsArgs {
 /// Flags of `approvals answer`.
 #[derive(Debug, Args)]
 pub(crate) struct AnswerApprovalArgs {
-    /// Id of the question, as `approvals list` shows it
+    /// Id of the approval, as `approvals list` shows it
     id: String,
     #[command(flatten)]
     decision: DecisionArgs,
-    /// For how long it holds; once, where nothing is said, and always with --deny-always
+    /// Scope of the answer (default: once; always for --deny-always)
     #[arg(long, value_enum, value_name = "SCOPE")]
     scope: Option<ApprovalScopeFlag>,
     #[command(flatten)]
@@ -50,13 +55,13 @@ pub(crate) struct AnswerApprovalArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct DecisionArgs {
-    /// Yes
+    /// Allow the call
     #[arg(long)]
     grant: bool,
-    /// Not this time
+    /// Deny the call
     #[arg(long)]
     deny: bool,
-    /// No, and don't ask again
+    /// Deny this and all later calls
     #[arg(long)]
     deny_always: bool,
 }
@@ -97,7 +102,7 @@ async fn list(args: &ListApprovalsArgs, context: &CliContext) -> CliResult {
             question.reason.into(),
         ]);
     }
-    context.printer.table(&table, "no call waits for an answer")
+    context.printer.table(&table, "no pending approvals")
 }
 
 async fn answer(args: &AnswerApprovalArgs, context: &CliContext) -> CliResult {

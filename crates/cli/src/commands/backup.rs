@@ -1,4 +1,4 @@
-//! `toolway backup`: everything that a data folder is worth, in one file, while the gateway runs or not.
+//! `toolway backup`: writes the data folder to one file, even while the gateway runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::print::time;
 /// Flags of `backup`.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// File to write; it must not exist yet
+    /// File to write (must not exist)
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-/// Writes the backup.
+/// Runs the command.
 pub(crate) async fn run(args: BackupArgs, context: &CliContext) -> CliResult {
     let folder = &context.folder;
     if !folder.database().is_file() {
-        return Err(CliError::new(format!("there is nothing to back up in {}", folder.path().display()))
+        return Err(CliError::new(format!("no database in {}", folder.path().display()))
             .with_code("nothing_to_back_up")
-            .with_hint("name the data folder with --data-dir"));
+            .with_hint("select the data folder with --data-dir"));
     }
     let snapshot = DatabaseSnapshot::create(context).await?;
     let mut files = vec![(archive::DATABASE.to_owned(), snapshot.path.clone())];
@@ -40,16 +40,18 @@ pub(crate) async fn run(args: BackupArgs, context: &CliContext) -> CliResult {
             .json_value(&json!({"file": args.file, "bytes": size, "files": manifest.files}));
     }
     context.printer.line(&format!(
-        "{} files ({}) are in {}",
+        "wrote {} files ({}) to {}",
         manifest.files.len(),
         time::format_bytes(size),
         args.file.display()
     ))?;
-    context.printer.note("whoever can read it can act as this gateway's owner: keep it as you keep a key");
+    context
+        .printer
+        .note("the backup contains secrets: anyone who can read it can act as the gateway's owner");
     Ok(())
 }
 
-/// The files beside the database that are there: name in a backup, path.
+/// Returns the existing files besides the database: name in the backup, path on disk.
 fn small_files(folder: &DataFolder) -> CliResult<Vec<(String, PathBuf)>> {
     let single =
         [archive::SETTINGS, archive::OWNER_TOKEN, archive::MODELS, archive::MCP_SERVERS, archive::PRICES];
@@ -65,7 +67,7 @@ fn small_files(folder: &DataFolder) -> CliResult<Vec<(String, PathBuf)>> {
         let unreadable = |error: std::io::Error| CliError::io("read", path, &error);
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
             let name = format!("{start}{}", entry.map_err(unreadable)?.file_name().to_string_lossy());
-            // What else lies there is not ours, and could not be restored.
+            // Other files are not Toolway's and could not be restored.
             if archive::may_be_in_a_backup(&name) {
                 names.push(name);
             }
@@ -76,7 +78,7 @@ fn small_files(folder: &DataFolder) -> CliResult<Vec<(String, PathBuf)>> {
     Ok(there.filter(|(path, _)| path.is_file()).map(|(path, name)| (name, path)).collect())
 }
 
-/// A copy of the database as of one moment, removed when it is dropped.
+/// Consistent copy of the database. Dropping it removes the file.
 #[derive(Debug)]
 struct DatabaseSnapshot {
     path: PathBuf,
@@ -101,14 +103,16 @@ impl Drop for DatabaseSnapshot {
     }
 }
 
-/// The database, opened beside a gateway that may be running on it.
+/// Opens the database, even if a gateway is using it.
 pub(crate) async fn open_store(folder: &DataFolder, context: &CliContext) -> CliResult<Store> {
     Store::open_existing(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
         .await
         .map_err(|error| store_error(&error))
 }
 
-/// What the store says.
+/// Converts an error of the store.
 pub(crate) fn store_error(error: &toolway_store::StoreError) -> CliError {
-    CliError::new(error.to_string()).with_code("database").with_hint("`toolway doctor` looks at the database")
+    CliError::new(error.to_string())
+        .with_code("database")
+        .with_hint("run `toolway doctor` to check the database")
 }

@@ -1,4 +1,4 @@
-//! `toolway calls`: the record of tool calls.
+//! `toolway calls`: lists, follows, exports and deletes recorded tool calls.
 
 mod export;
 mod filter;
@@ -16,30 +16,40 @@ use crate::error::CliResult;
 use crate::print::style::Style;
 use crate::print::time;
 
-/// What to do with the record.
+/// Subcommands of `toolway calls`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CallsCommand {
-    /// List calls, the newest first
+    /// List recorded calls, newest first
+    #[command(
+        after_help = "Examples:\n  toolway calls list --tool 'laptop/*' --since 2h\n  toolway calls list --status error"
+    )]
     List(list::ListCallsArgs),
-    /// Show one call: who called, with what, who let it run, and what came of it
+    /// Show one call with caller, arguments, approval and result
+    #[command(after_help = "Example:\n  toolway calls show 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11")]
     Show(show::ShowCallArgs),
-    /// Print calls as they end, until interrupted
+    /// Print calls as they end, until you press Ctrl-C
+    #[command(after_help = "Example:\n  toolway calls tail")]
     Tail(tail::TailCallsArgs),
-    /// Write calls with their arguments and outcomes, for other programs
+    /// Export calls with arguments and results as JSON Lines or CSV
+    #[command(
+        after_help = "Examples:\n  toolway calls export --since 7d --output calls.jsonl\n  toolway calls export --format csv > calls.csv"
+    )]
     Export(export::ExportCallsArgs),
-    /// Remove the records of single calls
+    /// Delete the records of single calls
+    #[command(after_help = "Example:\n  toolway calls remove 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11")]
     Remove(remove::RemoveCallsArgs),
-    /// Remove the records of old calls
+    /// Delete the records of old calls
+    #[command(after_help = "Example:\n  toolway calls purge --before 30d")]
     Purge(remove::PurgeCallsArgs),
 }
 
-/// The tool's name in calls.
+/// Returns the tool's exposed name.
 fn tool_name(call: &CallSummary) -> String {
     let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.full_name().to_string());
     call.tool_id.as_ref().and_then(exposed).unwrap_or_else(|| call.name.clone())
 }
 
-/// The end of a call, with its style.
+/// Returns the status or error code with its style.
 fn status_text(call: &CallSummary) -> (&str, Style) {
     match (call.status.as_str(), &call.code) {
         ("success", _) => ("success", Style::Good),
@@ -70,7 +80,7 @@ mod tests {
     use super::{CallSummary, tool_name};
 
     #[test]
-    fn a_tool_is_named_as_it_is_called() {
+    fn calls_show_the_full_tool_name() {
         let named = |tool: &str| {
             let call = format!(
                 r#"{{"call_id":"1","name":"given","tool_id":{tool},"principal":"owner","role":"owner","via":"rest",

@@ -1,5 +1,5 @@
-//! `toolway chat`: talking to an agent. At a terminal it is a conversation; with a prompt, or one from a pipe, it is one
-//! message and its answer.
+//! `toolway chat`: chats with an agent. Interactive at a terminal; with a prompt argument or piped input it sends one
+//! message and prints the answer.
 
 mod attachment;
 mod command;
@@ -28,25 +28,25 @@ use view::DetailOptions;
 /// Flags of `chat`.
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
-    /// What to say: it is answered once. Without it, it is read from a pipe, or at a terminal a conversation begins
+    /// Message to send. Without it, the message is read from a pipe; at a terminal, an interactive chat starts
     #[arg(value_name = "PROMPT")]
     prompt: Option<String>,
-    /// The agent to talk to, as `toolway agents list` shows it; else default, or the session's own
+    /// Agent to chat with, as `toolway agents list` shows it (default: the session's agent, or default)
     #[arg(long, short, value_name = "AGENT")]
     agent: Option<String>,
-    /// The session to go on with, as `toolway sessions list` shows it; last is the one that was held last
+    /// Session to continue, as `toolway sessions list` shows it (last: the latest one)
     #[arg(long, short, value_name = "ID")]
     session: Option<String>,
-    /// A picture (PNG, JPEG, GIF, WebP) or a text to send with the first message; may be said more than once
+    /// Image (PNG, JPEG, GIF, WebP) or text file to send with the first message; repeat the flag for more
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
-    /// Show the arguments and the results of tools whole
+    /// Print arguments and results of tool calls in full
     #[arg(long)]
     detailed: bool,
-    /// Show what the model thinks before it speaks
+    /// Print the model's reasoning
     #[arg(long)]
     thinking: bool,
-    /// Don't ask here what a tool call needs a person for
+    /// Do not ask for approvals at this terminal
     #[arg(long)]
     non_interactive: bool,
     #[command(flatten)]
@@ -80,15 +80,16 @@ pub(crate) async fn run(args: ChatArgs, context: &CliContext) -> CliResult {
     };
     let Some(text) = text else {
         if context.printer.json || !environment.stdin_is_terminal || !context.printer.stdout().is_terminal {
-            return Err(CliError::usage("there is no prompt, and nobody who could be asked for one")
-                .with_hint("give it as an argument, or on standard input: toolway chat < FILE"));
+            return Err(CliError::usage("the prompt is missing")
+                .with_hint("pass it as an argument, or on standard input: toolway chat < FILE"));
         }
         return interactive_chat::run(&args, session, attached, &client, context).await;
     };
     let (content, attachments) = split_attachments(text.trim(), attached);
     if content.is_empty() && attachments.is_empty() {
-        return Err(CliError::usage("the prompt is empty")
-            .with_hint("say something: toolway chat 'What time is it?'"));
+        return Err(
+            CliError::usage("the prompt is empty").with_hint("for example: toolway chat 'What time is it?'")
+        );
     }
     let message = ChatRequest {
         session_id: session,
@@ -100,7 +101,7 @@ pub(crate) async fn run(args: ChatArgs, context: &CliContext) -> CliResult {
     single_turn::run(message, &args, &client, context).await
 }
 
-/// What is said and what goes with it: pictures apart, texts before what is said.
+/// Splits attachments into images and message text. Text attachments come before the message.
 fn split_attachments(text: &str, attached: Vec<MessageAttachment>) -> (String, Vec<ContentPart>) {
     let (mut content, mut attachments) = (String::new(), Vec::new());
     for one in attached {
@@ -113,13 +114,13 @@ fn split_attachments(text: &str, attached: Vec<MessageAttachment>) -> (String, V
     (content, attachments)
 }
 
-/// What was said, and below it what came from a pipe.
+/// Appends piped input to the prompt.
 fn join_prompt(prompt: &str, piped: &str) -> String {
     if piped.trim().is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") }
 }
 
-/// Whether standard input, which is no terminal, is worth reading. With a prompt only a pipe or a file is: what else it
-/// may be need never end.
+/// True if standard input, which is not a terminal, may contain a message. With a prompt argument, only a pipe or a
+/// regular file counts: reading anything else may block forever.
 fn is_stdin_prompt_source(has_prompt: bool) -> bool {
     #[cfg(unix)]
     if has_prompt {

@@ -1,4 +1,4 @@
-//! `toolway completions`: completion of commands and flags for a shell.
+//! `toolway completions`: prints a shell completion script.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -9,7 +9,7 @@ use crate::error::{CliError, CliResult};
 /// Flags of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// Shell to generate the script for
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! `toolway config`: the effective settings and where each comes from.
+//! `toolway config`: shows the effective settings with their sources.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -10,22 +10,24 @@ use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::settings::former_names::FORMER_NAMES;
 use crate::settings::{self, EffectiveSetting, LoadedSettings, SettingOrigin, validation};
 
-/// What to do with settings.
+/// Subcommands of `toolway config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show each setting's effective value and where it comes from
+    /// Show each setting's effective value and its source
+    #[command(after_help = "Examples:\n  toolway config show --changed\n  toolway config show limits")]
     Show(ShowConfigArgs),
-    /// Check the settings and print everything that is wrong with them, by line
+    /// Check the settings and print all errors with line numbers
+    #[command(after_help = "Example:\n  toolway config check")]
     Check,
 }
 
 /// Flags of `config show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowConfigArgs {
-    /// Only settings whose name contains this
+    /// Only settings whose name contains this text
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Leave out settings that have their default
+    /// Only settings that differ from their default
     #[arg(long)]
     changed: bool,
 }
@@ -67,11 +69,11 @@ fn print_settings(args: &ShowConfigArgs, loaded: &LoadedSettings, context: &CliC
             TableCell::styled(it.origin.to_string(), style),
         ]);
     }
-    context.printer.table(&table, "no setting fits")?;
+    context.printer.table(&table, "no matching settings")?;
     let asked = FORMER_NAMES.iter().find(|(former, _)| args.name.as_deref() == Some(former));
     if let Some((former, present)) = asked {
-        let hint = format!("write {present}; the former name still works");
-        context.printer.warning(&format!("{former} is now called {present}"), &hint);
+        let hint = format!("use {present}; the former name still works");
+        context.printer.warning(&format!("{former} was renamed to {present}"), &hint);
     }
     print_warnings(loaded, context);
     Ok(())
@@ -98,22 +100,22 @@ fn print_summary(loaded: &LoadedSettings, context: &CliContext) -> CliResult {
     }
     print_warnings(loaded, context);
     let set = match loaded.set_count() {
-        0 => "all settings have their defaults".to_owned(),
-        1 => "1 setting is set, the others have their defaults".to_owned(),
-        set => format!("{set} settings are set, the others have their defaults"),
+        0 => "all settings have default values".to_owned(),
+        1 => "1 setting is set, the others have default values".to_owned(),
+        set => format!("{set} settings are set, the others have default values"),
     };
     match file {
         Some(file) => {
-            context.printer.line(&format!("the settings are right: {set} (file {})", file.display()))
+            context.printer.line(&format!("the settings are valid: {set} (file {})", file.display()))
         }
         None => context.printer.line(&format!(
-            "the settings are right: {set} (there is no file {})",
+            "the settings are valid: {set} (no file {})",
             context.folder.settings().display()
         )),
     }
 }
 
-/// Says what is allowed but should be known.
+/// Prints warnings about settings that are valid but need attention.
 pub(crate) fn print_warnings(loaded: &LoadedSettings, context: &CliContext) {
     for it in loaded.all_warnings() {
         context.printer.warning(&it.message(), &it.hint);

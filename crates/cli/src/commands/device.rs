@@ -1,5 +1,5 @@
-//! `toolway device`: offers this computer's tools to a gateway. It pairs once; what it keeps of that lies in the
-//! data folder, so that later it needs no code.
+//! `toolway device`: shares this computer's tools with a gateway. It pairs once and stores its credentials in the data
+//! folder, so that later runs need no code.
 
 mod android;
 mod credentials;
@@ -27,25 +27,25 @@ use credentials::{DeviceCredentials, SavedCredentials};
 /// Flags of `device`.
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArgs {
-    /// Address of the gateway, as https://host:7717; may be left out where the device is paired with one only
+    /// Address of the gateway, for example https://host:7717 (default: the only paired gateway)
     #[arg(long, value_name = "URL", env = "TOOLWAY_GATEWAY", hide_env_values = true)]
     gateway: Option<String>,
-    /// Pairing code or link, as `toolway pair` shows it on the gateway; needed once
+    /// Pairing code or link from `toolway pair` on the gateway (needed once)
     #[arg(long, value_name = "CODE")]
     pair: Option<String>,
-    /// Name under which this computer is shown at the gateway; else its host name
+    /// Name of this computer at the gateway (default: its host name)
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// TOML file that defines commands as further tools
+    /// TOML file that defines more tools as commands
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// Offer the apps of a phone as well that adb reaches: those that need no permission to be called
+    /// Also share the apps of a phone that adb reaches, if their tools need no permission
     #[arg(long)]
     android: bool,
-    /// Serial number of that phone, as `adb devices` shows it; may be left out where there is only one
+    /// Serial number of the phone, as `adb devices` shows it (default: the only phone)
     #[arg(long, value_name = "SERIAL", requires = "android")]
     serial: Option<String>,
-    /// File that holds a device's token, instead of pairing
+    /// File with a device token, instead of pairing
     #[arg(
         long,
         value_name = "FILE",
@@ -54,20 +54,20 @@ pub(crate) struct DeviceArgs {
         conflicts_with = "pair"
     )]
     token_file: Option<PathBuf>,
-    /// Key of a gateway that made its own certificate, as `toolway pair` shows it: sha256:…; pairing finds it
+    /// Key of a self-signed gateway as `toolway pair` prints it: sha256:… (pairing finds it)
     #[arg(long, value_name = "KEY", requires = "gateway", conflicts_with = "pair")]
     key: Option<KeyPin>,
-    /// PEM file of certificate authorities to accept besides those that this computer knows
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Allow plain http:// to another computer: everyone on the way can read the token
+    /// Allow plain http:// to another computer. Anyone on the network path can read the token
     #[arg(long)]
     insecure: bool,
 }
 
-/// Runs until interrupted, or until no further try would help.
+/// Runs until the user interrupts or an error is permanent.
 pub(crate) async fn run(args: DeviceArgs, context: &CliContext) -> CliResult {
-    // What can be wrong with the tools is said before a code is spent.
+    // Check the tools before the pairing code is used up.
     let mut tools = host::tools();
     if let Some(path) = &args.tools {
         tools.extend(host::command_tools(path, &context.environment)?);
@@ -106,7 +106,7 @@ pub(crate) async fn run(args: DeviceArgs, context: &CliContext) -> CliResult {
     loop {
         tokio::select! {
             changed = status.changed() => {
-                // The sender lives as long as the device, whose end is seen below.
+                // The sender lives as long as the device, which ends in the branch below.
                 if changed.is_ok() {
                     let now = status.borrow_and_update().clone();
                     says.report(&now)?;
@@ -119,10 +119,10 @@ pub(crate) async fn run(args: DeviceArgs, context: &CliContext) -> CliResult {
                 });
             }
             said = android::print_next_change(&mut apps) => said?,
-            // Also where the terminal is closed: there are no files to read again.
+            // A hangup stops too: this command has no files to reload.
             _ = signals.next_signal() => {
                 if stop.is_cancelled() {
-                    return Err(CliError::new("stopped before everything was finished").with_code("interrupted"));
+                    return Err(CliError::new("interrupted before all calls were finished").with_code("interrupted"));
                 }
                 context.printer.note("stopping");
                 stop.cancel();
@@ -131,7 +131,7 @@ pub(crate) async fn run(args: DeviceArgs, context: &CliContext) -> CliResult {
     }
 }
 
-/// What to connect with: given, kept, or got by pairing.
+/// Returns the credentials: from flags, from pairing, or stored ones.
 async fn resolve_credentials(args: &DeviceArgs, context: &CliContext) -> CliResult<DeviceCredentials> {
     let kept = SavedCredentials::read(&context.folder)?;
     let name = args.name.clone();
@@ -140,8 +140,7 @@ async fn resolve_credentials(args: &DeviceArgs, context: &CliContext) -> CliResu
     }
     if let Some(token) = explicit_token(args, context)? {
         let gateway = args.gateway.clone().ok_or_else(|| {
-            CliError::usage("a token without a gateway")
-                .with_hint("name the gateway as well: --gateway https://host:7717")
+            CliError::usage("a token requires --gateway").with_hint("add --gateway https://host:7717")
         })?;
         let known = kept.find(Some(&gateway), name.as_deref()).ok();
         return Ok(DeviceCredentials {
@@ -165,15 +164,15 @@ async fn resolve_credentials(args: &DeviceArgs, context: &CliContext) -> CliResu
 fn explicit_token(args: &DeviceArgs, context: &CliContext) -> CliResult<Option<SecretString>> {
     if let Some(path) = &args.token_file {
         return private_file::read_token(path)?.map(Some).ok_or_else(|| {
-            CliError::new(format!("there is no file {}", path.display()))
-                .with_hint("check what --token-file names")
+            CliError::new(format!("file not found: {}", path.display()))
+                .with_hint("check the path of --token-file")
         });
     }
     let variable = context.environment.variable("TOOLWAY_TOKEN");
     Ok(variable.and_then(|text| text.to_str()).map(|text| text.trim().to_owned().into()))
 }
 
-/// Pairs, keeps what that gave, and gives it.
+/// Pairs, stores the credentials and returns them.
 async fn pair_device(
     text: &str,
     args: &DeviceArgs,
@@ -182,7 +181,7 @@ async fn pair_device(
 ) -> CliResult<DeviceCredentials> {
     let input = PairingInput::from_str(text).map_err(|error| {
         CliError::usage(format!("--pair: {error}"))
-            .with_hint("type the code, or the link in quotes, as `toolway pair` shows it")
+            .with_hint("use the code or the quoted link from `toolway pair`")
     })?;
     let gateway = match (&args.gateway, &input) {
         (Some(url), _) => Some(url.as_str()),
@@ -202,12 +201,12 @@ async fn pair_device(
     let got = match toolway_device::pair(args.gateway.as_deref(), &input, &about, &options).await {
         Ok(got) => got,
         Err(error) => {
-            // The same command typed again, or started again by the system: the code is spent, but what it
-            // gave is still there.
+            // The same command ran again, by the user or the service manager: the code is used up, but the stored
+            // credentials still work.
             if let (PairError::Refused(refusal), Some(known)) = (&error, known)
                 && refusal.status == 401
             {
-                context.printer.note(&format!("{error}; going on with what is kept from pairing before"));
+                context.printer.note(&format!("{error}; using the credentials of an earlier pairing"));
                 return Ok(known.clone());
             }
             return Err(pairing_error(&error));
@@ -229,7 +228,7 @@ async fn pair_device(
             .json_value(&json!({"event": "paired", "gateway": credentials.gateway, "file": path}))?;
     }
     context.printer.note(&format!(
-        "paired with {}; what it needs later is kept in {}",
+        "paired with {}; stored the credentials in {}",
         credentials.gateway,
         path.display()
     ));
@@ -241,26 +240,28 @@ fn pairing_error(error: &PairError) -> CliError {
     match error {
         PairError::NoAddress => failure
             .with_code("no_gateway")
-            .with_hint("add --gateway https://host:7717, or give the whole link"),
-        PairError::Insecure(_) => failure.with_code("insecure").with_hint("--insecure allows it"),
+            .with_hint("add --gateway https://host:7717, or use the complete link"),
+        PairError::Insecure(_) => {
+            failure.with_code("insecure").with_hint("use https://, or --insecure if you trust the network")
+        }
         PairError::Refused(refusal) => {
             failure.with_code(refusal.code.clone().unwrap_or_else(|| "refused".to_owned()))
         }
         PairError::Connect(toolway_device::ConnectError::Key(_)) => failure.with_code("key_changed"),
         _ => failure
             .with_code("unreachable")
-            .with_hint("check the address, and that the gateway runs and can be reached from here"),
+            .with_hint("check the address, and that the gateway is running and reachable"),
     }
 }
 
 fn build_error(error: &toolway_device::BuildError) -> CliError {
     let failure = CliError::new(error.to_string());
     match error {
-        toolway_device::BuildError::Insecure(_) => failure
-            .with_code("insecure")
-            .with_hint("use https://, or say --insecure where the network is your own"),
+        toolway_device::BuildError::Insecure(_) => {
+            failure.with_code("insecure").with_hint("use https://, or --insecure if you trust the network")
+        }
         toolway_device::BuildError::Tool(_) => {
-            failure.with_code("tools_file").with_hint("correct the file that --tools names")
+            failure.with_code("tools_file").with_hint("correct the file of --tools")
         }
         _ => failure.with_hint("check --gateway, --key and --ca"),
     }

@@ -1,4 +1,4 @@
-//! `toolway devices`: who offers tools, since when, and sending them away.
+//! `toolway devices`: lists, renames and revokes devices.
 
 mod show;
 
@@ -14,16 +14,20 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 
-/// What to do with devices.
+/// Subcommands of `toolway devices`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DevicesCommand {
-    /// List the devices, connected or not
+    /// List all devices, online and offline
+    #[command(after_help = "Example:\n  toolway devices list")]
     List(ListDevicesArgs),
-    /// Show one device: its tools and, where it bridges the tools of apps, what became of each app
+    /// Show one device with its tools and, for a phone, the state of each app
+    #[command(after_help = "Example:\n  toolway devices show pixel-8")]
     Show(show::ShowDeviceArgs),
-    /// Change the name under which a device is shown; its tools keep their names
+    /// Change the display name of a device; tool names stay the same
+    #[command(after_help = "Example:\n  toolway devices rename pixel-8 \"Anna's phone\"")]
     Rename(RenameDeviceArgs),
-    /// Remove a device: its connections close, its tools leave, and a token that was only for it is revoked
+    /// Remove a device: close its connections, remove its tools and revoke its token
+    #[command(after_help = "Example:\n  toolway devices revoke pixel-8")]
     Revoke(RevokeDeviceArgs),
 }
 
@@ -39,7 +43,7 @@ pub(crate) struct ListDevicesArgs {
 pub(crate) struct RenameDeviceArgs {
     /// Id of the device, as `devices list` shows it
     id: String,
-    /// New name
+    /// New display name
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -71,7 +75,7 @@ async fn list(args: &ListDevicesArgs, context: &CliContext) -> CliResult {
     }
     let devices = parse_response::<DeviceList>(&text)?.devices;
     let table = table(&devices, context);
-    context.printer.table(&table, "no device has connected yet; `toolway pair` lets one in")?;
+    context.printer.table(&table, "no devices; add one with `toolway pair`")?;
     for device in &devices {
         for warning in &device.warnings {
             context.printer.warning(&format!("{}: {warning}", device.id), "");
@@ -92,7 +96,7 @@ fn table(devices: &[DeviceSummary], context: &CliContext) -> TextTable {
     columns.extend(has_apps.then(|| TableColumn::number("apps").optional()));
     columns.extend([
         TableColumn::number("calls").optional(),
-        TableColumn::fixed("last heard"),
+        TableColumn::fixed("last seen"),
         TableColumn::fixed("connected since").optional(),
         TableColumn::truncatable("platform", 8).optional(),
     ]);
@@ -128,7 +132,7 @@ async fn rename(args: &RenameDeviceArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    context.printer.line(&format!("{} is now called {}", escape::line(&args.id), escape::line(&args.name)))
+    context.printer.line(&format!("renamed {} to {}", escape::line(&args.id), escape::line(&args.name)))
 }
 
 async fn revoke(args: &RevokeDeviceArgs, context: &CliContext) -> CliResult {
@@ -137,5 +141,5 @@ async fn revoke(args: &RevokeDeviceArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"id": args.id, "revoked": true}));
     }
-    context.printer.line(&format!("{} is removed; to let it in again, pair it again", escape::line(&args.id)))
+    context.printer.line(&format!("removed {}; to use it again, pair it again", escape::line(&args.id)))
 }

@@ -1,4 +1,4 @@
-//! `toolway doctor`: looks at everything that can be wrong and says how to mend it.
+//! `toolway doctor`: finds problems and prints how to fix them.
 
 mod files;
 mod gateway;
@@ -25,28 +25,28 @@ pub(crate) struct DoctorArgs {
     connect: ConnectArgs,
 }
 
-/// How something is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FindingSeverity {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// To be known, but nothing is broken.
+    /// Needs attention, but nothing is broken.
     Warning,
-    /// Wrong.
+    /// A problem to fix.
     Error,
 }
 
-/// What was found about one thing.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorFinding {
-    /// What was looked at.
+    /// Subject of the check.
     subject: String,
-    /// How it is.
+    /// Severity.
     status: FindingSeverity,
-    /// In words.
+    /// Description for people.
     message: String,
-    /// How to mend it.
+    /// Fix for the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
@@ -56,22 +56,22 @@ pub(crate) struct DoctorFinding {
 pub(crate) struct DoctorReport(Vec<DoctorFinding>);
 
 impl DoctorReport {
-    /// It is as it should be.
+    /// Adds a finding without a problem.
     fn add_fine(&mut self, subject: &str, message: impl Into<String>) {
         self.add(subject, FindingSeverity::Ok, message.into(), None);
     }
 
-    /// It should be known.
+    /// Adds a warning.
     fn add_warning(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.add(subject, FindingSeverity::Warning, message.into(), Some(hint.into()));
     }
 
-    /// It is wrong.
+    /// Adds an error.
     fn add_error(&mut self, subject: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.add(subject, FindingSeverity::Error, message.into(), Some(hint.into()));
     }
 
-    /// Something failed, which says itself how to mend it.
+    /// Adds an error with the hints of a failure.
     fn add_failure(&mut self, subject: &str, failure: &CliError) {
         self.add(subject, FindingSeverity::Error, failure.message().to_owned(), failure.hints());
     }
@@ -82,11 +82,11 @@ impl DoctorReport {
     }
 }
 
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) async fn run(args: DoctorArgs, context: &CliContext) -> CliResult {
     let mut found = DoctorReport::default();
     if args.connect.gateway.is_some() {
-        // Elsewhere: only what it says of itself can be looked at.
+        // A remote gateway: only its own status can be checked.
         gateway::check_running(&args.connect, context, &mut found).await;
         return print_report(&found, context);
     }
@@ -100,10 +100,10 @@ pub(crate) async fn run(args: DoctorArgs, context: &CliContext) -> CliResult {
         }
         models::check(context, &mut found).await;
     } else {
-        let hint = "nothing to mend where no gateway has run yet; else name the right one with --data-dir";
+        let hint = "this is normal before the first start; otherwise select the data folder with --data-dir";
         found.add_warning(
             "data folder",
-            format!("there is no folder {}", context.folder.path().display()),
+            format!("folder not found: {}", context.folder.path().display()),
             hint,
         );
     }
@@ -121,8 +121,8 @@ fn check_settings(context: &CliContext, found: &mut DoctorReport) -> Option<Load
                 found.add_warning("settings", it.message(), &it.hint);
             }
             let file = match &loaded.file {
-                Some(file) => format!("{} is right", file.display()),
-                None => "the defaults count; there is no file".to_owned(),
+                Some(file) => format!("{} is valid", file.display()),
+                None => "no settings file; using defaults".to_owned(),
             };
             found.add_fine("settings", file);
             Some(loaded)
@@ -146,7 +146,7 @@ fn print_report(found: &DoctorReport, context: &CliContext) -> CliResult {
     for it in &found.0 {
         let (mark, style) = match it.status {
             FindingSeverity::Ok => ("ok   ", Style::Good),
-            FindingSeverity::Warning => ("look ", Style::Warning),
+            FindingSeverity::Warning => ("warn ", Style::Warning),
             FindingSeverity::Error => ("error", Style::Error),
         };
         let message = escape::lines(&it.message).replace('\n', "\n       ");
@@ -161,7 +161,7 @@ fn print_report(found: &DoctorReport, context: &CliContext) -> CliResult {
     }
     match wrong {
         0 => Ok(()),
-        1 => Err(CliError::new("one thing is wrong").with_code("unhealthy")),
-        wrong => Err(CliError::new(format!("{wrong} things are wrong")).with_code("unhealthy")),
+        1 => Err(CliError::new("found 1 problem").with_code("unhealthy")),
+        wrong => Err(CliError::new(format!("found {wrong} problems")).with_code("unhealthy")),
     }
 }

@@ -1,4 +1,4 @@
-//! `toolway grants`: the answers that are kept, so that nobody is asked for every single call.
+//! `toolway grants`: manages stored answers, which make repeated approvals unnecessary.
 
 use clap::{Args, Subcommand};
 use reqwest::Method;
@@ -14,14 +14,19 @@ use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::time_args::{DurationArg, TimeArg};
 
-/// What to do with grants.
+/// Subcommands of `toolway grants`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GrantsCommand {
-    /// List the grants that hold
+    /// List active grants
+    #[command(after_help = "Example:\n  toolway grants list")]
     List(ListGrantsArgs),
-    /// Answer beforehand what calls would be asked for
+    /// Allow or deny calls in advance
+    #[command(
+        after_help = "Examples:\n  toolway grants add 'pixel-8/*' --agent cook --expires 30d\n  toolway grants add '*/delete_*' --deny"
+    )]
     Add(AddGrantArgs),
-    /// Take a grant back: the next call is asked for again
+    /// Revoke a grant: the next call needs approval again
+    #[command(after_help = "Example:\n  toolway grants revoke 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11")]
     Revoke(RevokeGrantArgs),
 }
 
@@ -35,22 +40,22 @@ pub(crate) struct ListGrantsArgs {
 /// Flags of `grants add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddGrantArgs {
-    /// The tools, as a pattern over source/tool: pixel-8/camera, pixel-8/*, */read_*
+    /// Tools, as a SOURCE/TOOL pattern: pixel-8/camera, 'pixel-8/*', '*/read_*'
     #[arg(value_name = "TOOL-PATTERN")]
     tool: String,
-    /// The caller: owner, a token's id, or its label. Default: every caller
+    /// Only calls of this caller: owner, a token's id, or its label (default: every caller)
     #[arg(long, value_name = "PRINCIPAL", conflicts_with = "agent")]
     principal: Option<String>,
-    /// The calls of this agent
+    /// Only calls of this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// What the tools may use; without it, whether they may run
+    /// Permission to grant (default: permission to run)
     #[arg(long, value_name = "PERMISSION")]
     permission: Option<String>,
-    /// Refuse instead: nobody is asked, and it does not run
+    /// Deny the calls instead, without asking anyone
     #[arg(long)]
     deny: bool,
-    /// When it ends by itself: in 30 days as 30d, or a date like 2027-01-01; without it, never
+    /// Expiry: a duration like 30d, or a date like 2027-01-01 (default: never)
     #[arg(long, value_name = "WHEN")]
     expires: Option<TimeArg>,
     #[command(flatten)]
@@ -70,12 +75,12 @@ fn is_granted(grant: &GrantView) -> bool {
     grant.decision == GrantDecision::Granted.as_str()
 }
 
-/// The granted permission.
+/// Returns the granted permission.
 fn permission_text(grant: &GrantView) -> String {
     grant.permission.clone().unwrap_or_else(|| "to run".to_owned())
 }
 
-/// The covered calls.
+/// Returns a description of the covered calls.
 fn subject_text(grant: &GrantView, name: impl Fn(&str) -> String) -> String {
     match (&grant.principal, &grant.agent, &grant.session_id) {
         (Some(principal), _, Some(session)) => format!("{}, session {session}", name(principal)),
@@ -103,18 +108,18 @@ async fn list(args: &ListGrantsArgs, context: &CliContext) -> CliResult {
     let grants = parse_response::<GrantList>(&text)?.grants;
     let labels =
         if grants.is_empty() { Default::default() } else { PrincipalList::fetch(&client).await?.labels() };
-    // A name that people know, where there is one; ids are in --json.
+    // Show labels if there are any; the JSON output has the ids.
     let name = |id: &str| labels.get(id).filter(|label| !label.is_empty()).cloned().unwrap_or(id.to_owned());
     let moments = context.time_formatter();
     let mut table = TextTable::new(vec![
         TableColumn::fixed("id"),
         TableColumn::fixed("answer"),
         TableColumn::truncatable("tools", 12),
-        TableColumn::fixed("what"),
-        TableColumn::truncatable("whose calls", 8),
+        TableColumn::fixed("permission"),
+        TableColumn::truncatable("callers", 8),
         TableColumn::fixed("ends").optional(),
         TableColumn::truncatable("by", 6).optional(),
-        TableColumn::fixed("made").optional(),
+        TableColumn::fixed("created").optional(),
     ]);
     for grant in grants {
         let (answer, style) =
@@ -130,15 +135,15 @@ async fn list(args: &ListGrantsArgs, context: &CliContext) -> CliResult {
             moments.format_local(grant.created_ms).into(),
         ]);
     }
-    context.printer.table(&table, "no answer is kept; `toolway grants add` gives one beforehand")
+    context.printer.table(&table, "no grants; add one with `toolway grants add`")
 }
 
 async fn add(args: &AddGrantArgs, context: &CliContext) -> CliResult {
     let now = context.now_ms();
     let expires_ms = args.expires.as_ref().map(|when| when.future_ms(now, &context.zone()));
     if expires_ms.is_some_and(|at| at <= now) {
-        return Err(CliError::usage("--expires does not lie in the future")
-            .with_hint("say how long, as 30d, or a later date"));
+        return Err(CliError::usage("--expires must be in the future")
+            .with_hint("use a duration like 30d, or a later date"));
     }
     let client = context.client(&args.connect)?;
     let principal = match &args.principal {
@@ -167,7 +172,7 @@ async fn add(args: &AddGrantArgs, context: &CliContext) -> CliResult {
         permission_text(&grant)
     )))?;
     context.printer.note(&format!(
-        "to take it back: toolway grants revoke {}{}",
+        "to revoke it: toolway grants revoke {}{}",
         grant.id,
         context.folder.data_dir_flag()
     ));
@@ -179,5 +184,5 @@ async fn revoke(args: &RevokeGrantArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"id": args.id, "revoked": true}));
     }
-    context.printer.line(&format!("{} holds no more, from the next call on", escape::line(&args.id)))
+    context.printer.line(&format!("revoked {}; new calls can no longer use it", escape::line(&args.id)))
 }

@@ -1,4 +1,4 @@
-//! `toolway man`: manual pages of every command.
+//! `toolway man`: writes manual pages for every command.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::{CliError, CliResult};
 /// Flags of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Folder to write the pages into, as /usr/local/share/man/man1
+    /// Folder for the pages, for example /usr/local/share/man/man1
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -26,5 +26,5 @@ pub(crate) fn run(args: &ManArgs, command: Command, context: &CliContext) -> Cli
     if context.printer.json {
         return context.printer.json_value(&serde_json::json!({"folder": folder}));
     }
-    context.printer.line(&format!("manual pages are in {}", folder.display()))
+    context.printer.line(&format!("wrote the manual pages to {}", folder.display()))
 }

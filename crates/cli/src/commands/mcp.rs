@@ -1,5 +1,5 @@
-//! `toolway mcp`: by itself, an MCP server on standard input and output; with a command, the MCP servers whose tools
-//! are offered, and the desktop clients that use this gateway.
+//! `toolway mcp`: serves MCP over stdio without a subcommand. Subcommands manage MCP servers and set up desktop
+//! clients.
 
 mod add;
 mod import;
@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use crate::context::CliContext;
 use crate::error::CliResult;
 
-/// Without a command: how to serve MCP on standard input and output.
+/// Flags of `mcp` without a subcommand.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
@@ -26,22 +26,31 @@ pub(crate) struct McpArgs {
     stdio: stdio::StdioArgs,
 }
 
-/// What to do with MCP servers and clients.
+/// Subcommands of `toolway mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Add an MCP server, a program or an address, whose tools are offered from then on
+    /// Add an MCP server, as a program or a URL
+    #[command(
+        after_help = "Examples:\n  toolway mcp add files --command npx -y @modelcontextprotocol/server-filesystem ~/Documents\n  toolway mcp add github --url https://api.githubcopilot.com/mcp/ --header Authorization"
+    )]
     Add(Box<add::AddMcpServerArgs>),
-    /// List the MCP servers, and how the connection to each stands
+    /// List the MCP servers with their connection state
+    #[command(after_help = "Example:\n  toolway mcp list")]
     List(list::ListMcpServersArgs),
-    /// Remove an MCP server, and with it its tools
+    /// Remove an MCP server and its tools
+    #[command(after_help = "Example:\n  toolway mcp remove files")]
     Remove(remove::RemoveMcpServerArgs),
-    /// Connect to an MCP server and say what it offers, or what is wrong and what to do
+    /// Connect to an MCP server and show its tools, or the problem and its fix
+    #[command(after_help = "Example:\n  toolway mcp test files")]
     Test(test::TestMcpServersArgs),
-    /// Add the MCP servers that another program keeps in a JSON file
+    /// Import MCP servers from another program's JSON file
+    #[command(after_help = "Example:\n  toolway mcp import ~/.cursor/mcp.json")]
     Import(import::ImportMcpServersArgs),
-    /// Sign in to an MCP server that asks for it, in a browser
+    /// Log in to an MCP server in a browser
+    #[command(after_help = "Example:\n  toolway mcp login github")]
     Login(login::LoginMcpServerArgs),
     /// Remove the stored login of an MCP server
+    #[command(after_help = "Example:\n  toolway mcp logout github")]
     Logout(login::LogoutMcpServerArgs),
     /// Set up a desktop client to use this gateway, with a token of its own
     Install(install::InstallMcpClientArgs),

@@ -1,5 +1,5 @@
-//! `toolway models`: the model providers, in `models.toml` in the data folder. The file is written here and nowhere
-//! else, on the gateway's own computer: where a key goes is not set from afar.
+//! `toolway models`: manages model providers in `models.toml` of the data folder. Only this command writes the file, on
+//! the gateway's computer: API keys and URLs must not be redirected over the network.
 
 mod add;
 mod list;
@@ -22,21 +22,28 @@ use crate::error::{CliError, CliProblem, CliResult};
 use crate::folder::private_file;
 use crate::settings;
 
-/// Where the form of the file is told.
-pub(crate) const FORMAT_HINT: &str = "docs/models.md says what may stand in it";
+/// Hint about the format of the file.
+pub(crate) const FORMAT_HINT: &str = "see docs/models.md for the format";
 
-/// What to do with model providers.
+/// Subcommands of `toolway models`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Add a model provider, by a preset or by what API it speaks
+    /// Add a model provider from a preset or by its API
+    #[command(
+        after_help = "Examples:\n  toolway models add anthropic --key-stdin < key.txt\n  toolway models add local --kind compatible --base-url http://localhost:11434/v1 --model llama3"
+    )]
     Add(Box<add::AddModelArgs>),
-    /// List the model providers, and where the key of each is read from
+    /// List the model providers and the locations of their keys
+    #[command(after_help = "Example:\n  toolway models list")]
     List(list::ListModelsArgs),
-    /// List what is known of model providers that people use
+    /// List presets of known model providers
+    #[command(after_help = "Example:\n  toolway models presets")]
     Presets(ListPresetsArgs),
     /// Remove a model provider
+    #[command(after_help = "Example:\n  toolway models remove anthropic")]
     Remove(remove::RemoveModelArgs),
-    /// Try a model provider with one small tool call, and say what works
+    /// Test a model provider with one small tool call
+    #[command(after_help = "Example:\n  toolway models test anthropic")]
     Test(test::TestModelsArgs),
 }
 
@@ -55,7 +62,7 @@ pub(crate) async fn run(command: ModelsCommand, context: &CliContext) -> CliResu
     }
 }
 
-/// The model providers of this data folder, as a gateway on it would have them.
+/// Opens the model providers of this data folder like a gateway does.
 pub(crate) async fn open_models(context: &CliContext) -> CliResult<Arc<ModelCatalog>> {
     let loaded = settings::load(&context.setting_sources(Vec::new()))
         .map_err(|wrong| settings::settings_error(&wrong))?;
@@ -67,26 +74,26 @@ pub(crate) async fn open_models(context: &CliContext) -> CliResult<Arc<ModelCata
     Ok(ModelCatalog::open(ModelCatalogDeps { file: context.folder.models(), keys, http }).await)
 }
 
-/// The file's text; nothing where there is no file.
+/// Reads the file; empty if it does not exist.
 fn read_models_file(context: &CliContext) -> CliResult<String> {
     Ok(private_file::read(&context.folder.models())?.unwrap_or_default())
 }
 
-/// Puts a text in the file's place, once all of it is right.
+/// Validates a text and replaces the file with it.
 fn write_models_file(text: &str, context: &CliContext) -> CliResult {
     let path = context.folder.models();
     toolway_agent::models::check(text, &path).map_err(|problems| models_file_error(&problems))?;
     context.folder.create()?;
-    // Where it is a link, what it leads to is replaced.
+    // Follow a symbolic link and replace its target.
     let path: PathBuf = std::fs::canonicalize(&path).unwrap_or(path);
     private_file::replace(&path, text.as_bytes())
 }
 
-/// What is wrong in a file of the owner's.
+/// Creates the error for an invalid file of the owner.
 pub(crate) fn models_file_error(problems: &[FileProblem]) -> CliError {
     let what = match problems {
-        [_] => "a file can't be used".to_owned(),
-        several => format!("a file can't be used, for {} reasons", several.len()),
+        [_] => "the file is invalid".to_owned(),
+        several => format!("the file has {} errors", several.len()),
     };
     let problem = |one: &FileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
     CliError::new(what)

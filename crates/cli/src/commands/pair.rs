@@ -1,4 +1,4 @@
-//! `toolway pair`: lets one device, app or client in.
+//! `toolway pair`: creates a pairing code for one device, app or client.
 
 use clap::Args;
 use reqwest::Method;
@@ -16,16 +16,16 @@ use crate::print::{escape, qr};
 /// Flags of `pair`.
 #[derive(Debug, Args)]
 pub(crate) struct PairArgs {
-    /// What is let in
+    /// Role of the paired program
     #[arg(long, value_enum, default_value_t = TokenRoleFlag::Device)]
     role: TokenRoleFlag,
-    /// A name by which you know it again; else the device's own
+    /// Label for recognizing it later (default: the device's name)
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// The only agent it may use (companion or client)
+    /// Only agent that it may use (roles companion and client)
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Leave the QR code out
+    /// Do not print the QR code
     #[arg(long)]
     no_qr: bool,
     #[command(flatten)]
@@ -68,18 +68,18 @@ pub(crate) async fn run(args: PairArgs, context: &CliContext) -> CliResult {
     printer.line(&instructions(args.role, &made, |text| printer.paint(Style::Name, text)))?;
     if made.url.starts_with("http://") && !is_loopback(&made.url) {
         printer.warning(
-            &format!("{} is not encrypted: whoever is on the way can read the token", made.url),
-            "set tls.mode to \"auto\", or public_url to the https:// address of a proxy that encrypts",
+            &format!("{} is not encrypted: anyone on the network path can read the token", made.url),
+            "set tls.mode to \"auto\", or public_url to the https:// address of a TLS proxy",
         );
     } else if is_loopback(&made.url) {
         printer.note(
-            "only this computer can reach that address; `toolway serve --listen 0.0.0.0` lets others in, over TLS",
+            "only this computer can reach this address; for other computers, run `toolway serve --listen 0.0.0.0` (with TLS)",
         );
     }
     Ok(())
 }
 
-/// What to type, or to do, at the other end.
+/// Returns the instructions for the other end.
 fn instructions(
     role: TokenRoleFlag,
     made: &CreatePairingCodeResponse,
@@ -97,7 +97,7 @@ fn instructions(
             format!("On the other machine:\n  {}", painted(&command))
         }
         TokenRoleFlag::Companion | TokenRoleFlag::Client => {
-            "In the app: scan the QR code, open the link, or type address and code.".to_owned()
+            "In the app: scan the QR code, open the link, or enter the address and the code.".to_owned()
         }
     }
 }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_to_type_on_the_other_machine() {
+    fn prints_the_command_for_the_other_machine() {
         let said = |url| instructions(TokenRoleFlag::Device, &made(url), str::to_owned);
         assert_eq!(
             said("https://10.0.0.5:7717"),

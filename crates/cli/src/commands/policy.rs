@@ -1,4 +1,4 @@
-//! `toolway policy`: the rules that say who may use which tool.
+//! `toolway policy`: manages the rules that allow, deny or ask.
 
 mod rule;
 mod rule_text;
@@ -19,16 +19,22 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 
-/// What to do with rules.
+/// Subcommands of `toolway policy`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// List the rules that hold, in the order in which they are tried
+    /// List the active rules in the order of evaluation
+    #[command(after_help = "Example:\n  toolway policy list")]
     List(ListPolicyArgs),
-    /// Say which rule decides over a call, and why
+    /// Show which rule applies to a call, and why
+    #[command(after_help = "Example:\n  toolway policy test pixel-8__camera --principal owner")]
     Test(TestPolicyArgs),
-    /// Make a rule, or change the one of this name; those of the settings come first
+    /// Add or change a rule; rules of the settings file come first
+    #[command(
+        after_help = "Examples:\n  toolway policy add no-deletes --effect deny --tool '*/delete_*'\n  toolway policy add ask-phone --effect ask --tool 'pixel-8/*' --read-only false"
+    )]
     Add(rule::AddRuleArgs),
     /// Remove a rule
+    #[command(after_help = "Example:\n  toolway policy remove no-deletes")]
     Remove(RemoveRuleArgs),
 }
 
@@ -44,10 +50,10 @@ pub(crate) struct ListPolicyArgs {
 pub(crate) struct TestPolicyArgs {
     /// Name of the tool, as `tools list` shows it
     name: String,
-    /// The caller: owner, a token's id, or its label
+    /// Caller: owner, a token's id, or its label
     #[arg(long, value_name = "PRINCIPAL")]
     principal: String,
-    /// The agent in whose name the call would be made
+    /// Agent that makes the call
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     #[command(flatten)]
@@ -63,18 +69,18 @@ pub(crate) struct RemoveRuleArgs {
     connect: ConnectArgs,
 }
 
-/// The location of a rule.
+/// Describes the location of a rule.
 fn location_text(rule: &PolicyRuleView) -> String {
     let origin = &rule.origin;
     match (&origin.path, origin.line, origin.kind.as_str()) {
         (Some(path), Some(line), _) => format!("{path}, line {line}"),
         (Some(path), None, _) => path.clone(),
-        (None, _, "database") => "made here".to_owned(),
+        (None, _, "database") => "database".to_owned(),
         (None, _, kind) => kind.to_owned(),
     }
 }
 
-/// Reads an effect by its name.
+/// Parses the name of an effect.
 fn parse_effect(name: &str) -> CliResult<Effect> {
     parse_response(&json!(name).to_string())
 }
@@ -102,7 +108,7 @@ async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
         TableColumn::fixed("effect"),
         TableColumn::truncatable("for", 16),
         TableColumn::truncatable("limits", 8),
-        TableColumn::truncatable("stands in", 12),
+        TableColumn::truncatable("origin", 12),
     ]);
     for (at, rule) in policy.rules.iter().enumerate() {
         let definition: RuleDefinition = parse_response(rule.rule.get())?;
@@ -115,14 +121,11 @@ async fn list(args: &ListPolicyArgs, context: &CliContext) -> CliResult {
             location_text(rule).into(),
         ]);
     }
-    printer.table(&table, "there is no rule; `toolway policy add` makes one")?;
-    let trusted = if policy.trusted_sources.is_empty() {
-        "no source".to_owned()
-    } else {
-        policy.trusted_sources.join(", ")
-    };
+    printer.table(&table, "no rules; add one with `toolway policy add`")?;
+    let trusted =
+        if policy.trusted_sources.is_empty() { "none".to_owned() } else { policy.trusted_sources.join(", ") };
     printer.note(&format!(
-        "else: {} (policy.default); believed about what their tools do: {trusted}; tools that change: {}",
+        "default: {} (policy.default); trusted sources: {trusted}; changed tools: {}",
         rule_text::effect_verb(parse_effect(&policy.default)?),
         policy.changed_tools
     ));
@@ -147,16 +150,16 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
     let rule = find_rule(&client, answer.decision.rule.as_deref()).await?;
     let printer = &context.printer;
     if printer.json {
-        // With where the rule stands beside what the gateway said.
+        // Add the origin of the rule to the gateway's answer.
         let mut whole: serde_json::Map<String, serde_json::Value> = parse_response(&text)?;
         whole.insert("origin".to_owned(), json!(rule.map(|rule| rule.origin)));
         return printer.json_value(&whole);
     }
     let decision = &answer.decision;
     let verdict = if parse_effect(&decision.effect)? == Effect::Deny {
-        "denied, and not listed"
+        "denied and hidden"
     } else if decision.requires_approval {
-        "allowed once a person has said yes"
+        "allowed after approval"
     } else {
         "allowed"
     };
@@ -169,7 +172,7 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
     pairs.add("caller", who);
     pairs.add("verdict", verdict);
     pairs.add("because", &decision.reason);
-    pairs.add_optional("stands in", rule.as_ref().map(location_text));
+    pairs.add_optional("origin", rule.as_ref().map(location_text));
     if let Some(definition) = &decision.definition {
         let definition: RuleDefinition = parse_response(definition.get())?;
         pairs.add(
@@ -186,24 +189,21 @@ async fn test(args: &TestPolicyArgs, context: &CliContext) -> CliResult {
         );
     }
     if decision.requires_approval {
-        let answers = if decision.caller_may_answer { "the owner, or the caller" } else { "the owner" };
-        pairs.add("who answers", answers);
+        let answers = if decision.caller_may_answer { "the owner or the caller" } else { "the owner" };
+        pairs.add("approver", answers);
     }
-    pairs.add(
-        "read-only",
-        if decision.read_only { "yes, by a source that is believed" } else { "not known to be" },
-    );
+    pairs.add("read-only", if decision.read_only { "yes, from a trusted source" } else { "unknown" });
     for PermissionDecision { permission, state } in &decision.permissions {
         pairs.add("permission", format!("{permission}: {}", state.replace('_', " ")));
     }
     printer.pairs(&pairs)
 }
 
-/// Where a rule stands.
+/// Fetches a rule by its name.
 async fn find_rule(client: &GatewayClient, name: Option<&str>) -> CliResult<Option<PolicyRuleView>> {
     let Some(name) = name else { return Ok(None) };
     let policy: PolicyView = parse_response(&client.get(&["api", "policy"], &[]).await?)?;
-    // One that has no name of its own is called by where it stands in the list.
+    // A rule without a name gets its location in the list as its name.
     Ok(policy.rules.into_iter().find(|rule| rule.name == name))
 }
 
@@ -213,5 +213,5 @@ async fn remove(args: &RemoveRuleArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }
-    context.printer.line(&format!("the rule {} holds no more", escape::line(&args.name)))
+    context.printer.line(&format!("removed the rule {}", escape::line(&args.name)))
 }

@@ -1,5 +1,5 @@
-//! `toolway prices`: what models cost, in `prices.toml` in the data folder. None comes with the program: a price is what
-//! somebody wrote or imported, with where it is from and when.
+//! `toolway prices`: manages model prices in `prices.toml` of the data folder. The program ships without prices: each
+//! one is written or imported by the owner, with its source and date.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,24 +18,28 @@ use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::print::{amount, escape};
 
-/// No file of prices is larger, in bytes.
+/// Maximum size of a price file in bytes.
 const MAX_FILE: u64 = 32 << 20;
-/// Where the form of the file is told.
-const FORMAT_HINT: &str = "docs/models.md shows how prices are written";
+/// Hint about the format of the file.
+const FORMAT_HINT: &str = "see docs/models.md for the format";
 
-/// What to do with prices.
+/// Subcommands of `toolway prices`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PricesCommand {
-    /// List the prices, each with where it is from
+    /// List the prices with their sources
+    #[command(after_help = "Example:\n  toolway prices list --search claude")]
     List(ListPricesArgs),
-    /// Take the prices of a file over, in the place of those that there are
+    /// Replace all prices with those of a file
+    #[command(
+        after_help = "Example:\n  toolway prices import model_prices_and_context_window.json --source https://github.com/BerriAI/litellm"
+    )]
     Import(ImportPricesArgs),
 }
 
 /// Flags of `prices list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListPricesArgs {
-    /// Only those of models whose name has this text in it
+    /// Only models whose name contains this text
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }
@@ -43,13 +47,13 @@ pub(crate) struct ListPricesArgs {
 /// Flags of `prices import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportPricesArgs {
-    /// A table of prices in TOML, or the file of prices that LiteLLM keeps (JSON)
+    /// Price table in TOML, or LiteLLM's price file in JSON
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the prices are from, as an address; else the name of the file
+    /// Source of the prices, for example a URL (default: the name of the file)
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
-    /// When they were read there, as 2026-11-01; else today
+    /// Date of the prices, for example 2026-11-01 (default: today)
     #[arg(long, value_name = "DATE")]
     date: Option<jiff::civil::Date>,
     #[command(flatten)]
@@ -64,7 +68,7 @@ pub(crate) async fn run(command: PricesCommand, context: &CliContext) -> CliResu
     }
 }
 
-/// The prices of this data folder.
+/// Loads the prices of this data folder.
 pub(crate) fn load(context: &CliContext) -> CliResult<PriceTable> {
     let path = context.folder.prices();
     match read_price_file(&path)? {
@@ -107,7 +111,7 @@ fn list(args: &ListPricesArgs, context: &CliContext) -> CliResult {
             price.source.as_deref().unwrap_or_default().into(),
         ]);
     }
-    context.printer.table(&rows, "no price is known; `toolway prices import FILE` takes some over")?;
+    context.printer.table(&rows, "no matching prices; import prices with `toolway prices import FILE`")?;
     if !shown.is_empty() {
         context.printer.note(&format!("{} per million tokens", escape::line(table.currency())));
     }
@@ -117,7 +121,7 @@ fn list(args: &ListPricesArgs, context: &CliContext) -> CliResult {
 async fn import(args: &ImportPricesArgs, context: &CliContext) -> CliResult {
     require_local_gateway(&args.connect, context)?;
     let text = read_price_file(&args.file)?.ok_or_else(|| {
-        CliError::new(format!("there is no file {}", args.file.display()))
+        CliError::new(format!("file not found: {}", args.file.display()))
             .with_code("no_file")
             .with_hint("check the path")
     })?;
@@ -128,7 +132,7 @@ async fn import(args: &ImportPricesArgs, context: &CliContext) -> CliResult {
     let imported = prices::import(&text, &args.file, &source, &date).map_err(import_error)?;
     let path = context.folder.prices();
     let text = imported.table.to_toml();
-    // What is written must be what is read.
+    // Check that the written text can be parsed again.
     prices::parse(&text, &path).map_err(|problems| models_file_error(&problems))?;
     context.folder.create()?;
     private_file::replace(&path, text.as_bytes())?;
@@ -140,8 +144,8 @@ async fn import(args: &ImportPricesArgs, context: &CliContext) -> CliResult {
             "gateway": reload_status(&told),
         }))?;
     } else {
-        let said = format!("{count} prices, as of {date}, are in {}", path.display());
-        context.printer.line(&escape::line(&said))?;
+        let summary = format!("imported {count} prices as of {date} to {}", path.display());
+        context.printer.line(&escape::line(&summary))?;
         for note in &imported.notes {
             context.printer.note(note);
         }
@@ -156,7 +160,7 @@ fn import_error(error: PriceImportError) -> CliError {
     }
 }
 
-/// The text of a file; none where there is none.
+/// Reads a file; `None` if it does not exist.
 fn read_price_file(path: &Path) -> CliResult<Option<String>> {
     let failed = |error: std::io::Error| CliError::io("read", path, &error);
     let file = match std::fs::File::open(path) {
@@ -166,8 +170,11 @@ fn read_price_file(path: &Path) -> CliResult<Option<String>> {
     let mut text = String::new();
     file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_FILE {
-        return Err(CliError::new(format!("{} is too large to be a file of prices", path.display()))
-            .with_hint(FORMAT_HINT));
+        return Err(CliError::new(format!(
+            "{} is larger than 32 MiB, the limit for a price file",
+            path.display()
+        ))
+        .with_hint(FORMAT_HINT));
     }
     Ok(Some(text))
 }

@@ -1,5 +1,5 @@
-//! `toolway restore`: puts a backup's contents into the data folder, while the gateway runs or not. The whole
-//! backup is checked before anything is touched.
+//! `toolway restore`: restores a backup into the data folder, even while the gateway runs. It checks the complete
+//! backup before it changes anything.
 
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -23,15 +23,15 @@ use crate::settings::{self, SettingSources};
 /// Flags of `restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Backup to restore, as `toolway backup` wrote it
+    /// Backup file from `toolway backup`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Don't ask
+    /// Restore without asking
     #[arg(long)]
     yes: bool,
 }
 
-/// Restores.
+/// Runs the command.
 pub(crate) async fn run(args: RestoreArgs, context: &CliContext) -> CliResult {
     let folder = &context.folder;
     folder.create()?;
@@ -40,10 +40,11 @@ pub(crate) async fn run(args: RestoreArgs, context: &CliContext) -> CliResult {
     check_files(&staging.0, &manifest, context)?;
     confirm(&args, &manifest, context)?;
 
-    // Held by us, no gateway can start in the middle of it; held by a gateway, that is told afterwards.
+    // With the lock held here, no gateway can start meanwhile. If a gateway holds it, that gateway is reloaded
+    // afterwards.
     let running = target::find_running(folder)?;
     let lock = if running.is_none() { Some(FolderLock::acquire(folder)?) } else { None };
-    // What the running gateway knows until it is told to look again.
+    // The running gateway accepts this token until it reloads.
     let token = private_file::read_token(&folder.owner_token())?;
     let store = match &running {
         Some(_) => open_store(folder, context).await?,
@@ -53,11 +54,9 @@ pub(crate) async fn run(args: RestoreArgs, context: &CliContext) -> CliResult {
     };
     if !store.is_current().await.map_err(|error| store_error(&error))? {
         store.close().await;
-        return Err(CliError::new(
-            "the running gateway is an older program than this one; nothing was changed",
-        )
-        .with_code("version")
-        .with_hint("restart the gateway with this program, or stop it, then restore"));
+        return Err(CliError::new("the running gateway is older than this program; nothing was changed")
+            .with_code("version")
+            .with_hint("restart the gateway with this version, or stop it, then retry"));
     }
     let restored = store.restore_from(&staging.0.join(archive::DATABASE)).await;
     store.close().await;
@@ -71,13 +70,13 @@ pub(crate) async fn run(args: RestoreArgs, context: &CliContext) -> CliResult {
     print_report(&files, told, context)
 }
 
-/// Checks the small files by what they should be.
+/// Checks the small files.
 fn check_files(staging: &Path, manifest: &BackupManifest, context: &CliContext) -> CliResult {
     let has = |name: &str| manifest.files.iter().any(|file| file.name == name);
     let wrong = |name: &str, failure: CliError| {
-        CliError::new(format!("the backup's {name} can't be used: {}", failure.message()))
+        CliError::new(format!("{name} in the backup is invalid: {}", failure.message()))
             .with_code("invalid_backup")
-            .with_hint("take another backup; nothing was changed")
+            .with_hint("nothing was changed; try another backup")
     };
     if has(archive::OWNER_TOKEN) {
         private_file::read_token(&staging.join(archive::OWNER_TOKEN))
@@ -90,7 +89,7 @@ fn check_files(staging: &Path, manifest: &BackupManifest, context: &CliContext) 
             variables: Vec::new(),
             flags: Vec::new(),
         };
-        // It was right when it was backed up; a newer program may see that otherwise, and says so at its start.
+        // A newer program may reject settings that were valid at the time of the backup, so this is only a warning.
         if let Err(problems) = settings::load(&sources) {
             for problem in problems {
                 context.printer.warning(&format!("in the backup: {}", problem.message()), &problem.hint);
@@ -110,7 +109,7 @@ fn confirm(args: &RestoreArgs, manifest: &BackupManifest, context: &CliContext) 
         return Ok(());
     }
     let question = format!(
-        "{} was made {} by version {}. Replace what is in {} with it?",
+        "{} was created {} by version {}. Replace the contents of {}?",
         args.file.display(),
         context.time_formatter().format_local_and_ago(manifest.created_ms),
         manifest.version,
@@ -118,7 +117,7 @@ fn confirm(args: &RestoreArgs, manifest: &BackupManifest, context: &CliContext) 
     );
     if !context.environment.stdin_is_terminal || context.printer.json {
         return Err(
-            CliError::usage(question).with_hint("say --yes where nobody can be asked; nothing was changed")
+            CliError::usage(question).with_hint("nothing was changed; use --yes to restore without asking")
         );
     }
     let mut stderr = io::stderr().lock();
@@ -131,7 +130,7 @@ fn confirm(args: &RestoreArgs, manifest: &BackupManifest, context: &CliContext) 
     Err(CliError::new("not restored; nothing was changed").with_code("declined"))
 }
 
-/// Moves the small files to where they belong, each whole; those that the backup does not have stay as they are.
+/// Moves the small files to their places. Files that are not in the backup stay unchanged.
 fn move_files(staging: &Path, folder: &Path, manifest: &BackupManifest) -> CliResult<Vec<String>> {
     let mut moved = Vec::new();
     for file in manifest.files.iter().filter(|file| file.name != archive::DATABASE) {
@@ -141,16 +140,16 @@ fn move_files(staging: &Path, folder: &Path, manifest: &BackupManifest) -> CliRe
         }
         private_file::rename(&staging.join(&file.name), &to).map_err(|error| {
             CliError::io("replace", &to, &error)
-                .with_hint("the database is restored already; restore again once this is mended")
+                .with_hint("the database was already restored; fix this, then restore again")
         })?;
         moved.push(file.name.clone());
     }
     Ok(moved)
 }
 
-/// Has the running gateway read again what it keeps in memory.
+/// Makes the running gateway reload its data.
 async fn reload_gateway(gateway: &RunningGateway, token: Option<SecretString>) -> CliResult {
-    let token = token.ok_or_else(|| CliError::new("there was no owner's token to speak to it with"))?;
+    let token = token.ok_or_else(|| CliError::new("the owner's token is missing"))?;
     let target = GatewayTarget {
         url: gateway.url.clone(),
         trust: target::gateway_trust(gateway)?,
@@ -160,34 +159,32 @@ async fn reload_gateway(gateway: &RunningGateway, token: Option<SecretString>) -
     GatewayClient::new(target)?.send_empty(reqwest::Method::POST, &["api", "reload"]).await.map(drop)
 }
 
-/// Says what was done. `told` is how the running gateway took it, where one runs.
+/// Prints the result. `told` is the result of the gateway's reload, if a gateway runs.
 fn print_report(files: &[String], told: Option<CliResult>, context: &CliContext) -> CliResult {
     let runs = told.is_some();
     let failure = told.and_then(Result::err).map(|failure| {
         let why = failure.message();
-        CliError::new(format!("everything is restored, but the running gateway did not take it in: {why}"))
+        CliError::new(format!("restored, but the running gateway failed to reload: {why}"))
             .with_code("reload_failed")
             .with_hint("restart the gateway")
     });
-    // These are read at the start only.
+    // The gateway reads these only at its start.
     let at_start =
         files.iter().any(|name| name == archive::SETTINGS || archive::TLS.contains(&name.as_str()));
     let restart = runs && (at_start || failure.is_some());
     if context.printer.json {
         context.printer.json_value(&json!({"restored": true, "files": files, "restart_needed": restart}))?;
     } else {
-        let beside = if files.is_empty() { String::new() } else { format!(", with {}", files.join(", ")) };
-        context.printer.line(&format!("the database is restored{beside}"))?;
+        let beside = if files.is_empty() { String::new() } else { format!(" and {}", files.join(", ")) };
+        context.printer.line(&format!("restored the database{beside}"))?;
         if restart && failure.is_none() {
-            context
-                .printer
-                .note("restart the gateway: its settings and its certificate are read at its start");
+            context.printer.note("restart the gateway to apply its settings and certificate");
         }
     }
     failure.map_or(Ok(()), Err)
 }
 
-/// A folder (0700) beside what is to be replaced, removed with all that is left in it.
+/// Temporary folder (0700) inside the data folder. Dropping it removes it with its content.
 #[derive(Debug)]
 struct StagingFolder(PathBuf);
 

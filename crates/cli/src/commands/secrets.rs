@@ -1,4 +1,4 @@
-//! `toolway secrets`: what the owner's tools and hooks need to know and nobody else should.
+//! `toolway secrets`: manages secrets for the owner's tools and hooks.
 
 use std::io::{BufRead, Read, Write};
 
@@ -14,17 +14,20 @@ use crate::secrets;
 use crate::signals::SignalListener;
 use crate::terminal::{TerminalMode, TerminalModeGuard};
 
-/// No input is read beyond this.
+/// Maximum number of bytes to read.
 const MAX_INPUT: u64 = 128 << 10;
 
-/// What to do with secrets.
+/// Subcommands of `toolway secrets`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretsCommand {
-    /// List the names of the secrets in the data folder; what they are is not shown
+    /// List the names of the secrets, without their values
+    #[command(after_help = "Example:\n  toolway secrets list")]
     List(ListSecretsArgs),
-    /// Keep a secret, or replace it; it is read from standard input
+    /// Store or replace a secret, read from standard input
+    #[command(after_help = "Example:\n  toolway secrets set weather-key < key.txt")]
     Set(SetSecretArgs),
     /// Remove a secret
+    #[command(after_help = "Example:\n  toolway secrets remove weather-key")]
     Remove(RemoveSecretArgs),
 }
 
@@ -35,14 +38,14 @@ pub(crate) struct ListSecretsArgs {}
 /// Flags of `secrets set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetSecretArgs {
-    /// Its name, by which a tool's definition calls it: {secret:NAME}
+    /// Name of the secret; tool definitions use it as {secret:NAME}
     name: String,
 }
 
 /// Flags of `secrets remove`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveSecretArgs {
-    /// Its name, as `secrets list` shows it
+    /// Name of the secret, as `secrets list` shows it
     name: String,
 }
 
@@ -64,7 +67,7 @@ fn list(context: &CliContext) -> CliResult {
     for name in names {
         table.add_row(vec![name.into()]);
     }
-    context.printer.table(&table, "no secret is kept; `toolway secrets set NAME` keeps one")
+    context.printer.table(&table, "no secrets; add one with `toolway secrets set NAME`")
 }
 
 async fn set(args: &SetSecretArgs, context: &CliContext) -> CliResult {
@@ -73,7 +76,7 @@ async fn set(args: &SetSecretArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "file": path}));
     }
-    context.printer.line(&escape::line(&format!("{} is kept in {}", args.name, path.display())))
+    context.printer.line(&escape::line(&format!("stored {} in {}", args.name, path.display())))
 }
 
 fn remove(args: &RemoveSecretArgs, context: &CliContext) -> CliResult {
@@ -81,10 +84,10 @@ fn remove(args: &RemoveSecretArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "removed": true}));
     }
-    context.printer.line(&escape::line(&format!("{} is removed", args.name)))
+    context.printer.line(&escape::line(&format!("removed {}", args.name)))
 }
 
-/// From standard input: all of it where that is a file or a pipe, one line that is not shown where somebody types.
+/// Reads a secret from standard input: everything from a file or pipe, one hidden line from a terminal.
 pub(crate) async fn read_secret(name: &str, context: &CliContext) -> CliResult<SecretString> {
     let failed = |error: std::io::Error| {
         CliError::new(format!("cannot read the secret: {}", io_error_message(&error))).with_code("io")
@@ -97,17 +100,17 @@ pub(crate) async fn read_secret(name: &str, context: &CliContext) -> CliResult<S
     Ok(text.into())
 }
 
-/// A line that is typed. Also where that is interrupted, the terminal is left as it was.
+/// Reads a hidden line. Restores the terminal even after an interrupt.
 async fn read_hidden_line(name: &str) -> CliResult<std::io::Result<String>> {
     let mut signals = SignalListener::new()?;
     let hidden = TerminalModeGuard::new(TerminalMode::NoEchoFlush);
     let mut stderr = std::io::stderr().lock();
-    let _ = write!(stderr, "{} (not shown): ", escape::line(name)).and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{} (hidden): ", escape::line(name)).and_then(|()| stderr.flush());
     let (sender, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
-        // Nobody waits any more where it was interrupted.
+        // The receiver is gone after an interrupt.
         let _ = sender.send(read.map(|_| line));
     });
     let line = tokio::select! {
@@ -116,5 +119,5 @@ async fn read_hidden_line(name: &str) -> CliResult<std::io::Result<String>> {
     };
     drop(hidden);
     let _ = writeln!(stderr);
-    line.ok_or_else(|| CliError::new("interrupted; nothing was kept").with_code("interrupted"))
+    line.ok_or_else(|| CliError::new("interrupted; nothing was stored").with_code("interrupted"))
 }

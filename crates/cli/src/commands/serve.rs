@@ -1,4 +1,4 @@
-//! `toolway serve`: runs the gateway until it is told to stop.
+//! `toolway serve`: runs the gateway until it is stopped.
 
 mod local_device;
 mod logging;
@@ -23,28 +23,28 @@ use watched_file::WatchedFile;
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port to listen on, as 0.0.0.0 or 127.0.0.1:0 (0 picks a free port); else 127.0.0.1:7717
+    /// Address and port to listen on, for example 0.0.0.0 or 127.0.0.1:0 for a free port (default: 127.0.0.1:7717)
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Encryption: auto encrypts wherever anything but this computer can connect
+    /// TLS mode; auto uses TLS unless only this computer can connect
     #[arg(long, value_enum, value_name = "MODE")]
     tls: Option<TlsFlag>,
-    /// Address under which others reach this gateway, as https://tools.example.org
+    /// Public address of this gateway, for example https://tools.example.org
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// Threads that serve connections; else half as many as the machine has processors
+    /// Number of threads for connections (default: half of the processors)
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
-    /// Don't offer this computer's own tools
+    /// Do not share this computer's own tools
     #[arg(long)]
     no_local_device: bool,
-    /// What is logged: error, warn, info, debug, trace, or a filter like info,toolway_gateway=debug
+    /// Log level: error, warn, info, debug or trace, or a filter such as info,toolway_gateway=debug
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
-    /// How log lines look: text, or json (one object a line)
+    /// Log format: text, or json (one object per line)
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormatFlag>,
-    /// Set any setting, as --set limits.connections=500; may be said more than once
+    /// Set any setting, for example --set limits.connections=500; repeat the flag for more
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -62,13 +62,13 @@ enum LogFormatFlag {
     Json,
 }
 
-/// The word that a flag's value is written as.
+/// Returns the name of a flag's value.
 fn flag_value(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
 }
 
 impl ServeArgs {
-    /// The settings that the flags stand for.
+    /// Converts the flags to settings.
     fn settings(&self) -> CliResult<Vec<FlagSetting>> {
         let named = [
             ("--listen", "listen", self.listen.clone()),
@@ -87,8 +87,8 @@ impl ServeArgs {
             .collect();
         for text in &self.set {
             let (key, value) = split_setting(text).ok_or_else(|| {
-                CliError::usage(format!("--set {text}: there is no = in it"))
-                    .with_hint("write --set KEY=VALUE, as --set limits.connections=500")
+                CliError::usage(format!("--set {text}: = is missing"))
+                    .with_hint("use --set KEY=VALUE, for example --set limits.connections=500")
             })?;
             flags.push(FlagSetting {
                 flag: format!("--set {key}"),
@@ -100,7 +100,7 @@ impl ServeArgs {
     }
 }
 
-/// Key and value, at the first `=` outside of quotes.
+/// Splits a setting at the first `=` outside of quotes.
 fn split_setting(text: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let at = text.find(|c| {
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &ServeArgs, context: &CliContext) -> CliResult {
     if crate::folder::permissions_for_others(context.folder.path()).is_some() {
         let path = context.folder.path().display();
         tracing::warn!(
-            hint = "`toolway doctor` says how to close it",
-            "others than its owner may look into {path}"
+            hint = "run `toolway doctor` to see how to fix the permissions",
+            "other users can access {path}"
         );
     }
     open_files::raise_limit();
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &ServeArgs, context: &CliContext) -> CliResult {
     loaded.settings.workers = Some(workers);
     let runtime = workers::runtime(workers)?;
     let result = runtime.block_on(serve(loaded, flags, context));
-    // What is left now was given up; nobody waits for it.
+    // Tasks that remain now have exceeded the shutdown timeout, so do not wait for them.
     runtime.shutdown_background();
     RunningGateway::remove(&context.folder);
     drop(lock);
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &ServeArgs, context: &CliContext) -> CliResult {
 }
 
 async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliContext) -> CliResult {
-    // From here on a signal to stop is heeded rather than ending the program where it stands.
+    // From here on, a stop signal starts an orderly shutdown instead of ending the process.
     let mut signals = SignalListener::new()?;
     let gateway = Gateway::start(GatewayOptions {
         settings: loaded.settings.clone(),
@@ -156,13 +156,13 @@ async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliCon
     let running = running_gateway(&gateway);
     running.write(&context.folder)?;
     let local = loaded.settings.local_device.enabled.then(|| local_device::LocalDevice::start(&gateway));
-    // Told to stop while the first command is still being waited for, it stops.
+    // A stop signal also works while the ready message waits for the local device.
     let gateway = {
-        let mut told = std::pin::pin!(run_until_stopped(gateway, &mut signals, &loaded, &flags, context));
+        let mut serving = std::pin::pin!(run_until_stopped(gateway, &mut signals, &loaded, &flags, context));
         tokio::select! {
             biased;
-            gateway = &mut told => gateway,
-            () = ready_message::print_ready(&running, local.as_ref(), context) => told.await,
+            gateway = &mut serving => gateway,
+            () = ready_message::print_ready(&running, local.as_ref(), context) => serving.await,
         }
     };
     tracing::info!("stopping");
@@ -173,7 +173,7 @@ async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliCon
             () = &mut stopping => break,
             signal = signals.next_signal() => if signal == ProcessSignal::Stop {
                 RunningGateway::remove(&context.folder);
-                return Err(CliError::new("stopped at once; calls under way were cut off").with_code("interrupted"));
+                return Err(CliError::new("stopped immediately; running calls were aborted").with_code("interrupted"));
             },
         }
     }
@@ -181,7 +181,7 @@ async fn serve(loaded: LoadedSettings, flags: Vec<FlagSetting>, context: &CliCon
     Ok(())
 }
 
-/// Serves; gives the gateway back when it is to stop.
+/// Serves until a stop signal. Returns the gateway for the shutdown.
 async fn run_until_stopped(
     gateway: Gateway,
     signals: &mut SignalListener,
@@ -196,7 +196,7 @@ async fn run_until_stopped(
         let signal = tokio::select! {
             signal = signals.next_signal() => signal,
             () = watched.wait_for_change() => {
-                tracing::info!(file = %sources.file.display(), "the settings file has changed");
+                tracing::info!(file = %sources.file.display(), "the settings file changed");
                 apply_settings(&gateway, loaded, &mut had_file, flags, context).await;
                 continue;
             }
@@ -208,7 +208,7 @@ async fn run_until_stopped(
     }
 }
 
-/// Reads files again.
+/// Reloads certificates and settings.
 async fn reload(
     gateway: &Gateway,
     loaded: &LoadedSettings,
@@ -217,16 +217,15 @@ async fn reload(
     context: &CliContext,
 ) {
     match gateway.reload().await {
-        Ok(()) => tracing::info!("certificates were read again"),
+        Ok(()) => tracing::info!("reloaded certificates"),
         Err(error) => tracing::warn!("{error}"),
     }
     apply_settings(gateway, loaded, had_file, flags, context).await;
 }
 
-/// Reads the settings again and checks them whole. Rules count at once; what else has changed counts from the next
-/// start on, which is said.
+/// Reloads and validates the settings. Rules apply immediately; other changes apply after a restart, which is logged.
 ///
-/// `had_file` says whether there has been a settings file since the start: one that goes takes no rule with it.
+/// `had_file` is true if there has been a settings file since the start: removing the file does not remove its rules.
 async fn apply_settings(
     gateway: &Gateway,
     loaded: &LoadedSettings,
@@ -236,8 +235,8 @@ async fn apply_settings(
 ) {
     match settings::load(&context.setting_sources(flags.to_vec())) {
         Ok(now) if now.file.is_none() && *had_file => tracing::warn!(
-            hint = "put it back, or restart the gateway to run without it",
-            "the settings file is gone; the rules that stood in it hold until the next start"
+            hint = "restore it, or restart the gateway to run without it",
+            "the settings file was removed; its rules apply until the next restart"
         ),
         Ok(now) => {
             *had_file |= now.file.is_some();
@@ -245,23 +244,20 @@ async fn apply_settings(
                 tracing::warn!(hint = it.hint, "{}", it.message());
             }
             match gateway.apply(&now.settings, now.origin()).await {
-                Ok(()) => tracing::info!("the rules of the settings were read again and hold"),
-                Err(error) => tracing::error!("the settings were not taken in: {error}"),
+                Ok(()) => tracing::info!("reloaded the rules of the settings"),
+                Err(error) => tracing::error!("cannot apply the settings: {error}"),
             }
             let mut changed = loaded.differences(&now);
             changed.retain(|key| !toolway_gateway::Settings::applies_immediately(key));
             if !changed.is_empty() {
-                tracing::warn!(
-                    "settings have changed that count from the next start on: {}",
-                    changed.join(", ")
-                );
+                tracing::warn!("changed settings that require a restart: {}", changed.join(", "));
             }
         }
         Err(wrong) => {
             for it in wrong {
                 tracing::error!(
                     hint = it.hint,
-                    "a setting is wrong and would keep the next start from working: {}",
+                    "invalid setting, which prevents the next start: {}",
                     it.message()
                 );
             }
@@ -269,11 +265,11 @@ async fn apply_settings(
     }
 }
 
-/// What other commands on this computer are told.
+/// Returns the state for other commands on this computer.
 fn running_gateway(gateway: &Gateway) -> RunningGateway {
     let app = gateway.app();
     let key = app.address.pin;
-    // The owner's certificate need not be made out for a name of this computer.
+    // The owner's certificate may not include a name of this computer, so other commands verify its key instead.
     let certificate = app.settings.tls.cert.clone().filter(|_| app.tls.is_some() && key.is_none());
     RunningGateway { url: gateway.url(), pid: std::process::id(), key, certificate }
 }
@@ -292,14 +288,14 @@ fn start_error(error: &GatewayStartError) -> CliError {
         GatewayStartError::Bind(bind) => CliError::new(bind.to_string())
             .with_code("listen")
             .with_hint(bind.hint())
-            .with_hint("--listen 127.0.0.1:0 picks a free port"),
+            .with_hint("use --listen 127.0.0.1:0 for a free port"),
         GatewayStartError::Tls(tls) => CliError::new(tls.to_string())
             .with_code("tls")
-            .with_hint("put the file right; `toolway doctor` checks certificates"),
+            .with_hint("correct the file; check certificates with `toolway doctor`"),
         GatewayStartError::Store(store) => super::backup::store_error(store),
         GatewayStartError::Access(access) => CliError::new(access.to_string())
             .with_code("access")
-            .with_hint("`toolway doctor` looks at the data folder"),
+            .with_hint("check the data folder with `toolway doctor`"),
     }
 }
 
@@ -308,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_splits_at_the_first_sign_outside_of_quotes() {
+    fn set_splits_at_the_first_equals_sign_outside_of_quotes() {
         assert_eq!(split_setting("a.b=c=d"), Some(("a.b", "c=d")));
         assert_eq!(split_setting("timeouts.tools.\"x/y=z\" = 5"), Some(("timeouts.tools.\"x/y=z\"", "5")));
         assert_eq!(split_setting("nothing"), None);

@@ -1,4 +1,4 @@
-//! `toolway sessions`: the conversations that are kept.
+//! `toolway sessions`: manages stored conversations.
 
 mod export;
 mod show;
@@ -16,10 +16,10 @@ use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 pub(crate) use export::fetch_export;
 
-/// What stands for the session that was held last.
+/// Id that stands for the latest session.
 const LAST_SESSION: &str = "last";
 
-/// What `sessions` takes: where nothing is to be done with them they are listed.
+/// Flags of `sessions`, which lists sessions without a subcommand.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct SessionsArgs {
@@ -29,34 +29,41 @@ pub(crate) struct SessionsArgs {
     list: ListSessionsArgs,
 }
 
-/// What to do with conversations.
+/// Subcommands of `toolway sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List conversations, the latest first
+    /// List conversations, latest first
+    #[command(after_help = "Example:\n  toolway sessions list --search holiday")]
     List(ListSessionsArgs),
-    /// Show one: what was said, which tools were used, what it took
+    /// Show a conversation with its messages, tool calls and token usage
+    #[command(after_help = "Example:\n  toolway sessions show last")]
     Show(show::ShowSessionArgs),
-    /// Give one a title of your own
+    /// Change the title of a conversation
+    #[command(
+        after_help = "Example:\n  toolway sessions rename 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11 \"Holiday plans\""
+    )]
     Rename(RenameSessionArgs),
-    /// Delete conversations, with all that was said in them
+    /// Delete conversations with all their messages
+    #[command(after_help = "Example:\n  toolway sessions remove 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11")]
     Remove(RemoveSessionsArgs),
-    /// Write one out, as Markdown or as JSON
+    /// Export a conversation as Markdown or JSON
+    #[command(after_help = "Example:\n  toolway sessions export last --output chat.md")]
     Export(export::ExportSessionArgs),
 }
 
 /// Flags of `sessions list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListSessionsArgs {
-    /// Only those in which this text was said, or whose title has it
+    /// Only conversations whose title or messages contain this text
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
-    /// Only those with this agent
+    /// Only conversations with this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// How many to list
+    /// Maximum number of conversations
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
-    /// Where to go on, as an earlier list said
+    /// Cursor printed by the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -68,7 +75,7 @@ pub(crate) struct ListSessionsArgs {
 pub(crate) struct RenameSessionArgs {
     /// Id of the session, as `sessions list` shows it
     id: String,
-    /// The title
+    /// New title
     title: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -80,30 +87,30 @@ pub(crate) struct RemoveSessionsArgs {
     /// Ids of the sessions, as `sessions list` shows them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// The records of the tool calls made in them too; else these stay in the record of calls
+    /// Also delete the records of their tool calls
     #[arg(long)]
     calls: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// The last message of the person, and the answer.
+/// Returns the last user message and the answer to it.
 pub(crate) fn last_exchange(session: &SessionDetail) -> &[SessionMessage] {
     let start = session.messages.iter().rposition(is_from_user).unwrap_or_default();
     session.messages.get(start..).unwrap_or_default()
 }
 
-/// Whether a person wrote the message.
+/// True if the user wrote the message.
 pub(crate) fn is_from_user(message: &SessionMessage) -> bool {
     message.role == "user"
 }
 
-/// The parts of a message.
+/// Returns the parts of a message.
 pub(crate) fn message_parts(message: &SessionMessage) -> CliResult<Vec<MessagePart>> {
     message.read_parts().map_err(unreadable_response)
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 pub(crate) fn message_text(message: &SessionMessage) -> CliResult<String> {
     let parts = message_parts(message)?;
     Ok(parts.into_iter().filter(|part| part.kind == "text").filter_map(|part| part.text).collect())
@@ -120,7 +127,7 @@ pub(crate) async fn run(args: SessionsArgs, context: &CliContext) -> CliResult {
     }
 }
 
-/// The id of a session; of the one that was held last where it is `last`.
+/// Resolves `last` to the id of the latest session.
 pub(crate) async fn resolve_session_id(id: &str, client: &GatewayClient) -> CliResult<String> {
     if id != LAST_SESSION {
         return Ok(id.to_owned());
@@ -129,13 +136,13 @@ pub(crate) async fn resolve_session_id(id: &str, client: &GatewayClient) -> CliR
     let text = client.get(&["api", "sessions"], &only).await?;
     let last = parse_response::<SessionList>(&text)?.sessions.into_iter().next();
     last.map(|session| session.id).ok_or_else(|| {
-        CliError::new("there is no conversation yet")
+        CliError::new("no conversation yet")
             .with_code("session_not_found")
-            .with_hint("`toolway chat` begins one")
+            .with_hint("start one with `toolway chat`")
     })
 }
 
-/// A session with what was said in it.
+/// Fetches a session with its messages.
 pub(crate) async fn fetch_session(id: &str, client: &GatewayClient) -> CliResult<SessionDetail> {
     parse_response(&client.get(&["api", "sessions", id], &[]).await?)
 }
@@ -152,12 +159,12 @@ async fn list(args: &ListSessionsArgs, context: &CliContext) -> CliResult {
     let page: SessionList = parse_response(&text)?;
     print_page(&page, context)?;
     if let Some(next) = &page.next_cursor {
-        context.printer.note(&format!("there are more: add --before {next}"));
+        context.printer.note(&format!("for more, add --cursor {next}"));
     }
     Ok(())
 }
 
-/// Lists the latest.
+/// Prints the latest sessions.
 pub(crate) async fn print_list(limit: u32, client: &GatewayClient, context: &CliContext) -> CliResult {
     let text = client.get(&["api", "sessions"], &[("limit", limit.to_string())]).await?;
     print_page(&parse_response(&text)?, context)
@@ -174,7 +181,7 @@ fn print_page(page: &SessionList, context: &CliContext) -> CliResult {
     ]);
     for session in &page.sessions {
         let last =
-            if session.running { "answers now".to_owned() } else { moments.format_ago(session.updated_ms) };
+            if session.running { "running".to_owned() } else { moments.format_ago(session.updated_ms) };
         table.add_row(vec![
             session.id.as_str().into(),
             last.into(),
@@ -183,7 +190,7 @@ fn print_page(page: &SessionList, context: &CliContext) -> CliResult {
             session.message_count.to_string().into(),
         ]);
     }
-    context.printer.table(&table, "there is no conversation that fits; `toolway chat` begins one")
+    context.printer.table(&table, "no matching conversations; start one with `toolway chat`")
 }
 
 async fn rename(args: &RenameSessionArgs, context: &CliContext) -> CliResult {
@@ -193,7 +200,7 @@ async fn rename(args: &RenameSessionArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.raw_json(&text);
     }
-    context.printer.line(&escape::line(&format!("{} is called {}", args.id, args.title)))
+    context.printer.line(&escape::line(&format!("renamed {} to {}", args.id, args.title)))
 }
 
 async fn delete(args: &RemoveSessionsArgs, context: &CliContext) -> CliResult {

@@ -1,4 +1,4 @@
-//! `toolway tokens`: tokens for clients and scripts.
+//! `toolway tokens`: manages tokens for clients and scripts.
 
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
@@ -16,28 +16,34 @@ use crate::print::style::Style;
 use crate::print::table::{TableCell, TableColumn, TextTable};
 use crate::time_args::TimeArg;
 
-/// What to do with tokens.
+/// Subcommands of `toolway tokens`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokensCommand {
-    /// Make a token; it is printed this once
+    /// Create a token and print it once
+    #[command(
+        after_help = "Examples:\n  toolway tokens create --label laptop --expires 30d\n  toolway tokens create --role companion --agent cook"
+    )]
     Create(CreateTokenArgs),
-    /// List the tokens, without their text
+    /// List the tokens, without their secret text
+    #[command(after_help = "Example:\n  toolway tokens list --all")]
     List(ListTokensArgs),
-    /// Take a token back: what uses it ends at once
+    /// Revoke a token and close its connections
+    #[command(after_help = "Example:\n  toolway tokens revoke 0192f3a1-7c3e-7d51-9b5a-3f6f0a2b8c11")]
     Revoke(RevokeTokenArgs),
-    /// Replace the owner's token; the old one stops working at once
+    /// Replace the owner's token; the old one stops working immediately
+    #[command(after_help = "Example:\n  toolway tokens rotate-owner")]
     #[command(visible_alias = "rotate")]
     RotateOwner(RotateOwnerTokenArgs),
 }
 
-/// What a token lets its bearer do.
+/// Role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TokenRoleFlag {
-    /// Offers tools, nothing else
+    /// Share tools only
     Device,
-    /// Offers and calls tools, and talks to agents: chat apps, the phone app
+    /// Share and call tools, and chat with agents: chat apps, the phone app
     Companion,
-    /// Lists and calls tools, and talks to agents
+    /// List and call tools, and chat with agents
     Client,
 }
 
@@ -54,16 +60,16 @@ impl From<TokenRoleFlag> for AssignableRole {
 /// Flags of `tokens create`.
 #[derive(Debug, Args)]
 pub(crate) struct CreateTokenArgs {
-    /// What it lets its bearer do
+    /// Role of the token
     #[arg(long, value_enum, default_value_t = TokenRoleFlag::Client)]
     role: TokenRoleFlag,
-    /// A name by which you know it again
+    /// Label for recognizing it later
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// The only agent it may use
+    /// Only agent that it may use
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// When it ends by itself: in 30 days as 30d, or a date like 2027-01-01; without it, never
+    /// Expiry: a duration like 30d, or a date like 2027-01-01 (default: never)
     #[arg(long, value_name = "WHEN")]
     expires: Option<TimeArg>,
     #[command(flatten)]
@@ -73,7 +79,7 @@ pub(crate) struct CreateTokenArgs {
 /// Flags of `tokens list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListTokensArgs {
-    /// Also those that were revoked or have expired
+    /// Also list revoked and expired tokens
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -110,8 +116,8 @@ async fn create(args: &CreateTokenArgs, context: &CliContext) -> CliResult {
     let now = context.now_ms();
     let expires_ms = args.expires.as_ref().map(|when| when.future_ms(now, &context.zone()));
     if expires_ms.is_some_and(|at| at <= now) {
-        return Err(CliError::usage("--expires does not lie in the future")
-            .with_hint("say how long, as 30d, or a later date"));
+        return Err(CliError::usage("--expires must be in the future")
+            .with_hint("use a duration like 30d, or a later date"));
     }
     let body = CreateTokenRequest {
         role: args.role.into(),
@@ -124,10 +130,10 @@ async fn create(args: &CreateTokenArgs, context: &CliContext) -> CliResult {
         return context.printer.raw_json(&text);
     }
     let made: CreateTokenResponse = parse_response(&text)?;
-    // The token alone on standard output, so that a script can keep it.
+    // Print only the token to standard output, so that a script can capture it.
     context.printer.line(&escape::line(&made.token))?;
     context.printer.note(&format!(
-        "keep it: it is not shown again. To take it back: toolway tokens revoke {}{}",
+        "store the token: it is not shown again. To revoke it: toolway tokens revoke {}{}",
         made.summary.id,
         context.folder.data_dir_flag()
     ));
@@ -149,7 +155,7 @@ async fn list(args: &ListTokensArgs, context: &CliContext) -> CliResult {
         TableColumn::fixed("last used"),
         TableColumn::fixed("expires").optional(),
         TableColumn::truncatable("agent", 6).optional(),
-        TableColumn::fixed("made").optional(),
+        TableColumn::fixed("created").optional(),
     ]);
     for token in parse_response::<TokenList>(&text)?.tokens {
         let style = if token.is_active() { Style::Good } else { Style::Faint };
@@ -164,7 +170,7 @@ async fn list(args: &ListTokensArgs, context: &CliContext) -> CliResult {
             moments.format_local(token.created_ms).into(),
         ]);
     }
-    context.printer.table(&table, "there are no tokens; `toolway tokens create` makes one")
+    context.printer.table(&table, "no tokens; create one with `toolway tokens create`")
 }
 
 async fn revoke(args: &RevokeTokenArgs, context: &CliContext) -> CliResult {
@@ -177,7 +183,7 @@ async fn revoke(args: &RevokeTokenArgs, context: &CliContext) -> CliResult {
             context.printer.raw_json(&text)
         };
     }
-    context.printer.line(&format!("token {} is revoked", escape::line(&args.id)))
+    context.printer.line(&format!("revoked the token {}", escape::line(&args.id)))
 }
 
 async fn rotate_owner(args: &RotateOwnerTokenArgs, context: &CliContext) -> CliResult {
@@ -187,26 +193,25 @@ async fn rotate_owner(args: &RotateOwnerTokenArgs, context: &CliContext) -> CliR
         return context.printer.raw_json(&text);
     }
     let RotateOwnerTokenResponse { token, .. } = parse_response(&text)?;
-    // The gateway writes its own data folder; a file that somebody named is theirs to be kept up to date, and
-    // where the token came from a variable nothing but this shows the new one.
+    // The gateway updates its own data folder. A file of --token-file is updated here. A token from a variable can
+    // only be printed.
     match client.token_place() {
-        TokenLocation::DataFolder(path) => context
-            .printer
-            .line(&format!("the owner's token is replaced; the new one is in {}", path.display())),
+        TokenLocation::DataFolder(path) => {
+            context.printer.line(&format!("replaced the owner's token; the new one is in {}", path.display()))
+        }
         TokenLocation::File(path) => match private_file::replace(path, format!("{token}\n").as_bytes()) {
             Ok(()) => context
                 .printer
-                .line(&format!("the owner's token is replaced; the new one is in {}", path.display())),
+                .line(&format!("replaced the owner's token; the new one is in {}", path.display())),
             Err(failure) => {
                 context.printer.line(&escape::line(&token))?;
-                Err(failure.with_hint(
-                    "the owner's token is replaced all the same; the new one is printed above, keep it",
-                ))
+                Err(failure
+                    .with_hint("the owner's token was replaced; store the new one, which is printed above"))
             }
         },
         TokenLocation::EnvVar => {
             context.printer.line(&escape::line(&token))?;
-            context.printer.note("the owner's token is replaced; keep the new one, it is not shown again");
+            context.printer.note("replaced the owner's token; store the new one, it is not shown again");
             Ok(())
         }
     }

@@ -1,4 +1,4 @@
-//! `toolway tools`: what can be called, calling it by hand, what changed about it, and tools of the owner's own.
+//! `toolway tools`: lists, calls, accepts and defines tools.
 
 pub(crate) mod call;
 mod conversion;
@@ -18,31 +18,43 @@ use crate::print::style::Style;
 use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 use crate::print::{escape, json, time};
 
-/// What to do with tools.
+/// Subcommands of `toolway tools`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// List the tools that can be called
+    /// List the tools that you can call
+    #[command(after_help = "Example:\n  toolway tools list --source pixel-8")]
     List(ListToolsArgs),
-    /// Show one tool: what it does, what it takes, what it gives
+    /// Show a tool's description, arguments and result
+    #[command(
+        after_help = "Examples:\n  toolway tools show read_file\n  toolway tools show read_file --for anthropic"
+    )]
     Show(ShowToolArgs),
     /// Call a tool and print its result
+    #[command(
+        after_help = "Examples:\n  toolway tools call read_file '{\"path\": \"notes.md\"}'\n  toolway tools call pixel-8__camera --timeout 2m"
+    )]
     Call(call::CallToolArgs),
-    /// Show what changed about a tool since it was last accepted
+    /// Show what changed in a tool since you last accepted it
+    #[command(after_help = "Example:\n  toolway tools diff pixel-8__camera")]
     Diff(tool_changes::DiffToolArgs),
-    /// Accept a tool as it is now
+    /// Accept the current version of a changed tool
+    #[command(after_help = "Example:\n  toolway tools accept pixel-8__camera")]
     Accept(tool_changes::AcceptToolArgs),
-    /// Define a tool of your own, a command or an HTTP request, on the gateway's computer
+    /// Define a tool of your own: a command or an HTTP request on the gateway's computer
+    #[command(after_help = "Example:\n  toolway tools add weather.toml")]
     Add(own_tools::AddOwnToolArgs),
-    /// Take the definition of a tool of your own away
+    /// Remove a tool of your own
+    #[command(after_help = "Example:\n  toolway tools remove own/weather")]
     Remove(own_tools::RemoveOwnToolArgs),
-    /// Run a tool of your own here and now, without the gateway
+    /// Run a tool of your own once, without a gateway
+    #[command(after_help = "Example:\n  toolway tools test weather.toml '{\"city\": \"Bern\"}'")]
     Test(own_tools::TestOwnToolArgs),
 }
 
 /// Flags of `tools list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListToolsArgs {
-    /// Only the tools of this source: a device's id, as `toolway devices list` shows it, builtin, or own
+    /// Only tools of this source: a device's id from `toolway devices list`, builtin, or own
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
     #[command(flatten)]
@@ -52,10 +64,10 @@ pub(crate) struct ListToolsArgs {
 /// Flags of `tools show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowToolArgs {
-    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    /// Name of the tool, as `tools list` shows it, or its short name if that is unique
     name: String,
-    /// How it is described to models of this API, and what of it can't be said there: openai, openai-strict,
-    /// openai-responses, anthropic, gemini, compatible, or the name of a model provider
+    /// Show the definition that models of this API get, and what it loses: openai, openai-strict, openai-responses,
+    /// anthropic, gemini, compatible, or the name of a model provider
     #[arg(long = "for", value_name = "API")]
     target: Option<String>,
     #[command(flatten)]
@@ -96,13 +108,11 @@ async fn list(args: &ListToolsArgs, context: &CliContext) -> CliResult {
     }
     let empty = match &args.source {
         Some(source) => {
-            format!("{source} offers no tools now; `toolway devices list` shows who is connected")
+            format!("{source} has no tools now; check the connection with `toolway devices list`")
         }
-        None => {
-            "no tools are offered now; `toolway pair` lets a device in, `toolway devices list` shows who is \
-                 connected"
-                .to_owned()
-        }
+        None => "no tools; add a device with `toolway pair`, or check the connections with `toolway devices \
+                 list`"
+            .to_owned(),
     };
     printer.table(&table(&tools), &empty)
 }
@@ -126,12 +136,12 @@ fn table(tools: &[ToolView]) -> TextTable {
     table
 }
 
-/// Unusual properties of a tool.
+/// Returns the unusual properties of a tool.
 fn flags_text(tool: &ToolView) -> String {
     tool.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", ")
 }
 
-/// Notes for the list: unusual properties and needed permissions.
+/// Returns the notes for the list: unusual properties and required permissions.
 fn notes_text(tool: &ToolView) -> String {
     let needs = (!tool.permissions.is_empty()).then(|| format!("needs {}", tool.permissions.join(", ")));
     let odd = Some(flags_text(tool)).filter(|odd| !odd.is_empty());
@@ -157,13 +167,13 @@ async fn show(args: &ShowToolArgs, context: &CliContext) -> CliResult {
     #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
     pairs.add("time limit", time::format_duration(tool.timeout_ms as f64));
     if tool.sequential {
-        pairs.add("calls", "one after the other");
+        pairs.add("calls", "sequential");
     }
     if !tool.permissions.is_empty() {
         pairs.add("permissions", tool.permissions.join(", "));
     }
     if !tool.flags.is_empty() {
-        pairs.add("odd", flags_text(&tool));
+        pairs.add("flags", flags_text(&tool));
     }
     for (label, value) in
         [("annotations", tool.annotations), ("arguments", tool.parameters), ("result", tool.output_schema)]

@@ -1,4 +1,4 @@
-//! `toolway usage`: what conversations took.
+//! `toolway usage`: prints token usage and cost.
 
 use clap::{Args, ValueEnum};
 use toolway_api::usage::{UsageReport, UsageReportRow};
@@ -14,13 +14,13 @@ use crate::time_args::TimeArg;
 /// Flags of `usage`.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
-    /// What is added up under one another
+    /// Grouping of the rows
     #[arg(long, value_enum, value_name = "BY", default_value_t = UsageGrouping::Day)]
     by: UsageGrouping,
-    /// Only since then: so long ago, as 7d, or a date
+    /// Only usage at or after this time: an age like 7d, or a date
     #[arg(long, value_name = "WHEN")]
     since: Option<TimeArg>,
-    /// Only until then: so long ago, as 1d, or a date
+    /// Only usage before this time: an age like 1d, or a date
     #[arg(long, value_name = "WHEN")]
     until: Option<TimeArg>,
     #[command(flatten)]
@@ -32,10 +32,10 @@ enum UsageGrouping {
     Day,
     Model,
     Agent,
-    /// Calls and how long they took; tools take no tokens of their own
+    /// Calls and their duration (without tokens)
     Tool,
     Session,
-    /// Whose token it was
+    /// Owner of the token
     Principal,
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn run(args: &UsageArgs, context: &CliContext) -> CliResult {
     for (field, when) in [("since_ms", &args.since), ("until_ms", &args.until)] {
         query.extend(when.as_ref().map(|when| (field, when.past_ms(now, &zone).to_string())));
     }
-    // A day is one where this person is.
+    // Days start at midnight in the user's time zone.
     query.push(("utc_offset_s", context.utc_offset_s().to_string()));
     let text = context.client(&args.connect)?.get(&["api", "usage"], &query).await?;
     if context.printer.json {
@@ -75,7 +75,7 @@ pub(crate) async fn run(args: &UsageArgs, context: &CliContext) -> CliResult {
     } else {
         model_usage_table(&rows, args.by)
     };
-    context.printer.table(&table, "nothing was used in that time")
+    context.printer.table(&table, "no usage in this period")
 }
 
 fn format_count(number: Option<u64>) -> String {
@@ -98,7 +98,7 @@ fn model_usage_table(rows: &[UsageReportRow], by: UsageGrouping) -> TextTable {
             format_count(row.input).into(),
             format_count(row.cached).into(),
             format_count(row.output).into(),
-            // What no price is known for costs something unknown, not nothing.
+            // A missing price means an unknown cost, not zero.
             row.cost
                 .map(|cost| amount::format_money(cost, row.currency.as_deref()))
                 .unwrap_or_default()

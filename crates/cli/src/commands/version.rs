@@ -1,11 +1,11 @@
-//! `toolway version`: of this program and the protocol it speaks.
+//! `toolway version`: prints the versions of this program and of the protocol.
 
 use serde_json::json;
 
 use crate::context::CliContext;
 use crate::error::CliResult;
 
-/// Prints it.
+/// Runs the command.
 pub(crate) fn run(context: &CliContext) -> CliResult {
     let version = env!("CARGO_PKG_VERSION");
     if context.printer.json {

@@ -14,7 +14,7 @@ fn the_data_folder_follows_the_platform() {
 
 #[cfg(all(unix, not(target_os = "macos")))]
 #[test]
-fn xdg_counts_only_when_absolute() {
+fn only_absolute_xdg_paths_are_used() {
     let dir =
         |value| ProcessEnvironment::with(&[("XDG_DATA_HOME", value)], Some("/home/ada")).default_data_dir();
     assert_eq!(dir("/data"), Some(PathBuf::from("/data/toolway")));
@@ -23,7 +23,7 @@ fn xdg_counts_only_when_absolute() {
 }
 
 #[test]
-fn no_colour_where_it_is_not_wanted() {
+fn colours_can_be_disabled() {
     let allowed = |name: &str, value: &str| is_colour_allowed(&[(name.into(), value.into())]);
     assert!(is_colour_allowed(&[]));
     assert!(!allowed("NO_COLOR", "1"));
@@ -33,7 +33,7 @@ fn no_colour_where_it_is_not_wanted() {
 }
 
 #[test]
-fn settings_are_told_from_other_variables() {
+fn only_setting_variables_are_returned() {
     let found = ProcessEnvironment::with(
         &[
             ("TOOLWAY_LISTEN", "::1"),

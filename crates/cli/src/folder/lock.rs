@@ -1,5 +1,5 @@
-//! One gateway a data folder: the running one holds a lock on `gateway.lock`, which the system releases
-//! however the process ends.
+//! Ensures one gateway per data folder: the running one locks `gateway.lock`, and the system releases the lock when the
+//! process ends in any way.
 
 use std::fs::{File, OpenOptions, TryLockError};
 
@@ -7,14 +7,14 @@ use super::DataFolder;
 use super::running_gateway::RunningGateway;
 use crate::error::{CliError, CliResult};
 
-/// The lock, held until it is dropped.
+/// The lock. Dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    /// Takes the lock, or says who has it.
+    /// Acquires the lock; the error names the process that has it.
     pub(crate) fn acquire(folder: &DataFolder) -> CliResult<Self> {
         let file = open(folder)?;
         match file.try_lock() {
@@ -25,9 +25,9 @@ impl FolderLock {
     }
 }
 
-/// Whether a gateway runs on this folder.
+/// True if a gateway runs on this folder.
 pub(crate) fn is_locked(folder: &DataFolder) -> bool {
-    // Never created here: looking leaves no trace. A shared lock does not keep other lookers out.
+    // Do not create the file. A shared lock allows several checks at the same time.
     let Ok(file) = File::open(folder.lock()) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
@@ -49,7 +49,5 @@ fn already_locked_error(folder: &DataFolder) -> CliError {
     };
     CliError::new(format!("a gateway already runs on {}{who}", folder.path().display()))
         .with_code("already_running")
-        .with_hint(format!(
-            "use the running one, {stop}, or start another one on a folder of its own with --data-dir"
-        ))
+        .with_hint(format!("use the running gateway, {stop}, or use another folder with --data-dir"))
 }

@@ -1,4 +1,4 @@
-//! Files for their owner alone, replaced whole or not at all.
+//! Reads and writes private files (0600), atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use secrecy::SecretString;
 
 use crate::error::{CliError, CliResult};
 
-/// No token is longer than this, nor is any small file of ours.
+/// Maximum size of a small file in bytes.
 const MAX_SMALL: u64 = 1 << 20;
 
-/// Writes a file (0600). Whoever reads it meanwhile sees the old content or the new, also after a crash.
+/// Replaces a file (0600) atomically, also in case of a crash.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> CliResult {
     write_whole(path, bytes).map_err(|error| CliError::io("write", path, &error))
 }
@@ -25,18 +25,18 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Writes a file (0600) that must not exist yet. Whoever reads it meanwhile sees nothing or all of it.
+/// Creates a file (0600) atomically. Fails if it exists.
 pub(crate) fn write_whole_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (beside, mut file) = create_temporary(path)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     drop(file);
-    // Unlike renaming, this refuses where there is one.
+    // Unlike `rename`, `hard_link` fails if the target exists.
     let linked = written.and_then(|()| std::fs::hard_link(&beside, path));
     let _ = std::fs::remove_file(&beside);
     linked
 }
 
-/// Puts a finished file in its place, and makes sure that it stays there.
+/// Renames a file and syncs the folder, so that the change survives a crash.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)?;
     #[cfg(unix)]
@@ -46,7 +46,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A new empty file (0600) beside another, to be renamed over it.
+/// Creates an empty temporary file (0600) next to a file, for a later rename.
 pub(crate) fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let pid = std::process::id();
@@ -60,7 +60,7 @@ pub(crate) fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// A file (0600) that must not exist yet.
+/// Creates a file (0600). Fails if it exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -69,32 +69,29 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes a file (0600) that must not exist yet.
+/// Writes a new file (0600). Fails if it exists.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> CliResult {
     let failed = |error: io::Error| CliError::io("write", path, &error);
     let mut file = create_new(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)
 }
 
-/// The text of a small file; none where there is no such file.
+/// Reads a small file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> CliResult<Option<String>> {
     let failed = |error: io::Error| CliError::io("read", path, &error);
     let size = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         metadata => {
             let about = metadata.map_err(failed)?;
-            // Reading a pipe or a device might never end.
+            // Reading a pipe or a device may block forever.
             if !about.is_file() {
-                return Err(CliError::new(format!("{} is no regular file", path.display())));
+                return Err(CliError::new(format!("{} is not a regular file", path.display())));
             }
             about.len()
         }
     };
     if size > MAX_SMALL {
-        return Err(CliError::new(format!(
-            "{} is too large to be what it should be ({size} bytes)",
-            path.display()
-        )));
+        return Err(CliError::new(format!("{} is too large ({size} bytes)", path.display())));
     }
     match std::fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -102,13 +99,13 @@ pub(crate) fn read(path: &Path) -> CliResult<Option<String>> {
     }
 }
 
-/// The token that a file holds; none where there is no such file.
+/// Reads a token from a file; `None` if it does not exist.
 pub(crate) fn read_token(path: &Path) -> CliResult<Option<SecretString>> {
     let Some(text) = read(path)? else { return Ok(None) };
     let token = text.trim();
     if token.is_empty() || token.chars().any(|c| !c.is_ascii_graphic()) {
-        return Err(CliError::new(format!("{} does not hold a token", path.display()))
-            .with_hint("the file should hold one token and nothing else"));
+        return Err(CliError::new(format!("{} is not a valid token file", path.display()))
+            .with_hint("the file must contain one token and nothing else"));
     }
     Ok(Some(token.to_owned().into()))
 }

@@ -13,7 +13,7 @@ fn folder() -> (tempfile::TempDir, DataFolder) {
 }
 
 #[test]
-fn one_gateway_a_folder() {
+fn only_one_gateway_can_lock_a_folder() {
     let (_temp, folder) = folder();
     assert!(!is_locked(&folder));
     assert!(!folder.lock().exists(), "looking leaves no trace");
@@ -32,7 +32,7 @@ fn one_gateway_a_folder() {
 }
 
 #[test]
-fn what_the_gateway_says_of_itself_is_read_back() {
+fn the_gateways_state_file_can_be_read_back() {
     let (_temp, folder) = folder();
     assert_eq!(RunningGateway::read(&folder).unwrap(), None);
     let said = RunningGateway {
@@ -45,22 +45,19 @@ fn what_the_gateway_says_of_itself_is_read_back() {
     assert_eq!(RunningGateway::read(&folder).unwrap(), Some(said));
     std::fs::write(folder.running(), "{").unwrap();
     assert!(
-        RunningGateway::read(&folder)
-            .unwrap_err()
-            .render_text(false)
-            .contains("hint: start the gateway again")
+        RunningGateway::read(&folder).unwrap_err().render_text(false).contains("hint: restart the gateway")
     );
 }
 
 #[cfg(unix)]
 #[test]
-fn all_is_for_its_owner_alone() {
+fn files_are_accessible_only_by_the_owner() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let (_temp, folder) = folder();
     assert_eq!(mode(folder.path()), 0o700);
     let token = folder.owner_token();
-    // A file that was open to others is not so afterwards.
+    // A file with open permissions becomes private when it is replaced.
     std::fs::write(&token, "old").unwrap();
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(permissions_for_others(&token), Some(0o044));
@@ -75,7 +72,7 @@ fn all_is_for_its_owner_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_was_open_is_closed_if_it_is_ours() {
+fn only_our_own_folder_is_restricted() {
     use std::os::unix::fs::PermissionsExt;
     let (_temp, folder) = folder();
     let open = || std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -90,7 +87,7 @@ fn a_folder_that_was_open_is_closed_if_it_is_ours() {
 }
 
 #[test]
-fn a_token_is_one_word() {
+fn a_token_file_must_contain_one_word() {
     use secrecy::ExposeSecret;
     let (_temp, folder) = folder();
     let path = folder.owner_token();
@@ -105,7 +102,7 @@ fn a_token_is_one_word() {
 }
 
 #[test]
-fn words_survive_a_shell() {
+fn quoted_words_survive_a_shell() {
     for (text, word) in [
         ("/data/x-1", "/data/x-1"),
         ("", "''"),

@@ -25,9 +25,9 @@ fn ids_and_labels_that_are_unique_are_found() {
 }
 
 #[test]
-fn what_could_be_several_is_asked_for() {
+fn an_ambiguous_label_is_an_error() {
     let said = known().find("script").unwrap_err().render_text(false);
-    assert_eq!(said, "error: 2 tokens have the label \"script\"\nhint: say which, by its id: 03, 04\n");
+    assert_eq!(said, "error: 2 tokens have the label \"script\"\nhint: use the id: 03, 04\n");
     let unknown = known().find("nobody").unwrap_err();
     assert_eq!(unknown.code(), "token_not_found");
 }

@@ -1,8 +1,8 @@
-//! Tokens and money, as a person reads them. What is not known is not there, and never shown as 0.
+//! Formats token counts and money. Unknown amounts are omitted, never shown as 0.
 
 use toolway_api::token_usage::TokenUsage;
 
-/// What a turn took, in a line; none where nothing is known.
+/// Formats the usage of a turn in one line; `None` if nothing is known.
 pub(crate) fn format_turn_usage(
     tokens: &TokenUsage,
     cost: Option<f64>,
@@ -23,7 +23,7 @@ pub(crate) fn format_turn_usage(
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 pub(crate) fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -36,7 +36,7 @@ pub(crate) fn format_count(number: u64) -> String {
     text
 }
 
-/// An amount of money: with two decimals from one on, below that with two digits that say something.
+/// Formats money: two decimals, or more for small amounts to show two significant digits.
 pub(crate) fn format_money(amount: f64, currency: Option<&str>) -> String {
     let mut decimals = 2;
     let mut least = 0.1;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_readable() {
+    fn counts_and_money_are_formatted() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(format_count(number), text);
         }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_said() {
+    fn unknown_amounts_are_omitted() {
         let all = TokenUsage {
             input: Some(1200),
             output: Some(50),

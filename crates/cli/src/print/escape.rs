@@ -1,20 +1,20 @@
-//! Text that came from elsewhere (descriptions, results, messages of devices), made safe to show: what
-//! can't be seen, or would change how its neighbours read, is written out as `\u{…}`.
+//! Escapes untrusted text (descriptions, results, messages of devices): invisible characters and those that change the
+//! order or look of others become `\u{…}`.
 
 use toolway_types::name::is_invisible;
 
-/// For one line: a table's cell, a name. Line ends are written out too.
+/// Escapes text for one line, such as a table cell. Line ends are escaped too.
 pub(crate) fn line(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// For text of several lines: line feeds and tabs stay.
+/// Escapes text with several lines. Keeps line feeds and tabs.
 pub(crate) fn lines(text: &str) -> String {
     escaped(&text.replace("\r\n", "\n"), |c| matches!(c, '\n' | '\t'))
 }
 
-/// For running text of one line, as a model writes it: what only says how the picture before it is to look (a
-/// variation selector, a joiner) is left out rather than written out; everything else is as in [`line()`].
+/// Escapes a line of prose from a model like [`line()`], but drops variation selectors and joiners after an emoji
+/// instead of escaping them.
 pub(crate) fn prose(text: &str) -> String {
     let is_picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !is_invisible(c);
     let mut before = ' ';
@@ -29,8 +29,7 @@ pub(crate) fn prose(text: &str) -> String {
     line(&kept)
 }
 
-/// JSON text for a person's terminal: inside strings every odd character becomes a JSON escape, so it is the
-/// same JSON as before.
+/// Escapes JSON text for a terminal. Uses JSON escapes inside strings, so that the value stays the same.
 pub(crate) fn json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

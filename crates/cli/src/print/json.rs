@@ -1,7 +1,6 @@
-//! JSON text laid out for reading, token by token: key order and number forms stay as they came.
+//! Formats JSON text token by token, so that key order and number formats stay unchanged.
 
-/// The text with each member on a line of its own. For well-formed JSON; anything else comes out unchanged but
-/// for white space.
+/// Puts each member on its own line. Invalid JSON changes only in its white space.
 pub(crate) fn pretty(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut depth = 0usize;
@@ -49,7 +48,7 @@ pub(crate) fn pretty(text: &str) -> String {
     out
 }
 
-/// Deeper than this nobody reads; the text must not grow with the square of its depth.
+/// Maximum depth of indentation: the text must not grow with the square of its depth.
 const MAX_DEPTH: usize = 64;
 
 fn new_line(out: &mut String, depth: usize) {
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lays_out_and_changes_nothing() {
+    fn formatting_keeps_the_value() {
         let text = r#"{"b":1.0,"a":[1e3,{}, [ ],"x,{\"y\":1}"] ,"n":12345678901234567890123}"#;
         let laid_out = pretty(text);
         assert_eq!(
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_does_not_blow_up() {
+    fn deep_nesting_has_limited_indentation() {
         let text = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(pretty(&text).len() < 10_000 * 2 * 200);
     }

@@ -1,14 +1,14 @@
-//! Lines at the end of what a terminal shows that change in place: the end of an answer that is still being written,
-//! tools that run, a list to choose from. It gives the bytes to write; it knows no terminal.
+//! Updates lines at the end of a terminal in place: the end of a streamed answer, running tools, a list to choose from.
+//! It returns the bytes to write and has no access to the terminal.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Stands for what was cut.
+/// Mark for truncated text.
 const ELLIPSIS: char = '…';
-/// Back to the start of the line, then nothing of it and of what is below.
+/// Control sequence: go to the start of the line and clear everything from there.
 const CLEAR: &str = "\r\u{1b}[J";
 
-/// The changing lines. The cursor stands at the end of the last.
+/// The changing lines. The cursor is at the end of the last one.
 #[derive(Debug)]
 pub(crate) struct LiveRegion {
     width: usize,
@@ -17,13 +17,13 @@ pub(crate) struct LiveRegion {
 }
 
 impl LiveRegion {
-    /// For a terminal of so many columns and lines.
+    /// Creates a region for a terminal of this size.
     pub(crate) fn new(width: usize, height: usize) -> Self {
         Self { width, height, rows: Vec::new() }
     }
 
-    /// Shows these lines in place of those that are shown: what must be written for that. Each is cut to the width,
-    /// and only the last are shown where the terminal has no room for all.
+    /// Returns the text that replaces the current lines by these. Truncates each line to the width, and shows only the
+    /// last ones if there are too many.
     pub(crate) fn update(&mut self, rows: &[String]) -> String {
         let skipped = rows.len().saturating_sub(self.height.saturating_sub(1).max(1));
         let rows: Vec<_> = rows.iter().skip(skipped).map(|row| truncate(row, self.width)).collect();
@@ -31,7 +31,7 @@ impl LiveRegion {
         if same == self.rows.len() && same == rows.len() {
             return String::new();
         }
-        // The cursor has to end behind the last line, so that is written again where the others go.
+        // The cursor must end after the last line, so at least that line is written again.
         let same = if same == rows.len() { same.saturating_sub(1) } else { same };
         let mut text = self.rewind_to(same);
         text.push_str(&rows.get(same..).unwrap_or_default().join("\n"));
@@ -39,7 +39,7 @@ impl LiveRegion {
         text
     }
 
-    /// Shows these lines for good, in place of the changing ones: what must be written for that.
+    /// Returns the text that prints final lines in place of the changing ones.
     pub(crate) fn print_above(&mut self, lines: &[String]) -> String {
         let mut text = self.rewind_to(0);
         self.rows.clear();
@@ -50,12 +50,13 @@ impl LiveRegion {
         text
     }
 
-    /// Leaves the first `kept` lines and takes the others away; the cursor is where the next line begins.
+    /// Returns the text that keeps the first `kept` lines, clears the others, and puts the cursor at the start of the
+    /// next line.
     fn rewind_to(&self, kept: usize) -> String {
         let shown = self.rows.len();
         match (shown, kept) {
             (0, _) => String::new(),
-            // The line after the last does not exist yet.
+            // The line after the last one does not exist yet.
             _ if kept >= shown => "\n".to_owned(),
             _ => {
                 let up = shown - 1 - kept;
@@ -66,7 +67,7 @@ impl LiveRegion {
     }
 }
 
-/// The line cut to a width. Its colours are no characters, and end with it.
+/// Truncates a line to a width. Colour codes have no width and are reset at the end.
 pub(crate) fn truncate(line: &str, width: usize) -> String {
     let (mut kept, mut used, mut coloured) = (String::with_capacity(line.len()), 0, false);
     let mut chars = line.chars();
@@ -80,7 +81,7 @@ pub(crate) fn truncate(line: &str, width: usize) -> String {
         }
         let wide = c.width().unwrap_or_default();
         let room = width.saturating_sub(used);
-        // The last column is for the mark, where more follows.
+        // Keep the last column for the ellipsis if more text follows.
         if wide > room || (wide == room && visible_width(chars.as_str()) > 0) {
             kept.push(ELLIPSIS);
             if coloured {
@@ -94,7 +95,7 @@ pub(crate) fn truncate(line: &str, width: usize) -> String {
     kept
 }
 
-/// How many columns a line takes, its colours left out.
+/// Returns the width of a line in columns, without its colour codes.
 pub(crate) fn visible_width(line: &str) -> usize {
     let (mut used, mut chars) = (0, line.chars());
     while let Some(c) = chars.next() {

@@ -1,6 +1,6 @@
-//! Markdown as a terminal can show it: headings, emphasis, lists, quotes, code, tables, and links with where they
-//! lead. All text is escaped, however it was written: what a model says can move no cursor. Where there is no colour
-//! the marks stay, so that nothing of the meaning goes.
+//! Renders Markdown for a terminal: headings, emphasis, lists, quotes, code, tables, and links with their targets. All
+//! text is escaped, so that a model's answer cannot send control sequences. Without colours, the Markdown marks stay,
+//! so that no meaning is lost.
 
 mod blocks;
 mod spans;
@@ -14,24 +14,24 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use crate::environment::OutputStream;
 pub(crate) use stream::MarkdownStream;
 
-/// Lines longer than this are hard to read.
+/// Maximum line width, for readability.
 const MAX_WIDTH: usize = 100;
-/// Narrower than this nothing is laid out; a terminal breaks its own lines then.
+/// Minimum line width; narrower terminals wrap the lines themselves.
 const MIN_WIDTH: usize = 20;
-/// How wide a terminal is taken to be that does not say it.
+/// Line width if the terminal's width is unknown.
 const DEFAULT_WIDTH: usize = 80;
 
-/// What Markdown is laid out for.
+/// Width and colours of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MarkdownLayout {
-    /// Columns that a line may take.
+    /// Maximum line width in columns.
     pub(crate) width: usize,
-    /// Whether colour may be used.
+    /// True if colours are allowed.
     pub(crate) colour: bool,
 }
 
 impl MarkdownLayout {
-    /// As a stream is.
+    /// Returns the layout for a stream.
     pub(crate) fn from_stream(stream: OutputStream) -> Self {
         Self {
             width: stream.width.unwrap_or(DEFAULT_WIDTH).clamp(MIN_WIDTH, MAX_WIDTH),
@@ -40,9 +40,9 @@ impl MarkdownLayout {
     }
 }
 
-/// The lines of a whole text.
-pub(crate) fn render(text: &str, paper: MarkdownLayout) -> Vec<String> {
-    blocks::render(text, None, paper)
+/// Renders a complete text to lines.
+pub(crate) fn render(text: &str, layout: MarkdownLayout) -> Vec<String> {
+    blocks::render(text, None, layout)
 }
 
 fn parser(text: &str) -> Parser<'_> {
@@ -50,19 +50,19 @@ fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, options)
 }
 
-/// What stands at the top of a text, one after the other.
+/// A top-level block of a text.
 #[derive(Debug, PartialEq, Eq)]
 struct MarkdownBlock {
-    /// Where its lines are; those between two blocks may belong to neither.
+    /// Byte range of its lines; lines between two blocks may belong to neither.
     lines: Range<usize>,
     kind: BlockKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum BlockKind {
-    /// Code between fences.
+    /// Fenced code.
     Fenced,
-    /// A list: where the lines of its items start.
+    /// A list, with the byte offsets of its items.
     List {
         first: Option<u64>,
         items: Vec<usize>,
@@ -70,7 +70,7 @@ enum BlockKind {
     Other,
 }
 
-/// The blocks of a text.
+/// Splits a text into top-level blocks.
 fn split_blocks(text: &str) -> Vec<MarkdownBlock> {
     let mut found: Vec<MarkdownBlock> = Vec::new();
     let mut depth = 0_usize;

@@ -1,15 +1,15 @@
-//! QR codes of half blocks: two modules above one another in each character.
+//! Renders QR codes with half blocks: each character shows two modules, one above the other.
 //!
-//! Readers want dark modules on light ground. Where colour may be used, both are set, so it is right on dark
-//! and light terminals alike; else the light modules are drawn, which is right on a dark terminal and read by
-//! most programs on a light one.
+//! Readers expect dark modules on a light background. With colours, both are set, which works on dark and light
+//! terminals. Without colours, the light modules are drawn, which works on dark terminals and with most readers on
+//! light ones.
 
 use qrcode::{Color, EcLevel, QrCode};
 
-/// Light modules around the code, which readers need.
+/// Width of the light border that readers need, in modules.
 const QUIET_ZONE: usize = 2;
 
-/// The code, line by line; none where the text does not fit into one, or the code not into the width.
+/// Returns the lines of the code; `None` if the text is too long or the terminal too narrow.
 pub(crate) fn lines(text: &str, width: Option<usize>, colour: bool) -> Option<Vec<String>> {
     let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
     let side = code.width();
@@ -25,13 +25,13 @@ pub(crate) fn lines(text: &str, width: Option<usize>, colour: bool) -> Option<Ve
     };
     let line = |y: usize| {
         let blocks: String = (0..framed).map(|x| half_block(light(x, y), light(x, y + 1))).collect();
-        // Black on white from the palette's fixed part, which themes do not change.
+        // Black on white from the fixed part of the palette, which themes do not change.
         if colour { format!("\u{1b}[38;5;231;48;5;16m{blocks}\u{1b}[0m") } else { blocks }
     };
     Some((0..framed).step_by(2).map(line).collect())
 }
 
-/// The character whose drawn halves are the light ones.
+/// Returns the character whose drawn halves are the light modules.
 fn half_block(upper: bool, lower: bool) -> char {
     match (upper, lower) {
         (true, true) => '█',

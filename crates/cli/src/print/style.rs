@@ -1,29 +1,29 @@
-//! The few colours that are used, and for what.
+//! Text styles and their colours.
 
-/// What a piece of text is.
+/// Style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Style {
-    /// As it is.
+    /// No style.
     #[default]
     Plain,
-    /// The head of a table, a label.
+    /// Table header or label.
     Label,
-    /// Of lesser interest.
+    /// Less important text.
     Faint,
-    /// As it should be.
+    /// Success.
     Good,
-    /// To be looked at.
+    /// Warning.
     Warning,
-    /// Wrong.
+    /// Error.
     Error,
-    /// What to do.
+    /// Hint.
     Hint,
-    /// A name or a command to type.
+    /// Name, or a command to type.
     Name,
 }
 
 impl Style {
-    /// The text in this style, where colour may be used.
+    /// Applies the style if colours are allowed.
     pub(crate) fn paint(self, text: &str, colour: bool) -> String {
         let code = match self {
             Self::Plain => return text.to_owned(),

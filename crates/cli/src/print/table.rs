@@ -1,58 +1,58 @@
-//! Tables that fit the terminal: columns shrink, widest first, down to a least width; then optional ones are
-//! left out, the last first; where even that is too wide, each row becomes a block of `title: value` lines.
-//! Where the output is no terminal nothing is cut.
+//! Tables that fit the terminal. Columns shrink to their minimum width, the widest first. Then optional columns are
+//! dropped, the last first. If that is not enough, each row becomes a block of `title: value` lines. Output to files
+//! and pipes is never truncated.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::escape;
 use super::style::Style;
 
-/// Between two columns.
+/// Gap between columns.
 const COLUMN_GAP: usize = 2;
-/// What stands for what was cut.
+/// Mark for truncated text.
 const ELLIPSIS: char = '…';
 
-/// Where a column's text stands.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ColumnAlignment {
     Left,
     Right,
 }
 
-/// One column.
+/// A table column.
 #[derive(Debug, Clone)]
 pub(crate) struct TableColumn {
     title: &'static str,
     align: ColumnAlignment,
-    /// How narrow it may become; none keeps it whole.
+    /// Minimum width; `None` if the column must not shrink.
     min_width: Option<usize>,
-    /// Whether it is left out before rows become blocks.
+    /// True if the column may be dropped.
     optional: bool,
 }
 
 impl TableColumn {
-    /// Text that is shown whole.
+    /// Creates a column that is never truncated.
     pub(crate) fn fixed(title: &'static str) -> Self {
         Self { title, align: ColumnAlignment::Left, min_width: None, optional: false }
     }
 
-    /// Text that may be cut, to `least` characters at most.
+    /// Creates a column that may be truncated to `least` characters.
     pub(crate) fn truncatable(title: &'static str, least: usize) -> Self {
         Self { title, align: ColumnAlignment::Left, min_width: Some(least), optional: false }
     }
 
-    /// A number.
+    /// Creates a right-aligned column for numbers.
     pub(crate) fn number(title: &'static str) -> Self {
         Self { title, align: ColumnAlignment::Right, min_width: None, optional: false }
     }
 
-    /// The same, left out where the terminal is too narrow.
+    /// Allows dropping the column on narrow terminals.
     pub(crate) fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
 }
 
-/// One cell. Its text is escaped.
+/// A table cell. Its text is escaped.
 #[derive(Debug, Clone)]
 pub(crate) struct TableCell {
     text: String,
@@ -60,7 +60,7 @@ pub(crate) struct TableCell {
 }
 
 impl TableCell {
-    /// With a style.
+    /// Creates a cell with a style.
     pub(crate) fn styled(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: escape::line(text.as_ref()), style }
     }
@@ -72,7 +72,7 @@ impl<T: AsRef<str>> From<T> for TableCell {
     }
 }
 
-/// Rows under titles.
+/// A table with a header.
 #[derive(Debug, Clone)]
 pub(crate) struct TextTable {
     columns: Vec<TableColumn>,
@@ -80,7 +80,7 @@ pub(crate) struct TextTable {
 }
 
 impl TextTable {
-    /// With these columns.
+    /// Creates a table with these columns.
     pub(crate) fn new(columns: Vec<TableColumn>) -> Self {
         Self { columns, rows: Vec::new() }
     }
@@ -91,12 +91,12 @@ impl TextTable {
         self.rows.push(cells);
     }
 
-    /// Whether it has no row.
+    /// True if there are no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The text, for a terminal of this width where there is one.
+    /// Renders the table for a terminal of this width; without a limit for `None`.
     pub(crate) fn render(&self, width: Option<usize>, colour: bool) -> String {
         if let Some(widths) = self.widths(width) {
             return self.as_rows(&widths, colour);
@@ -107,7 +107,7 @@ impl TextTable {
         }
     }
 
-    /// The same without a column.
+    /// Returns the table without a column.
     fn without_column(&self, column: usize) -> Self {
         fn others<T: Clone>(all: &[T], column: usize) -> Vec<T> {
             all.iter().enumerate().filter(|(at, _)| *at != column).map(|(_, one)| one.clone()).collect()
@@ -118,7 +118,7 @@ impl TextTable {
         }
     }
 
-    /// How wide each column is shown; none where they can't fit.
+    /// Returns the column widths; `None` if they cannot fit.
     fn widths(&self, available: Option<usize>) -> Option<Vec<usize>> {
         let mut widths: Vec<usize> = self
             .columns
@@ -185,7 +185,7 @@ impl TextTable {
     }
 }
 
-/// The text, cut to a width with `…` at its end.
+/// Truncates text to a width, with `…` at the end.
 fn truncate_to(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -203,7 +203,7 @@ fn truncate_to(text: &str, width: usize) -> String {
     shown
 }
 
-/// Several `label  value` lines with the values under one another; values may have several lines.
+/// Aligned `label  value` lines. Values may have several lines.
 #[derive(Debug, Default)]
 pub(crate) struct LabeledValues(Vec<(&'static str, String)>);
 
@@ -213,14 +213,14 @@ impl LabeledValues {
         self.0.push((label, escape::lines(value.as_ref())));
     }
 
-    /// Adds a line where there is a value.
+    /// Adds a line, if there is a value.
     pub(crate) fn add_optional(&mut self, label: &'static str, value: Option<impl AsRef<str>>) {
         if let Some(value) = value {
             self.add(label, value);
         }
     }
 
-    /// The text.
+    /// Renders the lines.
     pub(crate) fn render(&self, colour: bool) -> String {
         let widest = self.0.iter().map(|(label, _)| label.width()).max().unwrap_or_default();
         let mut text = String::new();

@@ -1,9 +1,9 @@
-//! Moments as local time, with how long ago they were; durations in the unit that suits them.
+//! Formats times as local time and age, and durations with a suitable unit.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Tells moments as this person sees them.
+/// Formatter of times.
 #[derive(Debug, Clone)]
 pub(crate) struct TimeFormatter {
     now_ms: i64,
@@ -11,12 +11,12 @@ pub(crate) struct TimeFormatter {
 }
 
 impl TimeFormatter {
-    /// Seen from now, in this zone.
+    /// Creates a formatter for this time and zone.
     pub(crate) fn new(now_ms: i64, zone: TimeZone) -> Self {
         Self { now_ms, zone }
     }
 
-    /// `2026-09-01 14:03:05`.
+    /// Formats a local time: `2026-09-01 14:03:05`.
     pub(crate) fn format_local(&self, ms: i64) -> String {
         match Timestamp::from_millisecond(ms) {
             Ok(moment) => self.zone.to_datetime(moment).strftime("%Y-%m-%d %H:%M:%S").to_string(),
@@ -24,7 +24,7 @@ impl TimeFormatter {
         }
     }
 
-    /// `3 s ago`, `in 5 min`.
+    /// Formats a difference to now: `3 s ago`, `in 5 min`.
     pub(crate) fn format_ago(&self, ms: i64) -> String {
         let past = self.now_ms.saturating_sub(ms);
         match past.unsigned_abs() {
@@ -34,13 +34,13 @@ impl TimeFormatter {
         }
     }
 
-    /// `2026-09-01 14:03:05 (3 s ago)`.
+    /// Formats a local time with its age: `2026-09-01 14:03:05 (3 s ago)`.
     pub(crate) fn format_local_and_ago(&self, ms: i64) -> String {
         format!("{} ({})", self.format_local(ms), self.format_ago(ms))
     }
 }
 
-/// The largest unit alone, rounded.
+/// Formats a duration in its largest unit, rounded.
 fn format_coarse(ms: u64) -> String {
     let rounded = |unit_ms: u64| ms.saturating_add(unit_ms / 2) / unit_ms;
     match ms / 1000 {
@@ -51,7 +51,7 @@ fn format_coarse(ms: u64) -> String {
     }
 }
 
-/// A duration given in milliseconds: `0.4 ms`, `12 ms`, `1.2 s`, `3 min 5 s`.
+/// Formats a duration in milliseconds: `0.4 ms`, `12 ms`, `1.2 s`, `3 min 5 s`.
 pub(crate) fn format_duration(ms: f64) -> String {
     if ms.is_nan() || ms < 0.0 {
         return "?".to_owned();
@@ -69,7 +69,7 @@ pub(crate) fn format_duration(ms: f64) -> String {
     }
 }
 
-/// Bytes: `512 B`, `1.5 KiB`, `16 MiB`.
+/// Formats a size: `512 B`, `1.5 KiB`, `16 MiB`.
 pub(crate) fn format_bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {

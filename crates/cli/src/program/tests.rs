@@ -8,7 +8,7 @@ fn join(folders: &[&Path]) -> OsString {
 }
 
 #[test]
-fn the_name_alone_is_enough_if_the_shell_finds_this_program() {
+fn the_name_is_enough_if_it_is_in_path() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(format!("toolway{EXE_SUFFIX}"));
     fs::write(&program, "").unwrap();

@@ -1,21 +1,21 @@
-//! The operating system's keyring, where there is one that needs nothing running beside it: macOS and Windows.
+//! Keyring of the operating system. Supported on macOS and Windows, where it needs no additional service.
 
 use secrecy::SecretString;
 
 use crate::error::{CliError, CliResult};
 
-/// Whether this system has one that is used here.
+/// True if this system has a supported keyring.
 pub(crate) const IS_AVAILABLE: bool = cfg!(any(target_os = "macos", windows));
 
-/// The secret of this name.
+/// Reads a secret.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// Returns a message for people.
 pub(crate) fn read(name: &str) -> Result<SecretString, String> {
     imp::read(name)
 }
 
-/// Keeps a secret.
+/// Stores a secret.
 pub(crate) fn set(name: &str, secret: &SecretString) -> CliResult {
     imp::set(name, secret).map_err(keyring_error)
 }
@@ -28,7 +28,7 @@ pub(crate) fn remove(name: &str) -> CliResult {
 fn keyring_error(problem: String) -> CliError {
     CliError::new(format!("the system's keyring: {problem}"))
         .with_code("keyring")
-        .with_hint("--key-stdin keeps a key in a file for you alone instead")
+        .with_hint("use --key-stdin to store the key in a private file instead")
 }
 
 #[cfg(any(target_os = "macos", windows))]
@@ -37,7 +37,7 @@ mod imp {
     use keyring_core::api::CredentialStoreApi as _;
     use secrecy::{ExposeSecret, SecretString};
 
-    /// Under which our entries stand in the keyring.
+    /// Service name of Toolway's entries.
     const SERVICE: &str = "toolway";
 
     fn entry(name: &str) -> Result<Entry, String> {
@@ -65,7 +65,7 @@ mod imp {
 mod imp {
     use secrecy::SecretString;
 
-    const NONE: &str = "this system has none that is used here";
+    const NONE: &str = "no supported keyring on this system";
 
     pub(super) fn read(_: &str) -> Result<SecretString, String> {
         Err(NONE.to_owned())

@@ -11,7 +11,7 @@ fn secret(text: &str) -> SecretString {
 }
 
 #[test]
-fn secrets_are_read_from_where_they_are() {
+fn secrets_are_read_from_variables_and_files() {
     let (_temp, folder) = folder();
     let path = set(&folder, "weather_key", &secret("s3cret\n")).unwrap();
     let kept = SystemSecretReader::new(HashMap::from([
@@ -34,7 +34,7 @@ fn secrets_are_read_from_where_they_are() {
 }
 
 #[test]
-fn what_is_no_secret_is_not_read() {
+fn invalid_secrets_are_rejected() {
     let (temp, _) = folder();
     let path = temp.path().join("s");
     let read = |content: &[u8]| {
@@ -45,12 +45,12 @@ fn what_is_no_secret_is_not_read() {
             .to_string()
     };
     assert!(read(b" \n").ends_with("it is empty"));
-    assert!(read(b"\xFF").ends_with("it is not text"));
+    assert!(read(b"\xFF").ends_with("it is not UTF-8"));
     assert!(read(&vec![b'x'; (64 << 10) + 1]).ends_with("it is longer than 65536 bytes"));
 }
 
 #[test]
-fn names_are_plain() {
+fn secret_names_are_restricted() {
     let (_temp, folder) = folder();
     for name in ["", ".", "..", "a/b", "a.b", "-a", "_a", "a b", "é", &"x".repeat(65)] {
         assert_eq!(set(&folder, name, &secret("x")).unwrap_err().code(), "usage", "{name:?}");
@@ -82,7 +82,7 @@ fn a_secret_is_replaced_and_removed() {
 
 #[cfg(unix)]
 #[test]
-fn secrets_are_for_their_owner_alone() {
+fn secrets_are_readable_only_by_the_owner() {
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let (_temp, folder) = folder();

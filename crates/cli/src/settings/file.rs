@@ -1,4 +1,4 @@
-//! `toolway.toml`, with the line of everything in it.
+//! Parses `toolway.toml` with line numbers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use toml::de::{DeTable, DeValue};
 use super::key::SettingKey;
 use super::{SettingDiagnostic, SettingEntry, SettingOrigin};
 
-/// A settings file larger than this is none.
+/// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads the file; gives its path where there is one.
+/// Reads the file. Returns its path if it exists.
 pub(super) fn read(
     path: &Path,
     must_exist: bool,
@@ -20,14 +20,10 @@ pub(super) fn read(
     wrong: &mut Vec<SettingDiagnostic>,
 ) -> Option<PathBuf> {
     let unreadable = |what: String| {
-        let hint = if must_exist {
-            "name a file that you can read with --config"
-        } else {
-            "correct its permissions"
-        };
+        let hint = if must_exist { "use a readable file with --config" } else { "correct its permissions" };
         SettingDiagnostic::new(
             SettingOrigin::Default,
-            format!("the settings file {} can't be read: {what}", path.display()),
+            format!("cannot read the settings file {}: {what}", path.display()),
             hint,
         )
     };
@@ -48,7 +44,7 @@ pub(super) fn read(
     Some(path.to_owned())
 }
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 pub(super) fn parse(
     path: &Path,
     text: &str,
@@ -60,20 +56,20 @@ pub(super) fn parse(
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
         let origin = lines.origin(error.span().map_or(0, |span| span.start));
-        let what = format!("not TOML: {}", error.message().replace('\n', ", "));
+        let what = format!("invalid TOML: {}", error.message().replace('\n', ", "));
         wrong.push(SettingDiagnostic::new(
             origin,
             what,
-            "correct the line; strings stand in quotes: listen = \"127.0.0.1:7717\"",
+            "correct the line; strings need quotes: listen = \"127.0.0.1:7717\"",
         ));
     }
-    // What could be read besides may be a misreading: it is checked only where all of it is TOML.
+    // After a syntax error, other values may be misread, so check them only in valid TOML.
     if errors.is_empty() {
         collect(document.get_ref(), &SettingKey::from_parts(&[]), &lines, set);
     }
 }
 
-/// Adds everything in a table.
+/// Collects all values of a table.
 fn collect(table: &DeTable<'_>, prefix: &SettingKey, lines: &LineIndex<'_>, set: &mut Vec<SettingEntry>) {
     for (name, value) in table {
         let key = prefix.child(name.get_ref());
@@ -89,14 +85,14 @@ fn collect(table: &DeTable<'_>, prefix: &SettingKey, lines: &LineIndex<'_>, set:
     }
 }
 
-/// The same value as JSON. Dates become text.
+/// Converts a value to JSON. Dates become strings.
 pub(super) fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),
         DeValue::Integer(digits) => {
             let signed = i64::from_str_radix(digits.as_str(), digits.radix()).map(Value::from);
             let unsigned = || u64::from_str_radix(digits.as_str(), digits.radix()).map(Value::from);
-            // Larger than any setting can be; as text it is refused where it stands.
+            // Too large for any setting; as a string, validation rejects it with its location.
             signed.or_else(|_| unsigned()).unwrap_or_else(|_| Value::from(digits.as_str()))
         }
         DeValue::Float(digits) => {
@@ -114,7 +110,7 @@ pub(super) fn to_json(value: &DeValue<'_>) -> Value {
     }
 }
 
-/// Where the lines of a text begin.
+/// Start offsets of the lines of a text.
 struct LineIndex<'a> {
     path: &'a Path,
     starts: Vec<usize>,
@@ -126,7 +122,7 @@ impl<'a> LineIndex<'a> {
         Self { path, starts: ends.collect() }
     }
 
-    /// The line (from 1) of a byte.
+    /// Returns the line of a byte offset, from 1.
     fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at) + 1
     }

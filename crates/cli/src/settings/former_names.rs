@@ -1,4 +1,4 @@
-//! Settings that had another name in version 0.1. The former names still load, with a warning that shows the new one.
+//! Setting names of version 0.1. They still load, with a warning that shows the new name.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::key::SettingKey;
 use super::{SettingDiagnostic, SettingEntry, SettingOrigin};
 use crate::environment::SETTING_PREFIX;
 
-/// Former names, each with the present one.
+/// Former names and their new names.
 pub(crate) const FORMER_NAMES: &[(&str, &str)] = &[
     ("timeouts.cap_s", "timeouts.max_tool_s"),
     ("timeouts.person_s", "timeouts.approval_s"),
@@ -20,20 +20,20 @@ pub(crate) const FORMER_NAMES: &[(&str, &str)] = &[
     ("limits.model_text_bytes", "limits.model_result_bytes"),
     ("limits.pair_tries_per_minute", "limits.pairing_attempts_per_minute"),
 ];
-/// Former names of the fields of a hook.
+/// Former names of the fields of a hook, and their new names.
 pub(crate) const FORMER_HOOK_FIELDS: &[(&str, &str)] =
     &[("on_fault", "on_failure"), ("env", "pass_env"), ("env_set", "set_env"), ("working_dir", "cwd")];
-/// A setting, a former value of it, and the present one.
+/// Settings with a former value and its new value.
 pub(crate) const FORMER_VALUES: &[(&str, &str, &str)] = &[("calls.durability", "each", "per_call")];
 
-/// The present name of a setting that is given by its former one.
+/// Returns the new name of a setting with a former name.
 pub(super) fn present_key(key: &SettingKey) -> Option<SettingKey> {
     let name = key.to_string();
     FORMER_NAMES.iter().find(|(former, _)| *former == name).map(|(_, present)| SettingKey::parse(present))
 }
 
-/// Gives entries with a former name the present one, with a warning for each. Two names of one setting are an error,
-/// whatever the places: nobody could tell which one is meant.
+/// Renames entries with a former name and adds a warning for each. It is an error if both names are set in any sources,
+/// because the intended value is ambiguous.
 pub(super) fn rename(
     entries: &mut [SettingEntry],
     warnings: &mut Vec<SettingDiagnostic>,
@@ -59,11 +59,11 @@ fn rename_value(entry: &mut SettingEntry, warnings: &mut Vec<SettingDiagnostic>)
     let former = FORMER_VALUES.iter().find(|(key, former, _)| *key == name && entry.value == *former);
     if let Some((key, former, present)) = former {
         entry.value = Value::from(*present);
-        let problem = format!("the value {former:?} of {key} is now called {present:?}");
+        let problem = format!("the value {former:?} of {key} was renamed to {present:?}");
         warnings.push(SettingDiagnostic::new(
             entry.origin.clone(),
             problem,
-            format!("write {present:?}; {former:?} still works"),
+            format!("use {present:?}; {former:?} still works"),
         ));
     }
 }
@@ -94,15 +94,15 @@ fn rename_hook_fields(
             }
             warnings.push(SettingDiagnostic::new(
                 origin.clone(),
-                format!("{} is now called {}", names.0, names.1),
-                format!("write {present}; {former} still works"),
+                format!("{} was renamed to {}", names.0, names.1),
+                format!("use {present}; {former} still works"),
             ));
             fields.insert((*present).to_owned(), value);
         }
     }
 }
 
-/// The warning about a former name.
+/// Creates the warning about a former name.
 pub(crate) fn renamed(
     origin: &SettingOrigin,
     former: &SettingKey,
@@ -116,8 +116,8 @@ pub(crate) fn renamed(
     };
     SettingDiagnostic::new(
         origin.clone(),
-        format!("{former} is now called {present}"),
-        format!("write {written}; the former name still works"),
+        format!("{former} was renamed to {present}"),
+        format!("use {written}; the former name still works"),
     )
 }
 
@@ -130,7 +130,7 @@ fn both_names(
     let place = other.map(|other| format!(" ({other})")).unwrap_or_default();
     SettingDiagnostic::new(
         origin.clone(),
-        format!("{former} and {present}{place} are two names of one setting, and both are set"),
-        format!("remove {former}; its name is now {present}"),
+        format!("{former} and {present}{place} are the same setting, and both are set"),
+        format!("remove {former}; its new name is {present}"),
     )
 }

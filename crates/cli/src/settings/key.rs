@@ -1,63 +1,63 @@
-//! The full name of a setting, `timeouts.tools."laptop/disk"`, as its parts.
+//! Full names of settings, for example `timeouts.tools."laptop/disk"`, as lists of parts.
 
 use std::fmt;
 
 use serde_json::Value;
 use toolway_mcp::definition::ServerDefinition;
 
-/// What stands for a secret value.
+/// Replacement for a secret value.
 const REDACTED: &str = "[hidden]";
-/// Settings with this last part name a file.
+/// Settings that contain a file path.
 const PATH_SETTINGS: &[&str] = &["tls.cert", "tls.key"];
 
-/// A setting's full name.
+/// Full name of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SettingKey(Vec<String>);
 
 impl SettingKey {
-    /// From its parts.
+    /// Creates a key from its parts.
     pub(crate) fn from_parts(parts: &[&str]) -> Self {
         Self(parts.iter().map(|part| (*part).to_owned()).collect())
     }
 
-    /// From parts with a dot between each.
+    /// Parses dotted parts. Does not support quotes.
     pub(crate) fn parse(text: &str) -> Self {
         Self(text.split('.').map(str::to_owned).collect())
     }
 
-    /// This one with a part more.
+    /// Returns the key with one more part.
     pub(crate) fn child(&self, part: &str) -> Self {
         let mut parts = self.0.clone();
         parts.push(part.to_owned());
         Self(parts)
     }
 
-    /// The table it stands in; the top where it has none.
+    /// Returns the key of the table that contains this one.
     pub(crate) fn parent(&self) -> Self {
         Self(self.0.iter().take(self.0.len().saturating_sub(1)).cloned().collect())
     }
 
-    /// Its parts.
+    /// Returns the parts.
     pub(crate) fn parts(&self) -> &[String] {
         &self.0
     }
 
-    /// Its last part.
+    /// Returns the last part.
     pub(crate) fn last_part(&self) -> &str {
         self.0.last().map(String::as_str).unwrap_or_default()
     }
 
-    /// Whether it is inside of another one, which then is a table.
+    /// True if the key is inside the table.
     pub(crate) fn is_below(&self, table: &Self) -> bool {
         self.0.len() > table.0.len() && self.0.starts_with(&table.0)
     }
 
-    /// Whether its value is a file's path.
+    /// True if the value is a file path.
     pub(crate) fn is_path(&self) -> bool {
         PATH_SETTINGS.contains(&self.to_string().as_str())
     }
 
-    /// The paths of files and folders that its value holds.
+    /// Returns the paths of files and folders inside the value.
     pub(crate) fn paths_in<'v>(&self, value: &'v mut Value) -> Vec<&'v mut String> {
         let text = |value: &'v mut Value| if let Value::String(text) = value { Some(text) } else { None };
         let parts: Vec<&str> = self.0.iter().map(String::as_str).collect();
@@ -77,25 +77,25 @@ impl SettingKey {
         }
     }
 
-    /// Whether its value must not be shown, going by its name.
+    /// True if the name shows that the value is secret.
     pub(crate) fn is_secret(&self) -> bool {
         let last = self.last_part().to_ascii_lowercase();
         let secret = ["token", "secret", "password", "passphrase"];
         !self.is_path() && (last.ends_with("_key") || secret.iter().any(|word| last.ends_with(word)))
     }
 
-    /// The value as it may be shown.
+    /// Returns the value without secrets.
     pub(crate) fn redact(&self, value: &Value) -> Value {
         if let ["mcp", "servers", _, field, ..] =
             self.0.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
         {
             return self.redact_server_field(field, value);
         }
-        // A number is no secret, whatever its name (`sources_per_token`).
+        // Numbers are not secret, whatever the name (`sources_per_token`).
         if self.is_secret() && value.is_string() { Value::from(REDACTED) } else { value.clone() }
     }
 
-    /// The same of a field of an MCP server.
+    /// Redacts a field of an MCP server.
     fn redact_server_field(&self, field: &str, value: &Value) -> Value {
         let whole =
             self.0.iter().skip(3).rev().fold(value.clone(), |inner, part| {
@@ -106,7 +106,7 @@ impl SettingKey {
             .and_then(|definition| serde_json::to_value(definition.redacted()).ok())
             .unwrap_or_default();
         let within = self.0.iter().skip(3).try_fold(&shown, |inner, part| inner.get(part));
-        // What it says no more than nothing is left out there.
+        // The redacted form omits default values.
         match within {
             Some(shown) => shown.clone(),
             None if matches!(field, "env" | "headers" | "oauth") && value.is_string() => {
@@ -116,7 +116,7 @@ impl SettingKey {
         }
     }
 
-    /// The value as it would be in an object with nothing else.
+    /// Wraps the value into nested objects for its key.
     pub(crate) fn nest(&self, value: Value) -> Value {
         self.0
             .iter()

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A settings file with this text, variables, and flags as `(flag, key, value)`.
+/// Sources: the text of a settings file, variables, and flags as `(flag, key, value)`.
 struct SettingsFixture {
     temp: tempfile::TempDir,
     sources: SettingSources,
@@ -36,7 +36,7 @@ impl SettingsFixture {
         load(&self.sources).unwrap_or_else(|wrong| panic!("{wrong:#?}"))
     }
 
-    /// All that is wrong, as `place: matter | hint`, the place without its folder.
+    /// Returns all errors as `location: problem | hint`, without the folder in the location.
     #[track_caller]
     fn load_errors(&self) -> Vec<String> {
         let folder = format!("{}/", self.temp.path().display());
@@ -57,7 +57,7 @@ fn origin(loaded: &LoadedSettings, key: &str) -> (Value, String) {
 }
 
 #[test]
-fn each_layer_lies_over_the_one_before() {
+fn later_sources_override_earlier_ones() {
     let case = case(
         Some(
             "listen = \"127.0.0.1:1\"\n\n[limits]\nconnections = 5\nsend_queue = 100\n\n[log]\nlevel = \"warn\"\n",
@@ -78,14 +78,14 @@ fn each_layer_lies_over_the_one_before() {
 }
 
 #[test]
-fn without_anything_they_are_the_defaults() {
+fn without_sources_all_settings_are_defaults() {
     let loaded = case(None, &[("TOOLWAY_LISTEN", "")], &[]).load_ok();
     assert_eq!(loaded.settings, Settings::default());
     assert_eq!((loaded.set_count(), loaded.file), (0, None));
 }
 
 #[test]
-fn tls_is_one_setting_however_it_is_written() {
+fn tls_can_be_a_string_or_a_table() {
     let case = case(
         Some("[tls]\nmode = \"on\"\ncert = \"c.pem\"\nkey = \"/k.pem\"\n"),
         &[],
@@ -99,7 +99,7 @@ fn tls_is_one_setting_however_it_is_written() {
 }
 
 #[test]
-fn text_means_what_the_setting_takes() {
+fn text_is_parsed_for_the_type_of_the_setting() {
     let loaded = case(
         None,
         &[
@@ -127,7 +127,7 @@ fn text_means_what_the_setting_takes() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once_with_its_line() {
+fn all_errors_are_reported_with_their_lines() {
     let wrong = case(
         Some(
             "lisen = \"::1\"\nallowed_hosts = [\n  \"fine.example\",\n  \"http://no\",\n]\nworkers = \"many\"\nlimits = 5\n\n\
@@ -138,12 +138,12 @@ fn everything_wrong_is_said_at_once_with_its_line() {
     )
     .load_errors();
     let starts = [
-        "toolway.toml:1: there is no setting lisen | did you mean listen?",
-        "toolway.toml:6: workers: is string \"many\", not a whole number from 0 on | Threads",
-        "toolway.toml:7: limits is a table of settings, not one setting | write [limits] and below it ",
-        "toolway.toml:11: there is no setting timeouts.frame_bytes | did you mean limits.frame_bytes?",
-        "toolway.toml:13: there is no setting wherever.x | remove it",
-        "TOOLWAY_LIMIT__CONNECTIONS: there is no setting limit.connections | did you mean TOOLWAY_LIMITS__CONNECTIONS?",
+        "toolway.toml:1: unknown setting lisen | did you mean listen?",
+        "toolway.toml:6: workers: is string \"many\", not a whole number of at least 0 | Threads",
+        "toolway.toml:7: limits is a table of settings, not one setting | start a table with [limits] and set ",
+        "toolway.toml:11: unknown setting timeouts.frame_bytes | did you mean limits.frame_bytes?",
+        "toolway.toml:13: unknown setting wherever.x | remove it",
+        "TOOLWAY_LIMIT__CONNECTIONS: unknown setting limit.connections | did you mean TOOLWAY_LIMITS__CONNECTIONS?",
         "TOOLWAY_LOG__FORMAT: log.format: unknown variant `xml`",
         "--listen: listen: \"example.org\" is not an address to listen on",
         "toolway.toml:4: allowed_hosts[1]: ",
@@ -156,45 +156,45 @@ fn everything_wrong_is_said_at_once_with_its_line() {
 }
 
 #[test]
-fn a_file_that_is_not_toml_is_refused_by_line() {
+fn invalid_toml_is_reported_with_its_line() {
     let wrong = case(Some("listen = \"127.0.0.1\"\nlog level = 3\n[limits\n"), &[], &[]).load_errors();
-    assert!(wrong[0].starts_with("toolway.toml:2: not TOML: "), "{wrong:#?}");
-    assert!(wrong.iter().any(|one| one.starts_with("toolway.toml:3: not TOML: ")), "{wrong:#?}");
+    assert!(wrong[0].starts_with("toolway.toml:2: invalid TOML: "), "{wrong:#?}");
+    assert!(wrong.iter().any(|one| one.starts_with("toolway.toml:3: invalid TOML: ")), "{wrong:#?}");
 }
 
 #[test]
-fn a_file_asked_for_by_name_must_exist() {
+fn a_selected_file_must_exist() {
     let mut case = case(None, &[], &[]);
     case.sources.is_file_required = true;
-    assert!(case.load_errors()[0].contains("can't be read"), "{:?}", case.load_errors());
+    assert!(case.load_errors()[0].contains("cannot read the settings file"), "{:?}", case.load_errors());
 }
 
 #[test]
-fn variables_of_others_are_let_be() {
+fn variables_of_other_programs_are_ignored() {
     let loaded =
         case(None, &[("TOOLWAY_SERVICE_HOST", "10.0.0.1"), ("TOOLWAY_PORT", "tcp://10.0.0.1:80")], &[])
             .load_ok();
     assert_eq!(loaded.settings, Settings::default());
     assert_eq!(loaded.ignored.len(), 2, "{:?}", loaded.ignored);
     let wrong = case(None, &[("TOOLWAY_LISTN", "::1")], &[]).load_errors();
-    assert_eq!(wrong, ["TOOLWAY_LISTN: there is no setting listn | did you mean TOOLWAY_LISTEN?"]);
+    assert_eq!(wrong, ["TOOLWAY_LISTN: unknown setting listn | did you mean TOOLWAY_LISTEN?"]);
 }
 
 #[test]
-fn a_missing_neighbour_is_placed_where_it_is_missed() {
+fn a_missing_setting_is_reported_at_its_table() {
     let wrong = case(Some("\n[tls]\ncert = \"c.pem\"\n"), &[], &[]).load_errors();
     assert!(wrong[0].starts_with("toolway.toml:3: tls.key: missing"), "{wrong:#?}");
 }
 
 #[test]
-fn what_is_allowed_but_unwise_is_a_warning_with_its_place() {
+fn risky_settings_cause_a_warning_with_their_location() {
     let loaded = case(Some("tls = \"off\"\nlisten = \"0.0.0.0\"\n"), &[], &[]).load_ok();
     let [warning] = loaded.warnings.as_slice() else { panic!("{:?}", loaded.warnings) };
     assert!(warning.message().contains("toolway.toml:1: tls.mode: off, while"), "{}", warning.message());
 }
 
 #[test]
-fn secrets_are_not_shown() {
+fn secret_settings_are_redacted() {
     for (key, secret) in [
         ("models.openai.api_key", true),
         ("sso.client_secret", true),
@@ -204,7 +204,7 @@ fn secrets_are_not_shown() {
         ("listen", false),
     ] {
         let key = SettingKey::parse(key);
-        // A number is no secret, whatever its name.
+        // Numbers are not secret, whatever the name.
         let value = if key.last_part() == "sources_per_token" { json!(8) } else { json!("value") };
         let hidden = key.redact(&value) == json!("[hidden]");
         assert_eq!(hidden, secret && value.is_string(), "{key}");
@@ -212,7 +212,7 @@ fn secrets_are_not_shown() {
 }
 
 #[test]
-fn a_change_is_told_by_its_name() {
+fn changed_settings_are_listed_by_name() {
     let before = case(Some("workers = 1\n"), &[], &[]).load_ok();
     let after = case(Some("workers = 2\n[timeouts.tools]\n\"a/b\" = 3\n"), &[], &[]).load_ok();
     let changed = before.differences(&after);
@@ -221,13 +221,13 @@ fn a_change_is_told_by_its_name() {
 }
 
 #[test]
-fn keys_are_written_as_in_the_file() {
+fn keys_are_displayed_like_in_the_file() {
     assert_eq!(SettingKey::from_parts(&["timeouts", "tools", "pc/x"]).to_string(), "timeouts.tools.\"pc/x\"");
     assert_eq!(validation::toml(&json!(["a", 1, true])), "[\"a\", 1, true]");
 }
 
 #[test]
-fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
+fn paths_in_lists_and_tables_are_relative_to_the_file() {
     let case = case(
         Some(
             "hooks = [{ name = \"a\", kind = \"webhook\", url = \"https://x.example\", secret_file = \"key\", \
@@ -289,8 +289,8 @@ fn former_names_load_from_every_place_with_a_warning_that_shows_the_new_one() {
         let (found, _) = origin(&loaded, present);
         assert_eq!(validation::toml(&found), value(present), "{present}");
         let [warning] = loaded.renamed.as_slice() else { panic!("{former}: {:?}", loaded.renamed) };
-        assert_eq!(warning.problem, format!("{former} is now called {present}"));
-        assert_eq!(warning.hint, format!("write {written}; the former name still works"));
+        assert_eq!(warning.problem, format!("{former} was renamed to {present}"));
+        assert_eq!(warning.hint, format!("use {written}; the former name still works"));
         assert_eq!(loaded.all_warnings().count(), 1);
     };
     for (former, present) in former_names::FORMER_NAMES {
@@ -310,7 +310,7 @@ fn former_names_load_from_every_place_with_a_warning_that_shows_the_new_one() {
         assert_eq!(loaded.settings.calls.durability, toolway_gateway::settings::Durability::PerCall);
         assert_eq!(
             loaded.renamed[0].problem,
-            "the value \"each\" of calls.durability is now called \"per_call\""
+            "the value \"each\" of calls.durability was renamed to \"per_call\""
         );
     }
 }
@@ -326,7 +326,7 @@ fn former_names_of_a_hooks_fields_load_with_a_warning_each() {
     let told: Vec<_> = loaded.renamed.iter().map(|it| it.problem.as_str()).collect();
     let expected = former_names::FORMER_HOOK_FIELDS
         .iter()
-        .map(|(former, present)| format!("hooks[0].{former} is now called hooks[0].{present}"));
+        .map(|(former, present)| format!("hooks[0].{former} was renamed to hooks[0].{present}"));
     assert_eq!(told, expected.collect::<Vec<_>>());
     assert!(loaded.renamed.iter().all(|it| matches!(it.origin, SettingOrigin::File { line: 2, .. })));
 }
@@ -337,8 +337,8 @@ fn a_setting_given_by_both_of_its_names_is_an_error_that_names_both() {
     assert_eq!(
         case(Some(file), &[], &[]).load_errors(),
         [
-            "toolway.toml:2: timeouts.cap_s and timeouts.max_tool_s (toolway.toml:3) are two names of one setting, and \
-          both are set | remove timeouts.cap_s; its name is now timeouts.max_tool_s"
+            "toolway.toml:2: timeouts.cap_s and timeouts.max_tool_s (toolway.toml:3) are the same setting, and \
+          both are set | remove timeouts.cap_s; its new name is timeouts.max_tool_s"
         ]
     );
     let apart = case(Some("[chat]\nturns = 5\n"), &[], &[("--set", "chat.max_concurrent_turns", "6")]);
@@ -347,10 +347,8 @@ fn a_setting_given_by_both_of_its_names_is_an_error_that_names_both() {
                 on_failure = \"open\"\n";
     assert_eq!(
         case(Some(hook), &[], &[]).load_errors(),
-        [
-            "toolway.toml:1: hooks[0].on_fault and hooks[0].on_failure are two names of one setting, and both are set \
-          | remove hooks[0].on_fault; its name is now hooks[0].on_failure"
-        ]
+        ["toolway.toml:1: hooks[0].on_fault and hooks[0].on_failure are the same setting, and both are set \
+          | remove hooks[0].on_fault; its new name is hooks[0].on_failure"]
     );
 }
 

@@ -1,5 +1,5 @@
-//! Values given as text, in variables and flags: a word as it is where the setting takes text, else a value
-//! as in the file (`30`, `true`, `["a", "b"]`), else a list with commas.
+//! Parses values from variables and flags: a plain string if the setting takes one, else a TOML value (`30`, `true`,
+//! `["a", "b"]`), else a comma-separated list.
 
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +8,7 @@ use toolway_gateway::settings::Settings;
 use super::key::SettingKey;
 use super::{FlagSetting, SettingDiagnostic, SettingEntry, SettingOrigin, file, former_names};
 
-/// What a text means for a setting. Where it means nothing, whatever gives the best refusal.
+/// Parses a text for a setting. If nothing fits, returns the value with the best error message.
 pub(super) fn parse_value(key: &SettingKey, text: &str) -> Value {
     let word = Value::from(text);
     let written = DeValue::parse(text.trim()).ok().map(|value| file::to_json(value.get_ref()));
@@ -18,24 +18,24 @@ pub(super) fn parse_value(key: &SettingKey, text: &str) -> Value {
     [Some(word), written, Some(list)].into_iter().flatten().find(fits).unwrap_or(otherwise)
 }
 
-/// Adds what a flag sets.
+/// Adds the value of a flag.
 pub(super) fn read_flag(flag: &FlagSetting, set: &mut Vec<SettingEntry>, wrong: &mut Vec<SettingDiagnostic>) {
     let origin = SettingOrigin::Flag(flag.flag.clone());
     let Some(key) = parse_key(&flag.key) else {
-        let hint = "write --set KEY=VALUE, as --set limits.connections=500";
+        let hint = "use --set KEY=VALUE, for example --set limits.connections=500";
         return wrong.push(SettingDiagnostic::new(
             origin,
-            format!("{:?} is not the name of a setting", flag.key),
+            format!("invalid setting name {:?}", flag.key),
             hint,
         ));
     };
-    // A value is read as the setting's present name wants it.
+    // The new name of the setting decides about the type.
     let present = former_names::present_key(&key);
     let value = parse_value(present.as_ref().unwrap_or(&key), &flag.text);
     flatten(&key, value, &origin, set);
 }
 
-/// Adds a value; a table's parts each by itself.
+/// Adds a value; a table is split into its fields.
 pub(super) fn flatten(key: &SettingKey, value: Value, origin: &SettingOrigin, set: &mut Vec<SettingEntry>) {
     match value {
         Value::Object(parts) => {
@@ -47,7 +47,7 @@ pub(super) fn flatten(key: &SettingKey, value: Value, origin: &SettingOrigin, se
     }
 }
 
-/// A key as it is written in the file, quoted parts included.
+/// Parses a key with the syntax of the settings file, including quotes.
 fn parse_key(text: &str) -> Option<SettingKey> {
     let document = format!("{text} = 0");
     let mut table = DeTable::parse(&document).ok()?.into_inner();

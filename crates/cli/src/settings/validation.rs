@@ -1,4 +1,4 @@
-//! Whether settings are known, have the right form, and make sense together.
+//! Validates settings: names, types, and combinations.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use tracing_subscriber::EnvFilter;
 use super::key::SettingKey;
 use super::{SettingCatalog, SettingDiagnostic, SettingEntry, SettingOrigin};
 
-/// How a hint begins that names a setting which was probably meant.
+/// Start of a hint that suggests another name.
 pub(super) const DID_YOU_MEAN: &str = "did you mean ";
-/// How alike two names must be for one to be meant by the other.
+/// Minimum similarity of two names for a suggestion.
 const MIN_SIMILARITY: f64 = 0.8;
 
-/// Checks one entry by itself.
+/// Checks a single entry.
 pub(super) fn check_entry(
     mut entry: SettingEntry,
     known: &SettingCatalog,
 ) -> Result<SettingEntry, SettingDiagnostic> {
-    // `tls = "off"` is short for `tls.mode`; kept under one name, a flag can win over a file's table.
+    // `tls = "off"` is short for `tls.mode`. With one name, a flag can override a table in the file.
     if entry.key == SettingKey::from_parts(&["tls"]) && entry.value.is_string() {
         entry.key = entry.key.child("mode");
     }
     let read = serde_json::from_value::<Settings>(entry.key.nest(entry.value.clone()));
-    // Where they can be read with a single value in them, it is one setting's: they know all their names, and a
-    // table is none.
+    // If the settings accept a single scalar here, the key is a known setting: they reject unknown names, and a
+    // table is not a scalar.
     let is_single = matches!(entry.value, Value::Bool(_) | Value::Number(_) | Value::String(_));
     if is_single && read.is_ok() {
         return Ok(entry);
@@ -39,7 +39,7 @@ pub(super) fn check_entry(
     }
 }
 
-/// What to say where there is no such setting.
+/// Returns the error for an unknown setting; `None` if the setting exists.
 pub(super) fn unknown_key_problem(
     key: &SettingKey,
     known: &[SettingInfo],
@@ -47,7 +47,7 @@ pub(super) fn unknown_key_problem(
 ) -> Option<SettingDiagnostic> {
     let keys: Vec<(SettingKey, &SettingInfo)> =
         known.iter().map(|info| (SettingKey::parse(&info.key), info)).collect();
-    // A table that need not be there has no default at all.
+    // An optional table has no default.
     let is_table = |info: &SettingInfo| info.default.is_object() || info.default.is_null();
     let exists = keys.iter().any(|(name, info)| name == key || (is_table(info) && key.is_below(name)));
     if exists {
@@ -56,7 +56,7 @@ pub(super) fn unknown_key_problem(
     if keys.iter().any(|(name, _)| name.is_below(key)) {
         let inside: Vec<&str> =
             keys.iter().filter(|(name, _)| name.parent() == *key).map(|(name, _)| name.last_part()).collect();
-        let hint = format!("write [{key}] and below it {}", inside.join(", "));
+        let hint = format!("start a table with [{key}] and set {} in it", inside.join(", "));
         return Some(SettingDiagnostic::new(
             origin.clone(),
             format!("{key} is a table of settings, not one setting"),
@@ -65,22 +65,22 @@ pub(super) fn unknown_key_problem(
     }
     let hint = match closest_name(key, keys.iter().map(|(name, _)| name)) {
         Some(meant) => format!("{DID_YOU_MEAN}{meant}?"),
-        None => "remove it, or move it to the table where it belongs".to_owned(),
+        None => "remove it, or move it to another table".to_owned(),
     };
-    Some(SettingDiagnostic::new(origin.clone(), format!("there is no setting {key}"), hint))
+    Some(SettingDiagnostic::new(origin.clone(), format!("unknown setting {key}"), hint))
 }
 
-/// The name that is most like a key: by its spelling, or by standing in another table.
+/// Returns the most similar name: by spelling, or the same name in another table.
 fn closest_name<'a>(key: &SettingKey, names: impl Iterator<Item = &'a SettingKey>) -> Option<&'a SettingKey> {
     let whole = key.to_string();
     let score = |name: &SettingKey| {
         if name.last_part() == key.last_part() {
-            // Right, but in another table.
+            // The right name, but in another table.
             0.97
         } else if name.parent() == key.parent() {
             strsim::jaro_winkler(name.last_part(), key.last_part())
         } else {
-            // Tables have long names in common, which says little.
+            // Long table names in common mean little.
             0.95 * strsim::jaro_winkler(&whole, &name.to_string())
         }
     };
@@ -91,7 +91,7 @@ fn closest_name<'a>(key: &SettingKey, names: impl Iterator<Item = &'a SettingKey
 fn malformed_problem(entry: &SettingEntry, error: &str, known: &[SettingInfo]) -> SettingDiagnostic {
     let info = known.iter().find(|info| SettingKey::parse(&info.key) == entry.key);
     let what =
-        if entry.key.is_secret() { "its value has the wrong form".to_owned() } else { describe_error(error) };
+        if entry.key.is_secret() { "its value has the wrong type".to_owned() } else { describe_error(error) };
     let default = info
         .filter(|info| !info.default.is_null())
         .map(|info| format!("; the default is {}", toml(&info.default)));
@@ -102,14 +102,14 @@ fn malformed_problem(entry: &SettingEntry, error: &str, known: &[SettingInfo]) -
     SettingDiagnostic::new(entry.origin.clone(), format!("{}: {what}", entry.key), hint)
 }
 
-/// The parser's message without its programmers' words.
+/// Rewrites serde's message for users.
 fn describe_error(error: &str) -> String {
     const WORDS: &[(&str, &str)] = &[
         ("invalid type: ", "is "),
         ("invalid value: ", "is "),
-        ("expected usize", "not a whole number from 0 on"),
-        ("expected u64", "not a whole number from 0 on"),
-        ("expected u32", "not a whole number from 0 on"),
+        ("expected usize", "not a whole number of at least 0"),
+        ("expected u64", "not a whole number of at least 0"),
+        ("expected u32", "not a whole number of at least 0"),
         ("expected f64", "not a number"),
         ("expected a boolean", "not true or false"),
         ("expected a string", "not text in quotes"),
@@ -120,7 +120,7 @@ fn describe_error(error: &str) -> String {
     WORDS.iter().fold(error.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
-/// Builds the settings from all entries and checks them together. What is wrong is added.
+/// Builds the settings from all entries and validates them together. Adds all errors.
 pub(super) fn build_settings(
     entries: &BTreeMap<SettingKey, SettingEntry>,
     wrong: &mut Vec<SettingDiagnostic>,
@@ -137,9 +137,9 @@ pub(super) fn build_settings(
             if let Err(error) = EnvFilter::try_new(&settings.log.level) {
                 let error = SettingError {
                     key: "log.level".to_owned(),
-                    problem: format!("{:?} is no level and no filter ({error})", settings.log.level),
+                    problem: format!("{:?} is not a log level or filter ({error})", settings.log.level),
                     hint:
-                        "write error, warn, info, debug or trace, or a filter like info,toolway_gateway=debug"
+                        "use error, warn, info, debug or trace, or a filter like info,toolway_gateway=debug"
                             .to_owned(),
                 };
                 wrong.push(locate_error(&error, entries));
@@ -168,7 +168,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// An error about a setting, with the place of the setting.
+/// Adds the location of the setting to an error.
 pub(super) fn locate_error(
     error: &SettingError,
     entries: &BTreeMap<SettingKey, SettingEntry>,
@@ -186,7 +186,7 @@ pub(super) fn locate_error(
             (origin, _) => origin.clone(),
         },
         (Some(entry), None) => entry.origin.clone(),
-        // Missing beside others of its table: those show where it should be.
+        // The setting is missing: show the location of another one in the same table.
         (None, _) => entries
             .values()
             .find(|entry| {
@@ -197,7 +197,7 @@ pub(super) fn locate_error(
     SettingDiagnostic::new(origin, format!("{}: {}", error.key, error.problem), error.hint.clone())
 }
 
-/// A value as it is written in the file.
+/// Formats a value as TOML.
 pub(crate) fn toml(value: &Value) -> String {
     match value {
         Value::Null => "not set".to_owned(),

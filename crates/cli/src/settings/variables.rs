@@ -1,4 +1,4 @@
-//! `TOOLWAY_A__B`: the setting `a.b`. A variable set to nothing counts as not set.
+//! Reads `TOOLWAY_A__B` variables, which set `a.b`. An empty variable counts as unset.
 
 use std::ffi::{OsStr, OsString};
 
@@ -6,7 +6,7 @@ use super::key::SettingKey;
 use super::{SettingCatalog, SettingDiagnostic, SettingEntry, SettingOrigin, former_names, text, validation};
 use crate::environment::SETTING_PREFIX;
 
-/// Reads all of them.
+/// Reads all variables.
 pub(super) fn read(
     variables: &[(OsString, OsString)],
     known: &SettingCatalog,
@@ -25,8 +25,8 @@ pub(super) fn read(
             None => unknown_variable_problem(&key, rest, known, &origin),
         };
         if let Some(one) = unknown {
-            // Some systems hand programs variables of their own, named after a service that is called toolway
-            // (TOOLWAY_SERVICE_HOST): only what looks like a misspelt setting is refused.
+            // Some systems set variables for a service that is named toolway (TOOLWAY_SERVICE_HOST), so only reject
+            // names that look like misspelled settings.
             let looks_meant = rest.contains("__") || one.hint.contains(validation::DID_YOU_MEAN);
             if looks_meant {
                 wrong.push(one)
@@ -40,16 +40,12 @@ pub(super) fn read(
                 let value = text::parse_value(present.as_ref().unwrap_or(&key), value);
                 text::flatten(&key, value, &origin, set);
             }
-            None => wrong.push(SettingDiagnostic::new(
-                origin,
-                "its value is not UTF-8",
-                "set it to text in UTF-8",
-            )),
+            None => wrong.push(SettingDiagnostic::new(origin, "its value is not UTF-8", "use UTF-8 text")),
         }
     }
 }
 
-/// What to say of a name that is no setting.
+/// Returns the error for a variable that is not a setting.
 fn unknown_variable_problem(
     key: &SettingKey,
     rest: &str,
@@ -57,13 +53,13 @@ fn unknown_variable_problem(
     origin: &SettingOrigin,
 ) -> Option<SettingDiagnostic> {
     let mut one = validation::unknown_key_problem(key, known, origin)?;
-    one.problem = format!("there is no setting {key}");
-    // The hint names settings as the file does; here they are wanted as variables.
+    one.problem = format!("unknown setting {key}");
+    // The hint has the name from the settings file; show the variable instead.
     if let Some(meant) = one.hint.strip_prefix(validation::DID_YOU_MEAN) {
         let name = meant.trim_end_matches('?').to_ascii_uppercase().replace('.', "__");
         one.hint = format!("{}{SETTING_PREFIX}{name}?", validation::DID_YOU_MEAN);
     } else {
-        one.hint = format!("remove it if it was meant for this program; {SETTING_PREFIX}{rest} sets nothing");
+        one.hint = format!("{SETTING_PREFIX}{rest} has no effect; remove it if it is for this program");
     }
     Some(one)
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn durations_as_people_type_them() {
+fn durations_are_parsed() {
     for (text, ms) in [
         ("500ms", 500),
         ("90s", 90_000),
@@ -24,7 +24,7 @@ fn durations_as_people_type_them() {
 }
 
 #[test]
-fn moments_as_people_type_them() {
+fn times_are_parsed() {
     let zone = TimeZone::fixed(jiff::tz::offset(2));
     let now = "2026-09-01T12:00:00Z".parse::<Timestamp>().unwrap().as_millisecond();
     let past = |text: &str| {

@@ -1,4 +1,4 @@
-//! Picking the tools of an agent, with a server in the gateway's place; the rest about agents is in `conversations`.
+//! Tests of picking an agent's tools against a scripted server. `conversations` has the other tests of agents.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::terminal::TerminalHarness;
 const DOWN: &str = "\u{1b}[B";
 const ESCAPE: &str = "\u{1b}";
 
-/// The tools of the feature's own description, and one that needs a permission.
+/// Tools from the feature's description, and one that needs a permission.
 fn server() -> FakeGateway {
     FakeGateway::start(|request| match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/api/agents/cook") => CannedReply::Json(

@@ -1,4 +1,4 @@
-//! `toolway devices show`, of a device that bridges the tools of apps, some of which mean no good.
+//! Tests of `toolway devices show` with a device that bridges apps, some of them malicious.
 
 use serde_json::json;
 use toolway_device::{
@@ -8,7 +8,7 @@ use toolway_device::{
 
 use crate::support::{CliHarness, wait_until};
 
-/// A device in this process that offers these tools.
+/// Starts a device in this process with these tools.
 fn device(
     runtime: &tokio::runtime::Runtime,
     folder: &CliHarness,
@@ -30,7 +30,7 @@ fn device(
     })
 }
 
-/// Says it and waits until the gateway has heard.
+/// Sends the report and waits until the gateway has received it.
 fn report_providers(folder: &CliHarness, handle: &DeviceHandle, id: &str, apps: Vec<AppProvider>) {
     let count = apps.len();
     handle.set_app_providers(apps);
@@ -96,20 +96,20 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
     assert!(device.lines().last().unwrap().starts_with("apps        2, as of 20"), "{shown}");
     assert_eq!(
         apps,
-        "app             Finance\n\
-         package         com.example.finance\n\
-         authority       com.example.finance.clawseed.tools\n\
-         protocol        cetp, version 1\n\
-         state           authorization required\n\
-         reason          it wants to be asked first\n\
-         hint            open Finance and allow access\n\
-         prefix          finance\n\
-         says of itself  Finance tools: Holdings and spending\n\
-         scopes          holdings: What you hold\n\
-        \x20               spending\n\
-         tools           1\n\
-         refused         broken: its schema does not compile\n\
-         flagged         it declares no version\n\
+        "app          Finance\n\
+         package      com.example.finance\n\
+         authority    com.example.finance.clawseed.tools\n\
+         protocol     cetp, version 1\n\
+         state        authorization required\n\
+         reason       it wants to be asked first\n\
+         hint         open Finance and allow access\n\
+         prefix       finance\n\
+         description  Finance tools: Holdings and spending\n\
+         scopes       holdings: What you hold\n\
+        \x20            spending\n\
+         tools        1\n\
+         refused      broken: its schema does not compile\n\
+         flagged      it declares no version\n\
          \n\
          app        \n\
          package    \n\
@@ -120,20 +120,20 @@ fn a_device_is_shown_with_its_tools_and_every_app() {
     );
     let listed = folder.run(["devices", "list"]).assert_success().stdout;
     assert!(listed.lines().next().unwrap().contains("tools  apps  calls"), "{listed}");
-    // For programs it is what REST says.
+    // With --json, the output is the REST response.
     let raw = folder.json(&["devices", "show", "phone"]);
     assert_eq!(raw["tool_names"], json!(["phone__battery", "phone__finance__spend"]));
     assert_eq!(raw["app_provider_report"]["providers"][0]["notes"][0]["tool"], "broken");
     assert_eq!((&raw["app_providers"], &raw["id"]), (&json!(2), &json!("phone")));
-    // What it offers leaves with it; what is known of its apps stays.
+    // The tools leave with the device; the report on its apps stays.
     runtime.block_on(running.stop()).unwrap();
     let away = folder.run(["devices", "show", "phone"]).assert_success().stdout;
     assert!(away.contains("status      offline\n") && away.contains("tools       (none now)\n"), "{away}");
-    assert!(away.contains("\napp             Finance\n"), "{away}");
+    assert!(away.contains("\napp          Finance\n"), "{away}");
 }
 
 #[test]
-fn what_apps_say_can_not_pass_for_anything_else() {
+fn texts_of_apps_cannot_imitate_other_fields() {
     let folder = CliHarness::new();
     let gateway = folder.serve_without_event(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -175,17 +175,17 @@ fn what_apps_say_can_not_pass_for_anything_else() {
         ("reason", safe.to_owned()),
         ("hint", safe.to_owned()),
         ("prefix", safe.to_owned()),
-        ("says of itself", format!("{safe}: {safe}")),
+        ("description", format!("{safe}: {safe}")),
         ("scopes", format!("{safe}: {safe}")),
         ("tools", "1".to_owned()),
         ("refused", format!("{safe}: {safe}")),
     ];
-    let expected: String = expected.iter().map(|(label, value)| format!("{label:<16}{value}\n")).collect();
+    let expected: String = expected.iter().map(|(label, value)| format!("{label:<13}{value}\n")).collect();
     assert_eq!(app, expected);
 }
 
 #[test]
-fn a_device_is_found_by_its_id_and_by_a_name_that_it_alone_has() {
+fn a_device_is_found_by_its_id_or_unique_name() {
     let folder = CliHarness::new();
     let gateway = folder.serve_without_event(&[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -193,13 +193,13 @@ fn a_device_is_found_by_its_id_and_by_a_name_that_it_alone_has() {
         ["one", "two"].map(|id| device(&runtime, &folder, &gateway.url(), id, &["battery"])).into();
     folder.run(["devices", "rename", "two", "Kitchen tablet"]).assert_success();
     assert_eq!(folder.json(&["devices", "show", "Kitchen tablet"])["id"], "two");
-    // An id comes before a name.
+    // An id takes precedence over a name.
     folder.run(["devices", "rename", "two", "one"]).assert_success();
     assert_eq!(folder.json(&["devices", "show", "one"])["id"], "one");
     folder.run(["devices", "rename", "two", "Mine"]).assert_success();
     folder.run(["devices", "rename", "one", "Mine"]).assert_success();
     let said =
-        folder.run(["devices", "show", "Mine"]).assert_failure(1, "several devices are called \"Mine\"");
+        folder.run(["devices", "show", "Mine"]).assert_failure(1, "several devices have the name \"Mine\"");
     assert!(said.stderr.contains("one, two"), "{said:#?}");
     folder.run(["devices", "show", "nobody"]).assert_failure(1, "there is no device \"nobody\"");
 }

@@ -1,4 +1,4 @@
-//! Questions that calls wait with: asked at a terminal, watched, listed and answered.
+//! Tests of approvals: asked at a terminal, watched, listed and answered.
 
 use serde_json::{Value, json};
 
@@ -14,12 +14,12 @@ fn serve(settings: &str) -> (CliHarness, RunningProcess) {
     (folder, gateway)
 }
 
-/// Without colours, so that what is shown can be compared.
+/// Starts a terminal without colours, so that the output can be compared.
 fn start_terminal(folder: &CliHarness, arguments: &[&str]) -> TerminalHarness {
     TerminalHarness::start(folder, arguments, &[("NO_COLOR", "1")])
 }
 
-/// A call that somebody else makes, and what it ends in.
+/// Starts a call of another client.
 fn start_call(folder: &CliHarness) -> RunningProcess {
     folder.start(["--json", "tools", "call", "get_current_time"])
 }
@@ -29,7 +29,7 @@ fn call_outcome(call: &RunningProcess) -> Value {
 }
 
 #[test]
-fn whoever_calls_at_a_terminal_is_asked_there() {
+fn a_caller_at_a_terminal_is_asked_there() {
     let (folder, _gateway) = serve(ASKS);
     let mut call = start_terminal(&folder, &["tools", "call", "get_current_time", r#"{"timezone": "UTC"}"#]);
     call.wait_for_text("? calls of builtin/get_current_time wait for approval");
@@ -50,7 +50,7 @@ fn whoever_calls_at_a_terminal_is_asked_there() {
 }
 
 #[test]
-fn where_nobody_sits_the_call_ends_at_once_and_says_what_to_do() {
+fn without_a_terminal_the_call_fails_with_a_hint() {
     let (folder, _gateway) = serve(ASKS);
     let piped = folder.run(["tools", "call", "get_current_time"]).assert_failure(1, "(approval_unavailable)");
     assert!(piped.stderr.contains("toolway grants add builtin/get_current_time --for owner"), "{piped:#?}");
@@ -59,7 +59,7 @@ fn where_nobody_sits_the_call_ends_at_once_and_says_what_to_do() {
     let (code, shown) =
         start_terminal(&folder, &["tools", "call", "--non-interactive", "get_current_time"]).wait_for_exit();
     assert!(code == 1 && shown.contains("(approval_unavailable)"), "{code}: {shown}");
-    // What the hint says works.
+    // The command in the hint works.
     folder.run(["grants", "add", "builtin/get_current_time", "--principal", "owner"]).assert_success();
     folder.run(["tools", "call", "get_current_time"]).assert_success();
 }
@@ -81,11 +81,11 @@ fn a_permanent_grant_prevents_further_questions_until_it_is_revoked_e8() {
 }
 
 #[test]
-fn an_owner_who_watches_at_a_terminal_is_asked() {
+fn a_watching_owner_is_asked() {
     let (folder, _gateway) = serve(ASKS);
     let mut watching = start_terminal(&folder, &["approvals", "watch"]);
-    watching.wait_for_text("waiting for questions");
-    // The gateway counts who watches: until it does, calls end at once.
+    watching.wait_for_text("waiting for approvals");
+    // Without a registered watcher, calls fail immediately.
     let calls = wait_until(|| {
         let call = start_call(&folder);
         let open = wait_until(|| {
@@ -107,7 +107,7 @@ fn an_owner_who_watches_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn programs_watch_and_answer() {
+fn programs_can_watch_and_answer() {
     let (folder, gateway) = serve(ASKS);
     let mut watching = folder.start(["--json", "approvals", "watch"]);
     let mut asked = None;
@@ -150,7 +150,7 @@ fn programs_watch_and_answer() {
 }
 
 #[test]
-fn a_client_answers_for_its_own_call_where_the_rules_let_it_and_for_no_longer_than_it_may() {
+fn a_client_may_answer_its_own_call_only_within_the_rules() {
     let (folder, gateway) = serve(
         "[[policy.rules]]\nname = \"time\"\nwhen = { tools = [\"builtin/*\"] }\neffect = \"ask\"\ncaller_may_answer = true\n",
     );

@@ -1,4 +1,4 @@
-//! Backups and their restoring, with a gateway that runs and without.
+//! Tests of backup and restore, with and without a running gateway.
 
 use crate::support::{CliHarness, file_mode};
 
@@ -12,14 +12,14 @@ fn token_labels(folder: &CliHarness) -> Vec<String> {
 }
 
 #[test]
-fn a_running_gateway_is_put_back_to_what_it_was() {
+fn a_backup_is_restored_into_a_running_gateway() {
     let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
     folder.run(["tokens", "create", "--label", "token one"]).assert_success();
     let backup = folder.sibling_path("backup.tar");
     let path = backup.to_str().unwrap();
     let said = folder.run(["backup", path]).assert_success();
-    assert!(said.stderr.contains("keep it as you keep a key"), "{said:#?}");
+    assert!(said.stderr.contains("the backup contains secrets"), "{said:#?}");
     assert_eq!(file_mode(&backup), 0o600);
     folder.run(["backup", path]).assert_failure(1, "cannot write the backup");
 
@@ -28,7 +28,7 @@ fn a_running_gateway_is_put_back_to_what_it_was() {
     let owner = std::fs::read_to_string(folder.file("owner.token")).unwrap();
     assert_eq!(token_labels(&folder), ["token one", "token two"]);
 
-    folder.run(["restore", path]).assert_failure(2, "Replace what is in");
+    folder.run(["restore", path]).assert_failure(2, "Replace the contents of");
     assert_eq!(token_labels(&folder), ["token one", "token two"], "nobody agreed");
     folder.run(["restore", path, "--yes"]).assert_success();
     assert_eq!(token_labels(&folder), ["token one"]);
@@ -42,7 +42,7 @@ fn a_running_gateway_is_put_back_to_what_it_was() {
 }
 
 #[test]
-fn a_stopped_gateway_too_and_on_another_machine() {
+fn a_backup_is_restored_without_a_gateway_on_another_machine() {
     let folder = CliHarness::new();
     folder.write_settings("[timeouts]\ntool_s = 12\n");
     let gateway = folder.serve(&["--no-local-device", "--tls", "on"]);
@@ -69,11 +69,11 @@ fn a_stopped_gateway_too_and_on_another_machine() {
 }
 
 #[test]
-fn what_is_no_backup_changes_nothing() {
+fn an_invalid_backup_changes_nothing() {
     let folder = CliHarness::new();
     folder
         .run(["backup", folder.sibling_path("x.tar").to_str().unwrap()])
-        .assert_failure(1, "nothing to back up");
+        .assert_failure(1, "no database in");
     let gateway = folder.serve(&["--no-local-device"]);
     folder.run(["tokens", "create", "--label", "token one"]).assert_success();
     let backup = folder.sibling_path("backup.tar");
@@ -84,9 +84,9 @@ fn what_is_no_backup_changes_nothing() {
     let broken = folder.sibling_path("broken.tar");
     let path = broken.to_str().unwrap();
     std::fs::write(&broken, "hello").unwrap();
-    folder.run(["restore", path, "--yes"]).assert_failure(1, "can't be restored");
+    folder.run(["restore", path, "--yes"]).assert_failure(1, "cannot restore");
     std::fs::write(&broken, &bytes[..bytes.len() / 2]).unwrap();
-    folder.run(["restore", path, "--yes"]).assert_failure(1, "can't be restored");
+    folder.run(["restore", path, "--yes"]).assert_failure(1, "cannot restore");
     let at = bytes.windows(6).position(|window| window == b"SQLite").unwrap() + 200;
     bytes[at] ^= 1;
     std::fs::write(&broken, &bytes).unwrap();
@@ -98,7 +98,7 @@ fn what_is_no_backup_changes_nothing() {
     assert_no_leftovers(&folder);
 }
 
-/// No temporary file is left.
+/// Asserts that no temporary file remains.
 fn assert_no_leftovers(folder: &CliHarness) {
     let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with('.')).collect();

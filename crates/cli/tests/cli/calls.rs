@@ -1,4 +1,4 @@
-//! The record of calls: found, shown, passed on and removed.
+//! Tests of the call records: search, show, export and remove.
 
 use std::io::{Read, Write};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CliHarness, RunningProcess, file_mode};
 
-/// A gateway with some calls on its record; the ids of these, the oldest first.
+/// Starts a gateway with some recorded calls. Returns their ids, the oldest first.
 fn gateway_with_calls() -> (CliHarness, RunningProcess, Vec<String>) {
     let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
@@ -26,7 +26,7 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn calls_are_found_by_what_stands_in_them() {
+fn calls_are_found_by_their_content() {
     let (folder, _gateway, all) = gateway_with_calls();
     let found = |arguments: &[&str]| folder.json(&[&["calls", "list"], arguments].concat());
     assert_eq!(ids(&found(&["--search", "LISBON"])), [&all[0]]);
@@ -46,7 +46,7 @@ fn calls_are_found_by_what_stands_in_them() {
 }
 
 #[test]
-fn the_parts_of_a_calls_time_are_shown_apart() {
+fn the_parts_of_a_calls_duration_are_shown() {
     let (folder, _gateway, all) = gateway_with_calls();
     let shown = folder.run(["calls", "show", &all[0]]).assert_success().stdout;
     let labels: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
@@ -58,7 +58,7 @@ fn the_parts_of_a_calls_time_are_shown_apart() {
     assert!(shown.contains("Europe/Lisbon"), "{shown}");
 }
 
-/// Asks the gateway something that is asked of it by other clients too.
+/// Sends a REST request like other clients do.
 fn post(gateway: &RunningProcess, token: &str, path: &str, body: &Value) -> Value {
     let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
     let body = body.to_string();
@@ -78,7 +78,7 @@ fn post(gateway: &RunningProcess, token: &str, path: &str, body: &Value) -> Valu
 }
 
 #[test]
-fn it_is_shown_who_let_a_call_run() {
+fn a_call_shows_who_approved_it() {
     let folder = CliHarness::new();
     folder.write_settings("[approval]\ndefault = \"always\"\n");
     let gateway = folder.serve(&["--no-local-device"]);
@@ -98,7 +98,7 @@ fn it_is_shown_who_let_a_call_run() {
 }
 
 #[test]
-fn calls_are_passed_on_in_either_form() {
+fn calls_are_exported_in_both_formats() {
     let (folder, _gateway, all) = gateway_with_calls();
     let lines = |arguments: &[&str]| -> Vec<Value> {
         let text = folder.run([&["calls", "export"], arguments].concat()).assert_success().stdout;
@@ -116,7 +116,9 @@ fn calls_are_passed_on_in_either_form() {
     let (head, rest) = csv.split_once("\r\n").unwrap();
     assert!(head.starts_with("call_id,started,started_ms,name,"), "{csv}");
     assert!(rest.starts_with(&format!("{},", all[2])) && rest.ends_with("\r\n"), "{csv}");
-    folder.run(["calls", "export", "--format", "csv", "--json"]).assert_failure(2, "two forms at once");
+    folder
+        .run(["calls", "export", "--format", "csv", "--json"])
+        .assert_failure(2, "--json conflicts with --format csv");
     folder.run(["calls", "export", "--format", "xml"]).assert_failure(2, "xml");
 
     let file = folder.sibling_path("calls.jsonl");
@@ -127,8 +129,8 @@ fn calls_are_passed_on_in_either_form() {
     let text = std::fs::read_to_string(&file).unwrap();
     let written: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(written, exported);
-    // What is there is not written over, nor is anything left beside it.
-    folder.run(["calls", "export", "--output", path]).assert_failure(1, "exists already");
+    // An existing file is not overwritten, and no temporary file remains.
+    folder.run(["calls", "export", "--output", path]).assert_failure(1, "already exists");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     let other = folder.sibling_path("other.csv");
     let said = folder.json(&["calls", "export", "--format", "csv", "--output", other.to_str().unwrap()]);
@@ -139,11 +141,11 @@ fn calls_are_passed_on_in_either_form() {
 }
 
 #[test]
-fn calls_are_removed_one_by_one_or_as_they_fit() {
+fn calls_are_removed_by_id_or_by_filter() {
     let (folder, _gateway, all) = gateway_with_calls();
     let left = || folder.json(&["calls", "list"]);
     let said = folder.run(["calls", "remove", &all[0]]).assert_success();
-    assert_eq!(said.stdout, format!("{} is removed\n", all[0]));
+    assert_eq!(said.stdout, format!("removed {}\n", all[0]));
     folder.run(["calls", "show", &all[0]]).assert_failure(1, "there is no call");
     folder.run(["calls", "remove", &all[0]]).assert_failure(1, "there is no call");
     folder.run(["calls", "remove"]).assert_failure(2, "<ID>");
@@ -151,7 +153,7 @@ fn calls_are_removed_one_by_one_or_as_they_fit() {
 
     assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
     let said = folder.run(["calls", "purge", "--before", "0s", "--search", "tokyo"]).assert_success().stdout;
-    assert!(said.starts_with("1 calls that fit from before "), "{said}");
+    assert!(said.starts_with("removed 1 matching calls from before "), "{said}");
     assert_eq!(ids(&left()), [&all[2]]);
     folder.run(["calls", "purge", "--search", "tokyo"]).assert_failure(2, "--before");
     assert_eq!(folder.json(&["calls", "remove", &all[2]]), json!({"removed": [all[2]]}));

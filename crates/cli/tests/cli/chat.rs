@@ -1,4 +1,4 @@
-//! Talking to an agent, with a server in the gateway's place that says what a test wants said.
+//! Tests of `toolway chat` against a scripted server.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn done(text: &str) -> StreamStep {
     )
 }
 
-/// A server whose turns are these steps; everything else that a conversation asks for is answered as a gateway would.
+/// Starts a server whose turns consist of these steps. It answers all other requests like a gateway.
 fn turn_server(steps: Vec<StreamStep>) -> FakeGateway {
     FakeGateway::start(move |request| match request.path.split('?').next().unwrap() {
         "/api/chat" => CannedReply::Events(steps.clone()),
@@ -75,19 +75,19 @@ fn arguments<'a>(flags: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
     ["chat"].iter().chain(more).copied().chain(flags.iter().map(String::as_str)).collect()
 }
 
-/// One message and its answer, where nobody sits at a terminal.
+/// Sends one message without a terminal.
 fn run_once(server: &FakeGateway, folder: &CliHarness, more: &[&str]) -> CommandOutput {
     folder.run(arguments(&server.connect_flags(folder), more))
 }
 
-/// A conversation at a terminal, without colours, so that what is shown can be compared.
+/// Starts a chat at a terminal without colours, so that the output can be compared.
 fn start_chat(server: &FakeGateway, folder: &CliHarness, more: &[&str], size: (u16, u16)) -> TerminalHarness {
     let flags = server.connect_flags(folder);
     TerminalHarness::start_sized(folder, &arguments(&flags, more), &[("NO_COLOR", "1")], size)
 }
 
 #[test]
-fn a_pipe_gets_the_answer_and_nothing_else() {
+fn a_pipe_gets_only_the_answer() {
     let folder = CliHarness::new();
     let server = turn_server(vec![
         started(),
@@ -110,7 +110,7 @@ fn a_pipe_gets_the_answer_and_nothing_else() {
 }
 
 #[test]
-fn a_prompt_comes_from_a_pipe_too() {
+fn a_prompt_is_read_from_a_pipe() {
     let folder = CliHarness::new();
     let server = turn_server(vec![started(), done("ok")]);
     let flags = server.connect_flags(&folder);
@@ -140,7 +140,7 @@ fn every_event_is_a_line_of_json() {
 }
 
 #[test]
-fn a_turn_that_fails_fails_the_command_and_what_was_said_stays() {
+fn a_failed_turn_fails_the_command_after_printing_its_text() {
     let folder = CliHarness::new();
     let error = json!({"code": "PROVIDER_ERROR", "message": "the provider went away", "hint": "try again"});
     let server = turn_server(vec![started(), chunk("Half an ans"), StreamStep::Event("error", error)]);
@@ -159,19 +159,19 @@ fn a_turn_that_fails_fails_the_command_and_what_was_said_stays() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_not_taken_for_whole() {
+fn an_interrupted_answer_is_an_error() {
     let folder = CliHarness::new();
     let server = turn_server(vec![started(), chunk("Half"), StreamStep::Cut]);
     let ended = run_once(&server, &folder, &["hi"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{ended:?}");
     assert!(ended.stderr.contains("connection"), "{ended:?}");
-    // Ended as an answer is, but not as a turn is.
+    // The response ends normally, but the turn does not.
     let server = turn_server(vec![started(), chunk("Half")]);
     run_once(&server, &folder, &["hi"]).assert_failure(1, "toolway chat --session s-1");
 }
 
 #[test]
-fn what_the_gateway_refuses_is_said_in_its_words() {
+fn errors_of_the_gateway_are_printed() {
     let folder = CliHarness::new();
     let server = FakeGateway::start(|_| {
         let error = json!({"code": "agent_not_found", "message": "there is no agent \"cok\"", "hint": "did you mean cook?"});
@@ -183,7 +183,7 @@ fn what_the_gateway_refuses_is_said_in_its_words() {
 }
 
 #[test]
-fn files_go_with_the_message() {
+fn files_are_attached_to_the_message() {
     let folder = CliHarness::new();
     let server = turn_server(vec![started(), done("ok")]);
     let (picture, text) = (folder.sibling_path("cat.png"), folder.sibling_path("notes.txt"));
@@ -204,7 +204,7 @@ fn files_go_with_the_message() {
 }
 
 #[test]
-fn a_conversation_is_held_at_a_terminal() {
+fn an_interactive_chat_works_at_a_terminal() {
     let folder = CliHarness::new();
     let server = turn_server(vec![
         started(),
@@ -221,7 +221,7 @@ fn a_conversation_is_held_at_a_terminal() {
         done("…"),
     ]);
     let mut talk = start_chat(&server, &folder, &[], (0, 0));
-    talk.wait_for_text("You talk to default");
+    talk.wait_for_text("Chatting with default");
     talk.wait_for_text("default> ");
     talk.press_keys("What time is it?\r");
     talk.wait_for_text("# Time");
@@ -257,24 +257,24 @@ fn a_conversation_is_held_at_a_terminal() {
 }
 
 #[test]
-fn commands_do_what_they_say() {
+fn chat_commands_work() {
     let folder = CliHarness::new();
     let server = turn_server(vec![started(), done("ok")]);
     let mut talk = start_chat(&server, &folder, &["--session", "last"], (0, 0));
-    talk.wait_for_text("going on with A talk (2 messages, agent default)");
+    talk.wait_for_text("continuing A talk (2 messages, agent default)");
     talk.wait_for_text("> What was it?");
     talk.wait_for_text("It was **this**.");
     for (typed, shown) in [
         ("/help", "/sessions [ID]"),
         ("/tools", "get_current_time"),
         ("/agent", "default *"),
-        ("/agent default", "you talk to default from now on"),
-        ("/model", "default answers with the model that was added first"),
+        ("/agent default", "switched to default"),
+        ("/model", "default uses the first model"),
         ("/sessions", "A talk"),
         ("/export", "# A talk"),
-        ("/nothing", "there is no command /nothing"),
-        ("/new", "a new conversation begins"),
-        ("/export", "nothing was said yet"),
+        ("/nothing", "unknown command /nothing"),
+        ("/new", "started a new conversation"),
+        ("/export", "the conversation is empty"),
         ("/agent gone", "error: GET /api/agents/gone"),
     ] {
         talk.wait_for_text("default> ");
@@ -284,10 +284,10 @@ fn commands_do_what_they_say() {
     let exported = folder.sibling_path("talk.md");
     talk.wait_for_text("default> ");
     talk.press_keys("/sessions s-1\r");
-    talk.wait_for_text("going on with A talk");
+    talk.wait_for_text("continuing A talk");
     talk.wait_for_text("default> ");
     talk.press_keys(&format!("/export {}\r", exported.display()));
-    talk.wait_for_text("written to");
+    talk.wait_for_text("wrote ");
     assert_eq!(std::fs::read_to_string(&exported).unwrap(), "# A talk\n");
     talk.wait_for_text("default> ");
     talk.press_keys("/quit\r");
@@ -295,7 +295,7 @@ fn commands_do_what_they_say() {
 }
 
 #[test]
-fn lines_change_in_place_where_the_terminal_can() {
+fn lines_are_updated_in_place_if_the_terminal_supports_it() {
     let folder = CliHarness::new();
     let server = turn_server(vec![
         started(),
@@ -315,7 +315,7 @@ fn lines_change_in_place_where_the_terminal_can() {
         done("…"),
     ]);
     let mut talk = start_chat(&server, &folder, &["hello"], (40, 10));
-    // What is not finished is shown, and taken back with what takes its place.
+    // The preview is shown, and removed with the final text.
     talk.wait_for_text("\r\u{1b}[Jone two");
     server.open_gate("more");
     talk.wait_for_text("\r\u{1b}[Jone two three");
@@ -329,7 +329,7 @@ fn lines_change_in_place_where_the_terminal_can() {
 }
 
 #[test]
-fn ctrl_c_stops_the_turn_and_a_second_one_leaves() {
+fn ctrl_c_stops_the_turn_and_a_second_one_quits() {
     let folder = CliHarness::new();
     let steps = vec![
         started(),
@@ -346,17 +346,17 @@ fn ctrl_c_stops_the_turn_and_a_second_one_leaves() {
     server.wait_for_request("POST", "/api/sessions/s-1/abort");
     server.open_gate("aborted");
     talking.wait_for_text("there was");
-    talking.wait_for_text("(stopped; what was said stays)");
+    talking.wait_for_text("(stopped)");
     talking.wait_for_text("default> ");
     talking.press_keys(CTRL_C);
-    assert_eq!(talking.wait_for_exit().0, 0, "the second one leaves");
+    assert_eq!(talking.wait_for_exit().0, 0, "the second one quits");
 
-    // In the middle of a turn that does not end.
+    // The turn never ends by itself.
     let server = turn_server(steps);
     let mut talking = start_chat(&server, &folder, &[], (0, 0));
     talking.wait_for_text("default> ");
     talking.press_keys(CTRL_C);
-    talking.wait_for_text("Ctrl-C once more leaves");
+    talking.wait_for_text("press Ctrl-C again");
     talking.wait_for_text("default> ");
     talking.press_keys("Tell me a story\r");
     talking.wait_for_text("Once upon a time");
@@ -365,11 +365,14 @@ fn ctrl_c_stops_the_turn_and_a_second_one_leaves() {
     talking.interrupt();
     let (code, shown) = talking.wait_for_exit();
     assert_eq!(code, 1, "{shown}");
-    assert!(shown.contains("it may go on in the gateway") && shown.contains("--session s-1"), "{shown}");
+    assert!(
+        shown.contains("the turn may still run in the gateway") && shown.contains("--session s-1"),
+        "{shown}"
+    );
 }
 
 #[test]
-fn questions_are_answered_where_one_talks() {
+fn approvals_are_answered_in_the_chat() {
     let folder = CliHarness::new();
     let question = json!({
         "id": "q-1", "kind": "approval", "changed_tool": false, "call_id": "1", "tool": "t", "tool_id": "own/t",
@@ -404,7 +407,7 @@ fn questions_are_answered_where_one_talks() {
     server.open_gate("answered");
     talk.wait_for_text("✓ t {\"a\":1}  1.0 ms");
     talk.wait_for_text("default> ");
-    // The keyboard is the prompt's again.
+    // The prompt reads the keyboard again.
     talk.press_keys("/help\r");
     talk.wait_for_text("/sessions [ID]");
     talk.wait_for_text("default> ");
@@ -413,12 +416,12 @@ fn questions_are_answered_where_one_talks() {
 }
 
 #[test]
-fn nobody_can_be_asked_for_a_prompt_without_a_terminal() {
+fn without_a_terminal_the_prompt_is_required() {
     let folder = CliHarness::new();
     let server = turn_server(Vec::new());
     run_once(&server, &folder, &[]).assert_failure(2, "the prompt is empty");
     let flags = server.connect_flags(&folder);
     let mut json = TerminalHarness::start(&folder, &arguments(&flags, &["--json"]), &[]);
-    json.wait_for_text("nobody who could be asked");
+    json.wait_for_text("the prompt is missing");
     assert_eq!(json.wait_for_exit().0, 2);
 }

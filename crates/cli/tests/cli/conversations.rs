@@ -1,11 +1,11 @@
-//! Models, agents and conversations from the command line, with a real gateway and a server that plays the model.
+//! Tests of models, agents and conversations with a real gateway and a fake model provider.
 
 use serde_json::{Value, json};
 use toolway_fake_models::{ApiKind, FakeModels, KEY, RequestMatcher, ScriptedResponse};
 
 use crate::support::{CliHarness, RunningProcess};
 
-/// A model provider that plays its part, on a runtime of its own: tests here are no asynchronous code.
+/// A fake model provider with its own runtime, because these tests are not async.
 struct ModelHarness {
     runtime: tokio::runtime::Runtime,
     fakes: FakeModels,
@@ -19,7 +19,7 @@ impl ModelHarness {
         Self { runtime, fakes }
     }
 
-    /// Says what time it is when it is asked for that, with a tool.
+    /// Scripts an answer to a question about the time, with a tool call.
     fn script_time_call(&self) {
         self.fakes.whenever(
             RequestMatcher { user_has: Some("time".to_owned()), ..RequestMatcher::user() },
@@ -36,7 +36,7 @@ impl ModelHarness {
     }
 }
 
-/// A gateway with one model provider; titles are not asked for.
+/// Starts a gateway with one model provider and without generated titles.
 fn gateway(model: &ModelHarness) -> (CliHarness, RunningProcess) {
     let folder = CliHarness::new();
     folder.write_settings("[chat]\ngenerate_titles = false\n");
@@ -66,7 +66,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     ] {
         assert!(shown.contains(part), "{part:?} is not in {shown}");
     }
-    // What is said next belongs to it.
+    // The next message continues the session.
     let calls = folder.json(&["calls", "list", "--session", &id]);
     assert_eq!(calls["calls"][0]["tool_id"], "builtin/get_current_time");
     assert_eq!(calls["calls"][0]["agent"], "default");
@@ -103,7 +103,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
 }
 
 #[test]
-fn events_come_as_lines() {
+fn events_are_printed_as_lines() {
     let model = ModelHarness::start();
     model.script_time_call();
     let (folder, _gateway) = gateway(&model);
@@ -121,7 +121,7 @@ fn events_come_as_lines() {
 }
 
 #[test]
-fn an_agent_is_made_changed_and_removed() {
+fn an_agent_is_created_changed_and_removed() {
     let model = ModelHarness::start();
     let (folder, _gateway) = gateway(&model);
     let set = [
@@ -148,7 +148,7 @@ fn an_agent_is_made_changed_and_removed() {
     let cook = folder.json(&["agents", "show", "cook"]);
     assert_eq!((&cook["prompt"], &cook["options"]["temperature"]), (&json!("You cook\nwell."), &json!(0.5)));
     let shown = folder.run(["agents", "show", "cook"]).assert_success().stdout;
-    assert!(shown.contains("now these") && shown.contains("get_current_time"), "{shown}");
+    assert!(shown.contains("matching tools") && shown.contains("get_current_time"), "{shown}");
     assert!(folder.run(["agents", "list"]).assert_success().stdout.contains("cook"));
 
     model.fakes.when(
@@ -164,18 +164,18 @@ fn an_agent_is_made_changed_and_removed() {
 }
 
 #[test]
-fn a_model_provider_is_tried() {
+fn a_model_provider_is_tested() {
     let model = ModelHarness::start();
     let folder = CliHarness::new();
     folder.add_models(&model.fakes.base_url(ApiKind::Openai));
-    // What the test of a model asks for: this tool, called with this word.
+    // The model test asks for a call of this tool with this argument.
     model.fakes.whenever(
         RequestMatcher { offers: Some("ping".to_owned()), ..RequestMatcher::user() },
         ScriptedResponse::new().tool_call("ping", json!({"word": "toolway"})).usage(20, 5),
     );
-    // From here, since no gateway runs.
+    // Without a gateway, the test runs from here.
     let ended = folder.run(["models", "test", "fake"]);
-    assert!(ended.stderr.contains("no gateway runs"), "{ended:?}");
+    assert!(ended.stderr.contains("no gateway is running"), "{ended:?}");
     for check in ["connection", "key", "model", "streaming", "tool call", "usage"] {
         assert!(ended.stdout.contains(check), "{check:?} is not in {ended:?}");
     }
@@ -185,16 +185,16 @@ fn a_model_provider_is_tried() {
     let listed = folder.json(&["models", "list"]);
     assert_eq!(listed["models"][0]["key"]["present"], true);
 
-    // A wrong key is told, and so is where it came from.
+    // The error of a wrong key names the key's location.
     folder.run_with_input(&["secrets", "set", "model-fake"], "wrong").assert_success();
-    let failed = folder.run(["models", "test", "fake"]).assert_failure(1, "fake does not work as it should");
+    let failed = folder.run(["models", "test", "fake"]).assert_failure(1, "fake failed the test");
     assert!(failed.stdout.contains("✗"), "{failed:?}");
     assert!(!failed.stdout.contains("wrong\n") && !failed.stderr.contains("fake-key"), "{failed:?}");
     folder.run(["models", "test", "gone"]).assert_failure(1, "gone");
 }
 
 #[test]
-fn a_tool_is_shown_as_models_are_told_of_it() {
+fn a_tool_is_shown_as_models_get_it() {
     let folder = CliHarness::new();
     let _gateway = folder.serve(&["--no-local-device"]);
     let gemini = folder.json(&["tools", "show", "get_current_time", "--for", "gemini"]);
@@ -204,12 +204,12 @@ fn a_tool_is_shown_as_models_are_told_of_it() {
     );
     let shown =
         folder.run(["tools", "show", "get_current_time", "--for", "anthropic"]).assert_success().stdout;
-    assert!(shown.contains("input_schema") && shown.contains("lost"), "{shown}");
+    assert!(shown.contains("input_schema") && shown.contains("not supported"), "{shown}");
     folder.run(["tools", "show", "get_current_time", "--for", "nobody"]).assert_failure(1, "nobody");
 }
 
 #[test]
-fn without_a_model_it_is_said_how_to_add_one() {
+fn without_a_model_the_hint_shows_how_to_add_one() {
     let folder = CliHarness::new();
     let _gateway = folder.serve_without_event(&[]);
     folder.run(["chat", "hi"]).assert_failure(1, "toolway models add");
@@ -218,7 +218,7 @@ fn without_a_model_it_is_said_how_to_add_one() {
 }
 
 #[test]
-fn a_model_that_is_added_while_the_gateway_runs_answers() {
+fn a_model_added_to_a_running_gateway_works() {
     let model = ModelHarness::start();
     model.fakes.answer(ScriptedResponse::text("Hello."));
     let folder = CliHarness::new();
@@ -235,7 +235,7 @@ fn a_model_that_is_added_while_the_gateway_runs_answers() {
 }
 
 #[test]
-fn everything_is_in_a_backup() {
+fn a_backup_contains_models_agents_and_sessions() {
     let (folder, other) = (CliHarness::new(), CliHarness::new());
     folder.run_with_input(&["models", "add", "groq", "--key-stdin"], KEY).assert_success();
     std::fs::create_dir_all(folder.file("agents")).unwrap();

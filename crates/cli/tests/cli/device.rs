@@ -1,8 +1,8 @@
-//! `toolway device` against a gateway, each in a process and with a data folder of its own.
+//! Tests of `toolway device` with a gateway, each in its own process and with its own data folder.
 
 use crate::support::{CliHarness, RunningProcess, file_mode};
 
-/// A gateway and the folder of another machine.
+/// A gateway, and the folder of another machine.
 struct DeviceHarness {
     gateway_machine: CliHarness,
     device_machine: CliHarness,
@@ -30,7 +30,7 @@ impl DeviceHarness {
 }
 
 #[test]
-fn pairs_once_and_comes_back_without_a_code() {
+fn a_device_pairs_once_and_reconnects_without_a_code() {
     let pair = pair(&["--tls", "on"]);
     let (url, code) = (pair.gateway.url(), pair.code());
     let mut device = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
@@ -48,11 +48,11 @@ fn pairs_once_and_comes_back_without_a_code() {
     let mut again = pair.device(&[]);
     assert_eq!(again.wait_for_event("connected")["source"], "lap-top");
     again.stop();
-    // The first command once more, as a service would: the code is spent, what it gave is not.
+    // Repeat the first command, like a service manager: the code is used up, but the stored credentials work.
     let mut same = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
     assert_eq!(same.wait_for_event("connected")["source"], "lap-top");
     same.stop();
-    // From nowhere else.
+    // Another machine cannot use the code again.
     let other = CliHarness::new();
     other
         .run(["device", "--gateway", &url, "--pair", &code])
@@ -89,7 +89,7 @@ fn a_connected_device_without_tools_is_reported_r16() {
     let found = pair.gateway_machine.run(["doctor"]).assert_success();
     assert!(found.stdout.contains(said), "{found:#?}");
     device.stop();
-    // Of one that is away nothing else is to be expected.
+    // A disconnected device without tools causes no warning.
     let listed = pair.gateway_machine.run(["devices", "list"]).assert_success();
     assert!(listed.stdout.contains("offline"), "{listed:#?}");
     assert_eq!(listed.stderr, "");
@@ -97,7 +97,7 @@ fn a_connected_device_without_tools_is_reported_r16() {
 }
 
 #[test]
-fn another_key_is_refused_before_the_code_is_sent() {
+fn another_key_is_rejected_before_the_code_is_sent() {
     let pair = pair(&["--tls", "on"]);
     let code = pair.code();
     let other = match code.strip_suffix('0') {
@@ -115,7 +115,7 @@ fn another_key_is_refused_before_the_code_is_sent() {
 }
 
 #[test]
-fn a_link_says_everything() {
+fn a_link_is_enough_to_pair() {
     let pair = pair(&["--tls", "on"]);
     let link = pair.gateway_machine.json(&["pair"])["link"].as_str().unwrap().to_owned();
     let mut device = pair.device(&["--pair", &link]);
@@ -149,7 +149,7 @@ fn commands_in_a_file_become_tools() {
 }
 
 #[test]
-fn a_token_does_instead_of_pairing() {
+fn a_token_replaces_pairing() {
     let pair = pair(&[]);
     let token = pair.device_machine.sibling_path("token");
     let made = pair.gateway_machine.run(["tokens", "create", "--role", "device"]).assert_success();

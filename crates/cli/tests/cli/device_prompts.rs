@@ -1,4 +1,4 @@
-//! A call that waits for somebody at the device: what is shown of it where it was made.
+//! Tests of calls that wait for a person at the device: the caller sees the prompt.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use toolway_fake_models::{ApiKind, FakeModels, RequestMatcher, ScriptedResponse}
 use crate::support::CliHarness;
 use crate::terminal::TerminalHarness;
 
-/// What is asked on the device, by an app that means no good.
+/// Prompt of a malicious app.
 const PROMPT: &str = "Finance wants to be allowed\u{1b}[2J\nfirst";
 const HINT: &str = "open Finance\u{202e}";
-/// The same where the call was made.
+/// The prompt as the caller sees it.
 const ASKED: &str = "Finance wants to be allowed\\u{1b}[2J\\nfirst (open Finance\\u{202e})";
 
-/// A device in this process whose tool asks somebody, who answers when they are told to.
+/// Starts a device in this process. Its tool shows a prompt, which is answered on the test's command.
 fn device(
     runtime: &tokio::runtime::Runtime,
     folder: &CliHarness,
@@ -51,7 +51,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn a_call_by_hand_says_what_it_waits_for() {
+fn a_manual_call_shows_its_pending_prompt() {
     let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
     let runtime = runtime();
@@ -66,7 +66,7 @@ fn a_call_by_hand_says_what_it_waits_for() {
 }
 
 #[test]
-fn a_conversation_shows_what_its_call_waits_for() {
+fn a_chat_shows_the_pending_prompt_of_a_call() {
     let runtime = runtime();
     let fakes = runtime.block_on(FakeModels::start());
     fakes.when(

@@ -1,5 +1,4 @@
-//! A server that answers as a test says: what a gateway would hardly do, and in what order things happen, is then the
-//! test's. It speaks as much HTTP as the program needs.
+//! A scripted HTTP server for responses and timings that a real gateway hardly produces.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +10,10 @@ use serde_json::Value;
 
 use crate::support::CliHarness;
 
-/// Nothing here takes that long; what does has hung.
+/// Timeout; no operation should ever take this long.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewayRequest {
     pub(crate) method: String,
@@ -28,7 +27,7 @@ impl GatewayRequest {
     }
 }
 
-/// What is answered.
+/// A scripted response.
 #[derive(Debug, Clone)]
 pub(crate) enum CannedReply {
     Json(u16, Value),
@@ -43,11 +42,11 @@ pub(crate) enum StreamStep {
     Event(&'static str, Value),
     /// Waits until the test opens this gate.
     Gate(&'static str),
-    /// Breaks off, without the end that an answer has.
+    /// Closes the connection without the end of the response.
     Cut,
 }
 
-/// The gates that are open.
+/// Open gates.
 #[derive(Default)]
 struct GateSet {
     #[allow(
@@ -70,7 +69,7 @@ impl GateSet {
     }
 }
 
-/// The server.
+/// The scripted server.
 pub(crate) struct FakeGateway {
     url: String,
     gates: Arc<GateSet>,
@@ -78,7 +77,7 @@ pub(crate) struct FakeGateway {
 }
 
 impl FakeGateway {
-    /// Answers every request as this says, each on a thread of its own.
+    /// Answers every request with this function, each in its own thread.
     pub(crate) fn start(answer: impl Fn(&GatewayRequest) -> CannedReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -94,14 +93,14 @@ impl FakeGateway {
         Self { url, gates, requests: seen }
     }
 
-    /// The flags with which the program asks this server.
+    /// Returns the flags that select this server.
     pub(crate) fn connect_flags(&self, folder: &CliHarness) -> Vec<String> {
         let token = folder.sibling_path("token");
         std::fs::write(&token, "twy_o_test").unwrap();
         ["--gateway", &self.url, "--token-file", token.to_str().unwrap()].map(str::to_owned).to_vec()
     }
 
-    /// Opens a gate for good.
+    /// Opens a gate permanently.
     pub(crate) fn open_gate(&self, gate: &str) {
         self.gates.open(gate);
     }
@@ -127,7 +126,7 @@ fn serve(
 ) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
-        // Nobody looks any more where the test is over.
+        // The receiver is gone after the end of the test.
         let _ = seen.send(request.clone());
         let (status, kind, body) = match answer(&request) {
             CannedReply::Events(steps) => {

@@ -1,4 +1,4 @@
-//! The real program in processes of its own, each test on data folders of its own.
+//! Tests of the real program in separate processes, each with its own data folders.
 
 #[cfg(target_os = "linux")]
 #[cfg(test)]

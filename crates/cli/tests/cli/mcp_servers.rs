@@ -1,4 +1,4 @@
-//! MCP servers in their file: added, listed, imported and removed, with and without a gateway.
+//! Tests of `toolway mcp add`, `list`, `import` and `remove`, with and without a gateway.
 
 use serde_json::{Value, json};
 use toolway_fake_mcp::{FakeMcp, FakeMcpOptions};
@@ -14,7 +14,7 @@ fn secret(folder: &CliHarness, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_program_is_added_with_its_arguments_as_they_are() {
+fn a_program_is_added_with_unchanged_arguments() {
     let folder = CliHarness::new();
     let add = [
         "mcp",
@@ -31,8 +31,8 @@ fn a_program_is_added_with_its_arguments_as_they_are() {
         "x",
     ];
     let ended = folder.run(add).assert_success();
-    assert!(ended.stdout.starts_with("time is an MCP server now, in "), "{ended:?}");
-    assert!(ended.stderr.contains("--env is given to the program"), "{ended:?}");
+    assert!(ended.stdout.starts_with("added the MCP server time to "), "{ended:?}");
+    assert!(ended.stderr.contains("--env is passed to the program"), "{ended:?}");
     assert!(ended.stderr.contains("toolway mcp test time"), "{ended:?}");
     assert_eq!(file_mode(&folder.file("mcp.toml")), 0o600);
     let expected = "[servers.time]\ncommand = \"uvx\"\nargs = [\"-y\", \"server\", \"--env\", \"x\"]\nenv = { LOG = \
@@ -46,15 +46,15 @@ fn a_program_is_added_with_its_arguments_as_they_are() {
 }
 
 #[test]
-fn what_looks_like_a_secret_is_kept_apart_and_goes_with_its_server() {
+fn secrets_are_stored_separately_and_removed_with_their_server() {
     let folder = CliHarness::new();
     let add = ["mcp", "add", "hub", "--env", "GITHUB_TOKEN=ghp_123", "--command", "npx", "server"];
     let ended = folder.run(add).assert_success();
-    assert!(ended.stderr.contains("others on this computer could see it"), "{ended:?}");
+    assert!(ended.stderr.contains("visible to other users"), "{ended:?}");
     assert_eq!(secret(&folder, "mcp-hub-GITHUB_TOKEN").as_deref(), Some("ghp_123"));
     assert!(file(&folder).contains("GITHUB_TOKEN = \"secret:mcp-hub-GITHUB_TOKEN\""));
     assert!(!file(&folder).contains("ghp_123"));
-    // Read from standard input, whatever it is called.
+    // The value comes from standard input, whatever the name.
     let add = ["mcp", "add", "web", "--header", "X-Team", "--url", "http://127.0.0.1:9/mcp"];
     folder.run_with_input(&add, "blue\n").assert_success();
     assert_eq!(secret(&folder, "mcp-web-X-Team").as_deref(), Some("blue"));
@@ -67,13 +67,13 @@ fn what_looks_like_a_secret_is_kept_apart_and_goes_with_its_server() {
 }
 
 #[test]
-fn what_can_not_stand_is_refused_and_nothing_changes() {
+fn invalid_definitions_are_rejected_without_changes() {
     let folder = CliHarness::new();
     folder.run(["mcp", "add", "one", "--command", "a"]).assert_success();
     let before = file(&folder);
     folder
         .run(["mcp", "add", "one", "--command", "b"])
-        .assert_failure(1, "there is an MCP server one already");
+        .assert_failure(1, "the MCP server one already exists");
     folder.run(["mcp", "add", "own", "--command", "b"]).assert_failure(2, "kept for Toolway itself");
     folder.run(["mcp", "add", "No!", "--command", "b"]).assert_failure(2, "can't be a server's name");
     folder
@@ -83,8 +83,8 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
     folder.run(reserved).assert_failure(2, "the protocol sets this header itself");
     assert_eq!(folder.run(["mcp", "add", "two"]).code, 2);
     assert_eq!(folder.run(["mcp", "add", "two", "--command", "a", "--url", "https://x.example"]).code, 2);
-    folder.run(["mcp", "remove", "two"]).assert_failure(1, "there is no MCP server \"two\"");
-    folder.run(["mcp", "test", "two"]).assert_failure(1, "there is no MCP server \"two\"");
+    folder.run(["mcp", "remove", "two"]).assert_failure(1, "unknown MCP server \"two\"");
+    folder.run(["mcp", "test", "two"]).assert_failure(1, "unknown MCP server \"two\"");
     assert_eq!(file(&folder), before);
     folder.run(["mcp", "add", "one", "--replace", "--command", "b"]).assert_success();
     assert!(file(&folder).contains("command = \"b\""));
@@ -97,7 +97,7 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn what_stands_in_the_settings_is_changed_there() {
+fn servers_in_the_settings_are_not_changed() {
     let folder = CliHarness::new();
     folder.write_settings("[mcp.servers.clock]\ncommand = \"uvx\"\nenv = { API_KEY = \"k-123\" }\n");
     let listed = folder.json(&["mcp", "list"]);
@@ -111,7 +111,7 @@ fn what_stands_in_the_settings_is_changed_there() {
 }
 
 #[test]
-fn another_program_s_servers_are_taken_over() {
+fn servers_of_another_program_are_imported() {
     let folder = CliHarness::new();
     let theirs = folder.sibling_path("claude_desktop_config.json");
     let text = r#"{"mcpServers": {
@@ -125,9 +125,9 @@ fn another_program_s_servers_are_taken_over() {
     assert!(!folder.file("mcp.toml").exists());
     assert!(!dry.to_string().contains("ghp_456"));
     let ended = folder.run(["mcp", "import", path]).assert_success();
-    assert!(ended.stdout.contains("GitHub is added as github: npx hub"), "{ended:?}");
+    assert!(ended.stdout.contains("GitHub added as github: npx hub"), "{ended:?}");
     assert!(
-        ended.stdout.contains("env.GITHUB_TOKEN is kept as the secret mcp-github-GITHUB_TOKEN"),
+        ended.stdout.contains("env.GITHUB_TOKEN stored as the secret mcp-github-GITHUB_TOKEN"),
         "{ended:?}"
     );
     assert!(ended.stdout.contains("Broken: not added: "), "{ended:?}");
@@ -135,15 +135,15 @@ fn another_program_s_servers_are_taken_over() {
     assert_eq!(secret(&folder, "mcp-github-GITHUB_TOKEN").as_deref(), Some("ghp_456"));
     assert_eq!(file_mode(&folder.file("secrets").join("mcp-github-GITHUB_TOKEN")), 0o600);
     let again = folder.run(["mcp", "import", path]).assert_success();
-    assert!(again.stdout.contains("GitHub: not added: it is here already"), "{again:?}");
+    assert!(again.stdout.contains("GitHub: not added: already exists"), "{again:?}");
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), text, "their file is theirs");
     std::fs::write(&theirs, "{}").unwrap();
     folder.run(["mcp", "import", path]).assert_failure(1, "no \"mcpServers\"");
-    folder.run(["mcp", "import", "/nowhere"]).assert_failure(1, "there is no file");
+    folder.run(["mcp", "import", "/nowhere"]).assert_failure(1, "file not found");
 }
 
 #[test]
-fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
+fn a_running_gateway_connects_to_added_servers() {
     let folder = CliHarness::new();
     let _gateway = folder.serve_without_event(&[]);
     let added = folder.json(&["mcp", "add", "off", "--command", "/nowhere/at-all"]);
@@ -153,7 +153,7 @@ fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
     assert_eq!(listed["servers"][0]["name"], "off");
     assert_eq!(listed["servers"][0]["origin"]["kind"], "file");
     assert_eq!(listed["servers"][0]["definition"]["command"], "/nowhere/at-all");
-    let tried = folder.run(["mcp", "test", "off"]).assert_failure(1, "off can't be used");
+    let tried = folder.run(["mcp", "test", "off"]).assert_failure(1, "off does not work");
     assert!(tried.stdout.contains("✗ off"), "{tried:?}");
     let found = folder.run(["doctor", "--json"]).json();
     let is_said = |it: &Value| it["subject"] == "mcp servers" && it["status"] == "warning";
@@ -163,11 +163,11 @@ fn a_running_gateway_takes_them_in_and_says_how_they_stand() {
 }
 
 #[test]
-fn one_is_tried_without_a_gateway() {
+fn a_server_is_tested_without_a_gateway() {
     let folder = CliHarness::new();
     folder.run(["mcp", "add", "off", "--command", "/nowhere/at-all"]).assert_success();
-    let tried = folder.run(["mcp", "test"]).assert_failure(1, "off can't be used");
-    assert!(tried.stderr.contains("no gateway runs"), "{tried:?}");
+    let tried = folder.run(["mcp", "test"]).assert_failure(1, "off does not work");
+    assert!(tried.stderr.contains("no gateway is running"), "{tried:?}");
     assert!(tried.stdout.contains("✗ off  /nowhere/at-all"), "{tried:?}");
     let tried = folder.run(["--json", "mcp", "test", "off"]);
     assert_eq!(tried.code, 1);
@@ -175,12 +175,12 @@ fn one_is_tried_without_a_gateway() {
 }
 
 #[test]
-fn one_that_works_says_what_it_offers() {
+fn a_working_server_shows_its_tools() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let fake = runtime.block_on(FakeMcp::start(FakeMcpOptions::default()));
     let folder = CliHarness::new();
     folder.run(["mcp", "add", "fake", "--url", &fake.url()]).assert_success();
-    // From here, without a gateway.
+    // Without a gateway, the test runs from here.
     let alone = folder.run(["--json", "mcp", "test", "fake"]).assert_success().json();
     let status = &alone["servers"][0]["status"];
     assert_eq!(
@@ -190,7 +190,7 @@ fn one_that_works_says_what_it_offers() {
     );
     let tools = status["tools"].as_u64().unwrap();
     assert!(tools > 0);
-    // Through a gateway.
+    // With a gateway, the gateway runs the test.
     let _gateway = folder.serve_without_event(&[]);
     let tried = folder.run(["mcp", "test"]).assert_success();
     assert!(tried.stdout.contains(&format!("{tools} tools")), "{tried:?}");

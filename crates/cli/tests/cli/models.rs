@@ -1,4 +1,4 @@
-//! Model providers and prices in their files, without a gateway.
+//! Tests of the files of model providers and prices, without a gateway.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn file(folder: &CliHarness) -> String {
 fn a_preset_is_added_by_its_name() {
     let folder = CliHarness::new();
     let ended = folder.run(["models", "add", "groq", "--model", "small"]).assert_success();
-    assert!(ended.stdout.starts_with("groq is a model provider now"), "{ended:?}");
+    assert!(ended.stdout.starts_with("added the model provider groq"), "{ended:?}");
     assert!(ended.stderr.contains("GROQ_API_KEY"), "{ended:?}");
     assert_eq!(file_mode(&folder.file("models.toml")), 0o600);
     assert!(
@@ -22,7 +22,7 @@ fn a_preset_is_added_by_its_name() {
         "{}",
         file(&folder)
     );
-    // Under another name, and somewhere else.
+    // With another name and another URL.
     folder
         .run(["models", "add", "home", "--preset", "ollama", "--base-url", "http://192.168.1.5:11434/v1"])
         .assert_success();
@@ -34,26 +34,24 @@ fn a_preset_is_added_by_its_name() {
 }
 
 #[test]
-fn what_can_not_stand_is_refused_and_nothing_changes() {
+fn invalid_definitions_are_rejected_without_changes() {
     let folder = CliHarness::new();
     folder.run(["models", "add", "groq"]).assert_success();
     let before = file(&folder);
-    folder.run(["models", "add", "groq"]).assert_failure(1, "there is a model provider groq already");
-    folder.run(["models", "add", "mine"]).assert_failure(2, "\"mine\" is no preset");
-    folder
-        .run(["models", "add", "mine", "--preset", "grok"])
-        .assert_failure(2, "there is no preset \"grok\"");
+    folder.run(["models", "add", "groq"]).assert_failure(1, "the model provider groq already exists");
+    folder.run(["models", "add", "mine"]).assert_failure(2, "\"mine\" is not a preset");
+    folder.run(["models", "add", "mine", "--preset", "grok"]).assert_failure(2, "unknown preset \"grok\"");
     folder.run(["models", "add", "mine", "--kind", "other"]).assert_failure(2, "other");
     folder.run(["models", "add", "Mine!", "--preset", "groq"]).assert_failure(1, "models.toml:");
     folder.run(["models", "add", "mine", "--kind", "compatible"]).assert_failure(1, "models.toml:");
     let header = ["models", "add", "mine", "--preset", "groq", "--header", "Authorization=Bearer sk-1"];
-    let refused = folder.run(header).assert_failure(2, "a key is no argument");
+    let refused = folder.run(header).assert_failure(2, "do not pass a key as an argument");
     assert!(!refused.stderr.contains("sk-1"), "{refused:?}");
-    folder.run(["models", "remove", "mine"]).assert_failure(1, "there is no model provider \"mine\"");
+    folder.run(["models", "remove", "mine"]).assert_failure(1, "unknown model provider \"mine\"");
     assert_eq!(file(&folder), before);
-    // A file that is broken is not made worse.
+    // An invalid file stays unchanged.
     std::fs::write(folder.file("models.toml"), "[[model]\n").unwrap();
-    folder.run(["models", "add", "mine", "--preset", "groq"]).assert_failure(1, "can't be changed");
+    folder.run(["models", "add", "mine", "--preset", "groq"]).assert_failure(1, "cannot change");
     folder.run(["models", "list"]).assert_failure(1, "models.toml:1");
     let found = folder.run(["doctor", "--json"]).json();
     let is_said = |it: &serde_json::Value| it["subject"] == "models" && it["status"] == "error";
@@ -62,7 +60,7 @@ fn what_can_not_stand_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn a_key_from_standard_input_is_kept_and_never_shown() {
+fn a_key_from_standard_input_is_stored_and_never_shown() {
     let folder = CliHarness::new();
     let add = ["models", "add", "work", "--kind", "anthropic", "--key-stdin"];
     let ended = folder.run_with_input(&add, &format!("{KEY}\n")).assert_success();
@@ -78,9 +76,9 @@ fn a_key_from_standard_input_is_kept_and_never_shown() {
     assert_eq!(folder.json(&["models", "list"])["models"][0]["key"]["present"], true);
 
     let ended = folder.run(["models", "remove", "work"]).assert_success();
-    assert!(ended.stderr.contains("its key, which was kept here, is removed too"), "{ended:?}");
+    assert!(ended.stderr.contains("removed its stored key"), "{ended:?}");
     assert!(!kept.exists());
-    // Nothing is kept for what is refused, and nothing is added without the key that it needs.
+    // A rejected command stores no key, and a missing key adds no provider.
     folder
         .run_with_input(&["models", "add", "Work", "--kind", "anthropic", "--key-stdin"], KEY)
         .assert_failure(1, "models.toml");
@@ -91,15 +89,15 @@ fn a_key_from_standard_input_is_kept_and_never_shown() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn without_a_keyring_a_file_for_the_owner_alone_is_used() {
+fn without_a_keyring_a_private_file_is_used() {
     let folder = CliHarness::new();
     let ended = folder.run_with_input(&["models", "add", "anthropic", "--key-keyring"], KEY).assert_success();
-    assert!(ended.stderr.contains("no keyring"), "{ended:?}");
+    assert!(ended.stderr.contains("no supported keyring"), "{ended:?}");
     assert_eq!(std::fs::read_to_string(folder.file("secrets/model-anthropic")).unwrap(), KEY);
 }
 
 #[test]
-fn what_the_owner_wrote_stays() {
+fn the_owners_comments_and_format_stay() {
     let folder = CliHarness::new();
     folder.run(["models", "add", "groq"]).assert_success();
     let own = "# mine\n[[model]]\nname = 'a'  # first\npreset = \"ollama\"\n\n[model.models.\"x\"]\nmax_tools = 5\n";
@@ -136,7 +134,7 @@ fn what_the_owner_wrote_stays() {
 }
 
 #[test]
-fn presets_say_where_they_are_from() {
+fn presets_show_their_source() {
     let folder = CliHarness::new();
     let presets = folder.json(&["models", "presets"]);
     let names: Vec<_> =
@@ -150,11 +148,11 @@ fn presets_say_where_they_are_from() {
 }
 
 #[test]
-fn prices_are_imported_with_where_they_are_from() {
+fn prices_are_imported_with_their_source() {
     let folder = CliHarness::new();
     let ended = folder.run(["prices", "list"]).assert_success();
-    assert!(ended.stderr.contains("no price is known"), "none is invented: {ended:?}");
-    // The form of LiteLLM's file.
+    assert!(ended.stderr.contains("no matching prices"), "none is invented: {ended:?}");
+    // LiteLLM's file format.
     let theirs = folder.sibling_path("prices.json");
     std::fs::write(
         &theirs,
@@ -187,7 +185,7 @@ fn prices_are_imported_with_where_they_are_from() {
     assert!(found["findings"].as_array().unwrap().iter().any(|it| it["subject"] == "prices"), "{found}");
     let shown = folder.run(["prices", "list", "--search", "GPT"]).assert_success();
     assert!(shown.stdout.contains("openai/gpt-x") && shown.stdout.contains("10.00"), "{shown:?}");
-    // What is none changes nothing.
+    // An invalid file changes nothing.
     std::fs::write(&theirs, "{}").unwrap();
     folder.run(["prices", "import", path]).assert_failure(1, "prices");
     assert_eq!(folder.json(&["prices", "list"])["prices"].as_array().unwrap().len(), 1);

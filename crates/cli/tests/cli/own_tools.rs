@@ -1,4 +1,4 @@
-//! Tools of the owner's own: defined, tried, offered and taken away; and the secrets that they name.
+//! Tests of the owner's own tools and the secrets that they use.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -23,18 +23,18 @@ fn text(path: &std::path::Path) -> &str {
 }
 
 #[test]
-fn a_tool_is_tried_defined_called_and_taken_away() {
+fn a_tool_is_tested_defined_called_and_removed() {
     let folder = CliHarness::new();
     let file = write(&folder, "hello.toml", HELLO);
-    // Without a gateway, before it is defined.
+    // Without a gateway, before the tool is defined.
     let tried = folder.json(&["tools", "test", text(&file), r#"{"who": "; id"}"#]);
     assert_eq!((&tried["status"], &tried["result"]["stdout"]), (&json!("success"), &json!("hello ; id\n")));
     folder.run(["tools", "test", text(&file)]).assert_failure(1, "(invalid_arguments)");
 
     let gateway = folder.serve_without_event(&[]);
     let added = folder.run(["tools", "add", text(&file)]).assert_success();
-    assert!(added.stdout.starts_with("own/hello is defined in "), "{added:#?}");
-    assert!(added.stderr.contains("the gateway offers it now"), "{added:#?}");
+    assert!(added.stdout.starts_with("defined own/hello in "), "{added:#?}");
+    assert!(added.stderr.contains("to test it: toolway tools call own__hello"), "{added:#?}");
     let kept = folder.file("tools/hello.toml");
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), HELLO);
     assert_eq!((file_mode(&kept), file_mode(&folder.file("tools"))), (0o600, 0o700));
@@ -48,8 +48,8 @@ fn a_tool_is_tried_defined_called_and_taken_away() {
     folder.run(["tools", "remove", "own__hello"]).assert_success();
     assert!(!kept.exists());
     folder.run(["tools", "call", "own__hello"]).assert_failure(1, "(tool_not_available)");
-    folder.run(["tools", "remove", "hello"]).assert_failure(1, "there is no tool own/hello");
-    folder.run(["tools", "test", "hello"]).assert_failure(1, "there is no tool own/hello");
+    folder.run(["tools", "remove", "hello"]).assert_failure(1, "unknown tool own/hello");
+    folder.run(["tools", "test", "hello"]).assert_failure(1, "unknown tool own/hello");
     gateway.stop();
 
     let added = folder.json(&["tools", "add", text(&file)]);
@@ -59,7 +59,7 @@ fn a_tool_is_tried_defined_called_and_taken_away() {
 }
 
 #[test]
-fn what_can_not_stand_is_refused_whole_with_every_reason() {
+fn invalid_definitions_are_rejected_with_all_reasons() {
     let folder = CliHarness::new();
     let bad = write(
         &folder,
@@ -67,7 +67,7 @@ fn what_can_not_stand_is_refused_whole_with_every_reason() {
         "# mine\n[[tool]]\nname = \"Bad\"\ndescription = \"x\"\nprogram = \"/bin/echo\"\n\n[[tool]]\nname = \
          \"worse\"\ndescription = \"x\"\nprogram = \"/no/such/program\"\n",
     );
-    let said = folder.run(["tools", "add", text(&bad)]).assert_failure(1, "2 definitions can't stand");
+    let said = folder.run(["tools", "add", text(&bad)]).assert_failure(1, "2 definitions are invalid");
     assert!(said.stderr.contains("bad.toml:2: tool \"Bad\": \"Bad\" is not in snake_case"), "{said:#?}");
     assert!(said.stderr.contains("bad.toml:7: tool \"worse\": "), "{said:#?}");
     let as_json = folder.run(["--json", "tools", "add", text(&bad)]);
@@ -80,13 +80,13 @@ fn what_can_not_stand_is_refused_whole_with_every_reason() {
     folder.run(["tools", "test", text(&two)]).assert_failure(2, "defines several tools");
     folder.run(["tools", "test", text(&two), r#"{"who": "x"}"#, "--tool", "hi"]).assert_success();
     folder.run(["tools", "add", text(&write(&folder, "none.toml", ""))]).assert_failure(1, "defines no tool");
-    folder.run(["tools", "add", "/nowhere.toml"]).assert_failure(1, "there is no file /nowhere.toml");
+    folder.run(["tools", "add", "/nowhere.toml"]).assert_failure(1, "file not found: /nowhere.toml");
     assert!(!folder.file("tools").exists(), "nothing was written");
 }
 
-/// What makes a computer run programs is set on it, and on no other.
+/// Definitions decide what the computer runs, so they never come over the network.
 #[test]
-fn tools_are_not_defined_on_a_gateway_elsewhere() {
+fn tools_are_not_defined_on_a_remote_gateway() {
     let (here, there) = (CliHarness::new(), CliHarness::new());
     let gateway = there.serve_without_event(&[]);
     let url = gateway.url();
@@ -95,14 +95,14 @@ fn tools_are_not_defined_on_a_gateway_elsewhere() {
         let said = here
             .run(command.iter().chain(&["--gateway", url.as_str()]))
             .assert_failure(1, "is not the gateway of");
-        assert!(said.stderr.contains("run this on that computer"), "{said:#?}");
+        assert!(said.stderr.contains("run this command on the gateway's computer"), "{said:#?}");
     }
     assert!(!here.path().exists());
     there.run(["tools", "add", text(&file), "--gateway", &url]).assert_success();
 }
 
 #[test]
-fn what_stands_in_the_owners_files_is_taken_out_there() {
+fn tools_in_the_owners_files_are_not_removed() {
     let folder = CliHarness::new();
     let mine = write(&folder, "mine.toml", HELLO);
     folder.write_settings(&format!("[tools]\nbuiltin = false\nown = [{:?}]\n", text(&mine)));
@@ -121,7 +121,7 @@ fn what_stands_in_the_owners_files_is_taken_out_there() {
     assert!(found.stdout.contains("mine.toml:2: tool \"hello\": missing field"), "{found:#?}");
 }
 
-/// Answers one request with what it was asked.
+/// Answers one request with its own content.
 fn echo() -> (String, std::thread::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -147,7 +147,7 @@ fn echo() -> (String, std::thread::JoinHandle<()>) {
 }
 
 #[test]
-fn a_request_takes_its_secret_from_where_it_is_kept() {
+fn a_request_uses_a_stored_secret() {
     let folder = CliHarness::new();
     let (url, serving) = echo();
     let definition = format!(
@@ -178,21 +178,23 @@ fn a_request_takes_its_secret_from_where_it_is_kept() {
     serving.join().unwrap();
 
     folder.run(["secrets", "remove", "weather_key"]).assert_success();
-    folder.run(["secrets", "remove", "weather_key"]).assert_failure(1, "there is no secret \"weather_key\"");
+    folder
+        .run(["secrets", "remove", "weather_key"])
+        .assert_failure(1, "the data folder has no secret \"weather_key\"");
     let gone = folder.run(["tools", "call", "own__weather", r#"{"city": "Ulm"}"#]);
     gone.assert_failure(1, "there is no secret named \"weather_key\"");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_secret_that_is_typed_is_not_shown() {
+fn a_typed_secret_is_not_shown() {
     let folder = CliHarness::new();
     let mut typing = crate::terminal::TerminalHarness::start(&folder, &["secrets", "set", "key"], &[]);
-    typing.wait_for_text("key (not shown): ");
+    typing.wait_for_text("key (hidden): ");
     typing.type_line("s3cret-word");
     let (code, shown) = typing.wait_for_exit();
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("key is kept in") && !shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains("stored key in") && !shown.contains("s3cret"), "{shown}");
     assert_eq!(std::fs::read_to_string(folder.file("secrets/key")).unwrap(), "s3cret-word");
 }
 
@@ -223,7 +225,7 @@ fn interrupting_a_trial_run_kills_every_process_it_started_e7() {
     });
 }
 
-/// Looks until it is there, for as long as a slow machine may take.
+/// Polls until there is a value, with a timeout for slow machines.
 #[cfg(target_os = "linux")]
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "there is no runtime here whose worker it could block")]
@@ -238,7 +240,7 @@ fn wait_until_async<T>(mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 #[test]
-fn the_doctor_looks_at_tools_hooks_and_secrets() {
+fn the_doctor_checks_tools_hooks_and_secrets() {
     let folder = CliHarness::new();
     folder.write_settings(
         "listen = \"127.0.0.1:0\"\n[[hooks]]\nname = \"watch\"\nkind = \"command\"\nprogram = \
@@ -255,7 +257,7 @@ fn the_doctor_looks_at_tools_hooks_and_secrets() {
 }
 
 #[test]
-fn a_backup_has_the_owners_tools_and_secrets() {
+fn a_backup_contains_the_owners_tools_and_secrets() {
     let folder = CliHarness::new();
     let file = write(&folder, "hello.toml", HELLO);
     folder.run(["tools", "add", text(&file)]).assert_success();

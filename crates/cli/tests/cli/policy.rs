@@ -1,4 +1,4 @@
-//! Rules and grants: made, listed, asked about and taken back.
+//! Tests of rules and grants.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn test(folder: &CliHarness, name: &str, principal: &str) -> Value {
 }
 
 #[test]
-fn which_rule_decides_is_told_with_its_place() {
+fn the_deciding_rule_is_shown_with_its_location() {
     let folder = CliHarness::new();
     folder.write_settings(RULES);
     let _gateway = folder.serve(&["--no-local-device"]);
@@ -29,7 +29,7 @@ fn which_rule_decides_is_told_with_its_place() {
     let place = format!("{}, line 4", folder.file("toolway.toml").display());
     for part in [
         "builtin/read_file",
-        "denied, and not listed",
+        "denied and hidden",
         "\"no files\" is the first rule that fits (1 of 1)",
         &place,
         "deny tools builtin/*_file, role client",
@@ -41,7 +41,7 @@ fn which_rule_decides_is_told_with_its_place() {
     assert_eq!(decided["decision"]["rule"], "no files");
     let path = folder.file("toolway.toml");
     assert_eq!(decided["origin"], json!({"kind": "settings", "path": path, "line": 4}));
-    // It is so.
+    // The prediction matches the behaviour.
     folder
         .run(["tools", "call", "read_file", "--token-file", &file])
         .assert_failure(1, "(tool_not_available)");
@@ -56,15 +56,15 @@ fn which_rule_decides_is_told_with_its_place() {
     );
     folder
         .run(["policy", "test", "read_file", "--principal", "nobody"])
-        .assert_failure(1, "no token with the id or the label");
+        .assert_failure(1, "no token has the id or label");
     folder
         .run(["policy", "test", "nothing", "--principal", "owner"])
         .assert_failure(1, "Tool nothing is not available");
 
     let listed = folder.run(["policy", "list"]).assert_success();
     assert!(listed.stdout.contains("no files") && listed.stdout.contains(&place), "{listed:#?}");
-    assert!(listed.stderr.contains("else: allow (policy.default)"), "{listed:#?}");
-    // What stands in a file is changed there.
+    assert!(listed.stderr.contains("default: allow (policy.default)"), "{listed:#?}");
+    // Rules of a file are only changed in the file.
     let in_file = |ended: CommandOutput| {
         let said = ended.assert_failure(1, &place);
         assert!(said.stderr.contains("change the file"), "{said:#?}");
@@ -74,7 +74,7 @@ fn which_rule_decides_is_told_with_its_place() {
 }
 
 #[test]
-fn rules_are_made_changed_put_in_order_and_removed() {
+fn rules_are_created_changed_ordered_and_removed() {
     let folder = CliHarness::new();
     folder.write_settings(RULES);
     let _gateway = folder.serve(&["--no-local-device"]);
@@ -96,10 +96,10 @@ fn rules_are_made_changed_put_in_order_and_removed() {
         ])
         .assert_success()
         .stdout;
-    assert_eq!(said, format!("the rule quiet holds now: deny tools builtin/get_*, by {id}\n"));
+    assert_eq!(said, format!("added the rule quiet: deny tools builtin/get_*, by {id}\n"));
     call().assert_failure(1, "(tool_not_available)");
 
-    // Before the other, so it decides.
+    // It comes before the other rule, so it decides.
     let first = ["policy", "add", "first", "--effect", "allow", "--before", "0", "--calls-per-minute", "1"];
     folder
         .run(first.iter().chain(&["--when", "tools = ['builtin/get_*']", "--read-only", "true"]))
@@ -116,15 +116,13 @@ fn rules_are_made_changed_put_in_order_and_removed() {
         })
     );
     let listed = folder.run(["policy", "list"]).assert_success().stdout;
-    assert!(listed.contains("1 a minute") && listed.contains("made here"), "{listed}");
+    assert!(listed.contains("1 per minute") && listed.contains("database"), "{listed}");
 
     let changed = folder.json(&["policy", "add", "first", "--effect", "ask", "--caller-may-answer"]);
     assert_eq!(changed["new"], false);
     let asks =
         folder.run(["policy", "test", "get_current_time", "--principal", "script"]).assert_success().stdout;
-    for part in
-        ["allowed once a person has said yes", "the owner, or the caller", "\"first\" is the first rule"]
-    {
+    for part in ["allowed after approval", "the owner or the caller", "\"first\" is the first rule"] {
         assert!(asks.contains(part), "{part:?} is not in {asks}");
     }
     for name in ["first", "quiet"] {
@@ -140,7 +138,7 @@ fn rules_are_made_changed_put_in_order_and_removed() {
 }
 
 #[test]
-fn grants_are_given_beforehand_for_whom_they_are_meant() {
+fn grants_apply_only_to_their_principals() {
     let folder = CliHarness::new();
     folder.write_settings("[approval]\ndefault = \"always\"\n");
     let _gateway = folder.serve(&["--no-local-device"]);
@@ -160,15 +158,15 @@ fn grants_are_given_beforehand_for_whom_they_are_meant() {
     for part in ["granted", "builtin/get_*", "to run", "script", "in 30 d", "owner"] {
         assert!(listed.contains(part), "{part:?} is not in {listed}");
     }
-    // A no counts before a yes.
+    // A denial takes precedence over a grant.
     let said = folder.run(["grants", "add", "builtin/*", "--deny"]).assert_success();
     assert!(said.stdout.starts_with("denied: builtin/* to run, for anyone"), "{said:#?}");
-    assert!(said.stderr.contains("to take it back: toolway grants revoke "), "{said:#?}");
+    assert!(said.stderr.contains("to revoke it: toolway grants revoke "), "{said:#?}");
     call(&file).assert_failure(1, "(denied_always)");
 
     folder
         .run(["grants", "add", "builtin/*", "--principal", "nobody"])
-        .assert_failure(1, "no token with the id or the label");
+        .assert_failure(1, "no token has the id or label");
     folder.run(["grants", "add", "camera"]).assert_failure(1, "it must be a pattern for source/tool");
     folder.run(["tokens", "create", "--label", "script"]).assert_success();
     let twice = folder

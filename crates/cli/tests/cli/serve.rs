@@ -1,4 +1,4 @@
-//! A gateway in a process of its own, and the commands that ask it.
+//! Tests of a gateway in its own process, and of commands that use it.
 
 use crate::support::{CliHarness, file_mode, wait_until};
 use std::io::Write;
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 #[test]
-fn serves_says_where_and_stops_when_told() {
+fn serve_prints_its_address_and_stops_on_a_signal() {
     let folder = CliHarness::new();
     let gateway = folder.serve_without_event(&[]);
     let said: serde_json::Value =
@@ -22,13 +22,13 @@ fn serves_says_where_and_stops_when_told() {
     let (code, log) = gateway.stop();
     assert_eq!(code, 0, "{log}");
     assert!(!folder.file("gateway.json").exists());
-    // Also where it starts again on what is there.
+    // A second start on the existing data works too.
     let (code, log) = folder.serve_without_event(&[]).stop();
     assert_eq!(code, 0, "{log}");
 }
 
 #[test]
-fn a_second_gateway_on_one_folder_is_refused_and_told_of_the_first() {
+fn a_second_gateway_on_a_folder_fails_and_names_the_first() {
     let folder = CliHarness::new();
     let first = folder.serve_without_event(&[]);
     let second =
@@ -42,7 +42,7 @@ fn a_second_gateway_on_one_folder_is_refused_and_told_of_the_first() {
 }
 
 #[test]
-fn an_address_in_use_is_said() {
+fn an_address_in_use_is_reported() {
     let folder = CliHarness::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -51,14 +51,14 @@ fn an_address_in_use_is_said() {
     assert!(!folder.file("gateway.json").exists());
     folder.write_settings(&format!("listen = {address:?}\n"));
     let found = folder.run(["doctor"]);
-    assert_eq!((found.code, found.stderr.as_str()), (1, "error: one thing is wrong\n"));
+    assert_eq!((found.code, found.stderr.as_str()), (1, "error: found 1 problem\n"));
     assert!(found.stdout.contains("hint: another program listens there"), "{found:#?}");
     drop(taken);
     folder.run(["doctor"]).assert_success();
 }
 
 #[test]
-fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
+fn the_doctor_finds_wrong_permissions_and_damage() {
     let folder = CliHarness::new();
     folder.serve(&["--no-local-device"]).stop();
     folder.write_settings("listen = \"127.0.0.1:0\"\n");
@@ -92,12 +92,12 @@ fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
 }
 
 #[test]
-fn settings_are_read_again_on_a_signal_and_compared() {
+fn settings_are_reloaded_on_a_signal() {
     let folder = CliHarness::new();
     let gateway = folder.serve_without_event(&[]);
     folder.write_settings("[limits]\nconnections = 77\n");
     gateway.signal(Signal::HUP);
-    // What the signal does is logged; the gateway answers as before.
+    // The reload is logged; the gateway still responds.
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
     let (code, log) = gateway.stop();
     assert_eq!(code, 0, "{log}");
@@ -146,7 +146,7 @@ fn this_computers_tools_are_listed_called_and_recorded() {
     );
 
     let listed = folder.run(["devices", "list"]).assert_success().stdout;
-    assert!(listed.contains("online") && listed.contains("last heard"), "{listed}");
+    assert!(listed.contains("online") && listed.contains("last seen"), "{listed}");
     let id = folder.json(&["devices", "list"])["devices"][0]["id"].as_str().unwrap().to_owned();
     folder.run(["devices", "rename", &id, "Kitchen"]).assert_success();
     assert_eq!(folder.json(&["devices", "list"])["devices"][0]["name"], "Kitchen");
@@ -160,7 +160,7 @@ fn calls_are_printed_as_they_end() {
     let folder = CliHarness::new();
     let _gateway = folder.serve(&["--no-local-device"]);
     let tail = folder.start(["--json", "calls", "tail"]);
-    // Calls from before it listens are not for it to print.
+    // Calls from before the subscription are not printed.
     let line = wait_until(|| {
         folder.run(["tools", "call", "nothing"]);
         tail.next_line(std::time::Duration::from_millis(20))
@@ -170,10 +170,10 @@ fn calls_are_printed_as_they_end() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn a_second_signal_stops_immediately() {
     let folder = CliHarness::new();
     let mut gateway = folder.serve(&["--no-local-device", "--set", "timeouts.shutdown_s=600"]);
-    // Somebody who never goes away keeps the first from being enough.
+    // A client that stays connected delays the orderly shutdown.
     let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
     let mut follower = std::net::TcpStream::connect(address).unwrap();
     let token = std::fs::read_to_string(folder.file("owner.token")).unwrap();
@@ -187,12 +187,12 @@ fn a_second_signal_ends_it_at_once() {
     gateway.wait_for_log("stopping");
     gateway.signal(Signal::TERM);
     let (code, said) = gateway.wait_for_exit();
-    assert!(code == 1 && said.contains("stopped at once"), "{code}: {said}");
+    assert!(code == 1 && said.contains("stopped immediately"), "{code}: {said}");
     assert!(!folder.file("gateway.json").exists());
 }
 
 #[test]
-fn tokens_are_made_listed_and_taken_back() {
+fn tokens_are_created_listed_and_revoked() {
     let folder = CliHarness::new();
     let gateway = folder.serve(&["--no-local-device"]);
     let made = folder.run(["tokens", "create", "--label", "ci", "--expires", "30d"]).assert_success();
@@ -217,9 +217,7 @@ fn tokens_are_made_listed_and_taken_back() {
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("hint: the token came from the variable TOOLWAY_TOKEN"), "{said}");
-    folder
-        .run(["tokens", "create", "--expires", "2001-01-01"])
-        .assert_failure(2, "does not lie in the future");
+    folder.run(["tokens", "create", "--expires", "2001-01-01"]).assert_failure(2, "must be in the future");
 }
 
 #[test]
@@ -236,7 +234,7 @@ fn the_owners_token_is_replaced() {
     let old = folder.sibling_path("old.token");
     std::fs::write(&old, before).unwrap();
     folder.run(["tools", "list", "--token-file", old.to_str().unwrap()]).assert_failure(1, "old.token");
-    // A file that was named is kept up to date as well.
+    // The file of --token-file is updated too.
     let named = folder.sibling_path("named.token");
     std::fs::write(&named, after).unwrap();
     folder
@@ -249,7 +247,7 @@ fn the_owners_token_is_replaced() {
 }
 
 #[test]
-fn with_tls_the_gateways_own_key_is_what_counts() {
+fn with_tls_the_gateways_own_key_is_verified() {
     let folder = CliHarness::new();
     let gateway = folder.serve(&["--tls", "on", "--no-local-device"]);
     assert!(gateway.url().starts_with("https://127.0.0.1:"), "{}", gateway.url());
@@ -272,7 +270,7 @@ fn with_tls_the_gateways_own_key_is_what_counts() {
     };
     asked(&key).assert_success();
     let other = format!("sha256:{}", "0".repeat(64));
-    asked(&other).assert_failure(1, "not sha256:0000");
+    asked(&other).assert_failure(1, "expected sha256:0000");
 
     let code = folder.json(&["pair"]);
     assert_eq!(code["key"], json!(key));

@@ -1,4 +1,4 @@
-//! Runs the real program, each time on a data folder of its own and with nothing of the developer's environment.
+//! Runs the real program with a new data folder and without the developer's environment.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Nothing here takes that long; what does has hung.
+/// Timeout; no operation should ever take this long.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A data folder.
+/// A data folder for a test.
 pub(crate) struct CliHarness {
     temp: tempfile::TempDir,
 }
 
-/// What a finished command left.
+/// Output of a finished command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub(crate) code: i32,
@@ -26,20 +26,20 @@ pub(crate) struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// Standard output as JSON.
+    /// Parses standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// It must have worked.
+    /// Asserts success.
     #[track_caller]
     pub(crate) fn assert_success(self) -> Self {
         assert_eq!(self.code, 0, "{self:#?}");
         self
     }
 
-    /// It must have failed with this code, saying this and giving a hint.
+    /// Asserts this exit code, this text in the error, and a hint.
     #[track_caller]
     pub(crate) fn assert_failure(self, code: i32, said: &str) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
@@ -54,17 +54,17 @@ impl CliHarness {
         Self { temp: tempfile::tempdir().unwrap() }
     }
 
-    /// The data folder; the program makes it.
+    /// Path of the data folder, which the program creates.
     pub(crate) fn path(&self) -> PathBuf {
         self.temp.path().join("data")
     }
 
-    /// A file in the data folder.
+    /// Path of a file in the data folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// A place beside the data folder.
+    /// Path next to the data folder.
     pub(crate) fn sibling_path(&self, name: &str) -> PathBuf {
         self.temp.path().join(name)
     }
@@ -75,7 +75,7 @@ impl CliHarness {
         std::fs::write(self.file("toolway.toml"), text).unwrap();
     }
 
-    /// The program with these arguments, not yet started.
+    /// Creates a command with these arguments, without starting it.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolway"));
         command.arg("--data-dir").arg(self.path()).args(arguments);
@@ -83,19 +83,19 @@ impl CliHarness {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs a command to its end.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> CommandOutput {
         command_output(self.command(arguments).spawn().unwrap())
     }
 
-    /// Runs it with this on standard input.
+    /// Runs a command with this standard input.
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> CommandOutput {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         command_output(child)
     }
 
-    /// Adds the fake models at this address as a provider.
+    /// Adds the fake model server at this address as a provider.
     #[track_caller]
     pub(crate) fn add_models(&self, url: &str) {
         let add = [
@@ -113,13 +113,13 @@ impl CliHarness {
         self.run_with_input(&add, toolway_fake_models::KEY).assert_success();
     }
 
-    /// Runs it with `--json`; gives what it printed.
+    /// Runs a command with `--json` and returns its output.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         self.run(["--json"].iter().chain(arguments)).assert_success().json()
     }
 
-    /// Starts a gateway that offers nothing but what it is told to.
+    /// Starts a gateway without its built-in and local tools.
     pub(crate) fn serve_without_event(&self, more: &[&str]) -> RunningProcess {
         let bare = ["--no-local-device", "--set", "tools.builtin=false"];
         self.serve(&[&bare, more].concat())
@@ -132,7 +132,7 @@ impl CliHarness {
         running
     }
 
-    /// Starts something that runs for long and prints events.
+    /// Starts a long-running command that prints events.
     pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> RunningProcess {
         let mut child = self.command(arguments).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
@@ -166,18 +166,18 @@ fn command_output(child: Child) -> CommandOutput {
     }
 }
 
-/// A gateway or a device that runs. Killed when it is dropped.
+/// A running gateway or device. Dropping it kills the process.
 pub(crate) struct RunningProcess {
     child: Child,
     events: mpsc::Receiver<String>,
     log: mpsc::Receiver<String>,
     logged: String,
-    /// What it said when it answered.
+    /// Its first event.
     pub(crate) ready: Value,
 }
 
 impl RunningProcess {
-    /// The address of a gateway.
+    /// Address of the gateway.
     pub(crate) fn url(&self) -> String {
         self.ready["url"].as_str().unwrap().to_owned()
     }
@@ -186,7 +186,7 @@ impl RunningProcess {
         self.child.id()
     }
 
-    /// Waits for an event of this name.
+    /// Waits for an event with this name.
     #[track_caller]
     pub(crate) fn wait_for_event(&mut self, name: &str) -> Value {
         loop {
@@ -207,7 +207,7 @@ impl RunningProcess {
         }
     }
 
-    /// A line that it has printed, if one comes within a moment.
+    /// Returns a printed line, if one arrives within a short time.
     pub(crate) fn next_line(&self, timeout: Duration) -> Option<String> {
         self.events.recv_timeout(timeout).ok()
     }
@@ -219,14 +219,14 @@ impl RunningProcess {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end; gives the exit code and what it said on standard error.
+    /// Waits for the end of the process. Returns the exit code and standard error.
     pub(crate) fn wait_for_exit(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap();
         self.read_log();
         (status.code().unwrap_or(-1), std::mem::take(&mut self.logged))
     }
 
-    /// Waits until standard error says this.
+    /// Waits until standard error contains this text.
     #[track_caller]
     pub(crate) fn wait_for_log(&mut self, text: &str) {
         while !self.logged.contains(text) {
@@ -237,14 +237,14 @@ impl RunningProcess {
         }
     }
 
-    /// Reads the rest of standard error, of a program that has ended.
+    /// Reads the rest of standard error after the end of the process.
     fn read_log(&mut self) {
         while let Ok(line) = self.log.recv_timeout(TIMEOUT) {
             self.logged.extend([line.as_str(), "\n"]);
         }
     }
 
-    /// Asks it to stop, and waits.
+    /// Stops the process and waits for its end.
     #[cfg(unix)]
     pub(crate) fn stop(self) -> (i32, String) {
         self.signal(rustix::process::Signal::TERM);
@@ -259,7 +259,7 @@ impl Drop for RunningProcess {
     }
 }
 
-/// Asks until there is an answer. What is waited for comes about by itself in another process.
+/// Polls until there is a value, for effects in another process.
 #[track_caller]
 pub(crate) fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     for _ in 0..200 {
@@ -270,7 +270,7 @@ pub(crate) fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     panic!("it did not come about");
 }
 
-/// The permissions of a file or folder.
+/// Returns the permission bits of a file or folder.
 #[cfg(unix)]
 pub(crate) fn file_mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;

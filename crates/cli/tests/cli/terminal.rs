@@ -109,7 +109,7 @@ impl TerminalHarness {
     pub(crate) fn type_answer(&mut self, line: &str, taken: &str) {
         loop {
             self.type_line(line);
-            let (which, end) = self.wait_for_first(&["was not taken", taken]);
+            let (which, end) = self.wait_for_first(&["you typed this before", taken]);
             self.shown.drain(..end);
             if which == 1 {
                 return;

@@ -1,10 +1,10 @@
-//! Tools that are not what they were.
+//! Tests of tools that have changed since they were accepted.
 
 use serde_json::json;
 
 use crate::support::{CliHarness, RunningProcess, wait_until};
 
-/// One command, as a device offers it.
+/// Definition of one command tool with this description.
 fn tool(description: &str) -> String {
     let description = serde_json::to_string(description).unwrap();
     format!(
@@ -27,7 +27,7 @@ fn a_changed_tool_is_flagged_compared_and_accepted() {
     let gateway = here.serve_without_event(&[]);
     let code = here.json(&["pair"])["code"].as_str().unwrap().to_owned();
     device(&there, "Says hello", &["--gateway", &gateway.url(), "--pair", &code]).stop();
-    // It moves the cursor up, hides a word and turns what follows around.
+    // The description moves the cursor, hides a word and reverses the text direction.
     let _device = device(&there, "Says hello\u{1b}[1A\u{200b}\u{202e}sdrawkcab", &[]);
     let listed = wait_until(|| {
         let listed = here.run(["tools", "list"]).assert_success().stdout;
@@ -57,6 +57,6 @@ fn a_changed_tool_is_flagged_compared_and_accepted() {
     let shown = here.json(&["tools", "show", "box__hello"]);
     assert_eq!(shown["flags"], json!(["invisible_characters"]));
     let same = here.run(["tools", "diff", "box__hello"]).assert_success();
-    assert!(same.stdout.is_empty() && same.stderr.contains("is what it was"), "{same:#?}");
+    assert!(same.stdout.is_empty() && same.stderr.contains("has not changed"), "{same:#?}");
     here.run(["tools", "diff", "nothing"]).assert_failure(1, "Tool nothing is not available");
 }

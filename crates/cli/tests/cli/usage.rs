@@ -1,19 +1,19 @@
-//! What a person sees before any gateway is asked: exit codes, errors with hints, settings, generated files.
+//! Tests without a gateway: exit codes, errors with hints, settings, generated files.
 
 use crate::support::CliHarness;
 use serde_json::{Value, json};
 
 #[test]
-fn bad_usage_ends_with_2_and_a_hint() {
+fn usage_errors_exit_with_2_and_a_hint() {
     let folder = CliHarness::new();
     folder.run(["tols"]).assert_failure(2, "unrecognized subcommand 'tols'");
     folder.run(["tools", "list", "--sourcce", "x"]).assert_failure(2, "--sourcce");
-    folder.run(["tools", "call", "x", "{"]).assert_failure(2, "the arguments are not JSON");
-    folder.run(["tools", "call", "x", "[]"]).assert_failure(2, "not an object");
+    folder.run(["tools", "call", "x", "{"]).assert_failure(2, "the arguments are not valid JSON");
+    folder.run(["tools", "call", "x", "[]"]).assert_failure(2, "must be a JSON object");
     folder
         .run(["calls", "purge", "--before", "yesterday"])
         .assert_failure(2, "neither a duration nor a date");
-    folder.run(["serve", "--set", "nothing"]).assert_failure(2, "there is no = in it");
+    folder.run(["serve", "--set", "nothing"]).assert_failure(2, "= is missing");
     folder.run(["policy", "add", "x", "--effect", "deny", "--when", "[1]"]).assert_failure(2, "--when: ");
     folder.run(["policy", "add", "x", "--effect", "perhaps"]).assert_failure(2, "invalid value 'perhaps'");
     folder.run(["policy", "test", "x"]).assert_failure(2, "--principal <PRINCIPAL>");
@@ -24,9 +24,9 @@ fn bad_usage_ends_with_2_and_a_hint() {
         .assert_failure(2, "cannot be used with");
     folder
         .run(["grants", "add", "a/b", "--expires", "2001-01-01"])
-        .assert_failure(2, "does not lie in the future");
-    folder.run(["tools", "test", "x", "[]"]).assert_failure(2, "not an object");
-    folder.run(["secrets", "set", "a/b"]).assert_failure(2, "can't be the name of a secret");
+        .assert_failure(2, "must be in the future");
+    folder.run(["tools", "test", "x", "[]"]).assert_failure(2, "must be a JSON object");
+    folder.run(["secrets", "set", "a/b"]).assert_failure(2, "invalid secret name");
     folder.run([] as [&str; 0]).assert_failure(2, "requires a subcommand but one was not provided");
     let without = folder.run(["tools"]);
     assert_eq!((without.code, without.stdout.as_str()), (2, ""));
@@ -35,10 +35,10 @@ fn bad_usage_ends_with_2_and_a_hint() {
 }
 
 #[test]
-fn help_and_version_end_with_0() {
+fn help_and_version_exit_with_0() {
     let folder = CliHarness::new();
     let help = folder.run(["--help"]).assert_success();
-    assert!(help.stdout.contains("Exit codes: 0 done, 1 failed, 2 bad usage."), "{help:#?}");
+    assert!(help.stdout.contains("Exit codes: 0 success, 1 failure, 2 invalid usage."), "{help:#?}");
     assert!(folder.run(["-V"]).assert_success().stdout.starts_with("toolway "));
     let version = folder.json(&["version"]);
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
@@ -46,7 +46,7 @@ fn help_and_version_end_with_0() {
 }
 
 #[test]
-fn where_no_gateway_runs_every_command_says_how_to_start_one() {
+fn without_a_gateway_every_command_shows_how_to_start_one() {
     let folder = CliHarness::new();
     for command in [
         &["tools", "list"] as &[&str],
@@ -88,7 +88,7 @@ fn where_no_gateway_runs_every_command_says_how_to_start_one() {
 }
 
 #[test]
-fn an_owners_token_is_never_shown_to_whoever_came_after_the_gateway() {
+fn the_owners_token_is_never_sent_to_another_program_on_the_port() {
     let folder = CliHarness::new();
     std::fs::create_dir_all(folder.path()).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -97,16 +97,16 @@ fn an_owners_token_is_never_shown_to_whoever_came_after_the_gateway() {
     std::fs::write(folder.file("owner.token"), "twy_o_secret").unwrap();
     std::fs::write(folder.file("gateway.json"), json!({"url": url, "pid": 1}).to_string()).unwrap();
     folder.run(["tools", "list"]).assert_failure(1, "no gateway is running on");
-    folder.run(["tools", "list", "--gateway", &url]).assert_failure(1, "there is no token for");
+    folder.run(["tools", "list", "--gateway", &url]).assert_failure(1, "no token for");
     let nobody = listener.accept().unwrap_err();
     assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nobody connected");
 }
 
 #[test]
-fn plain_http_to_another_computer_must_be_asked_for() {
+fn plain_http_to_another_computer_requires_a_flag() {
     let folder = CliHarness::new();
     let ended = folder.run(["tools", "list", "--gateway", "http://gateway.example:7717"]);
-    ended.assert_failure(1, "everyone on the way could read the token");
+    ended.assert_failure(1, "anyone on the network path can read the token");
     let ended = folder.run(["device", "--gateway", "http://gateway.example:7717", "--pair", "ABCD-EFGH"]);
     let said = ended.assert_failure(1, "does not use TLS");
     assert!(said.stderr.contains("--insecure"), "{said:#?}");
@@ -117,7 +117,7 @@ fn plain_http_to_another_computer_must_be_asked_for() {
 }
 
 #[test]
-fn settings_are_shown_with_where_they_come_from() {
+fn settings_are_shown_with_their_sources() {
     let folder = CliHarness::new();
     folder.write_settings("listen = \"127.0.0.1:1234\"\n\n[limits]\nconnections = 7\n");
     let mut command = folder.command(["--json", "config", "show"]);
@@ -143,14 +143,14 @@ fn settings_are_shown_with_where_they_come_from() {
 }
 
 #[test]
-fn settings_that_are_wrong_are_all_said_with_their_lines() {
+fn all_invalid_settings_are_reported_with_their_lines() {
     let folder = CliHarness::new();
     folder.run(["config", "check"]).assert_success();
     folder.write_settings("listn = \"127.0.0.1\"\n[timeouts]\ntool_s = \"long\"\n");
     for command in [&["config", "check"] as &[&str], &["config", "show"], &["serve"]] {
-        let said = folder.run(command).assert_failure(1, "2 settings are wrong").stderr;
+        let said = folder.run(command).assert_failure(1, "2 settings are invalid").stderr;
         assert!(
-            said.contains("toolway.toml:1: there is no setting listn\n    hint: did you mean listen?"),
+            said.contains("toolway.toml:1: unknown setting listn\n    hint: did you mean listen?"),
             "{said}"
         );
         assert!(said.contains("toolway.toml:3: timeouts.tool_s: is string \"long\", not a number"), "{said}");
@@ -162,11 +162,13 @@ fn settings_that_are_wrong_are_all_said_with_their_lines() {
     let named = folder.sibling_path("other.toml");
     std::fs::write(&named, "workers = 2\n").unwrap();
     folder.run(["config", "check", "--config", named.to_str().unwrap()]).assert_success();
-    folder.run(["config", "check", "--config", "/nowhere.toml"]).assert_failure(1, "can't be read");
+    folder
+        .run(["config", "check", "--config", "/nowhere.toml"])
+        .assert_failure(1, "cannot read the settings file");
 }
 
 #[test]
-fn completions_and_manual_pages_are_made() {
+fn completions_and_manual_pages_are_generated() {
     let folder = CliHarness::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = folder.run(["completions", shell]).assert_success().stdout;
@@ -181,7 +183,7 @@ fn completions_and_manual_pages_are_made() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_output_is_not_an_error() {
     let folder = CliHarness::new();
     let mut child = folder.command(["completions", "zsh"]).spawn().unwrap();
     drop(child.stdout.take());

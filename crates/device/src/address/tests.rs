@@ -5,7 +5,7 @@ fn url(text: &str) -> GatewayUrl {
 }
 
 #[test]
-fn addresses_are_read_as_people_write_them() {
+fn addresses_are_parsed_in_all_common_forms() {
     for (text, shown, secure, port) in [
         ("https://gw.example", "https://gw.example", true, 443),
         ("wss://gw.example:7717/", "https://gw.example:7717", true, 7717),
@@ -22,7 +22,7 @@ fn addresses_are_read_as_people_write_them() {
 }
 
 #[test]
-fn this_computer_is_told_from_others() {
+fn loopback_addresses_are_recognized() {
     for text in
         ["http://127.0.0.1", "http://127.9.9.9", "http://localhost", "http://[::1]", "http://a.localhost"]
     {
@@ -34,7 +34,7 @@ fn this_computer_is_told_from_others() {
 }
 
 #[test]
-fn other_texts_are_refused() {
+fn invalid_addresses_are_rejected() {
     let refused = |text: &str| text.parse::<GatewayUrl>().unwrap_err();
     assert_eq!(refused("gw:7717"), BadGatewayUrl::Scheme("gw:7717".into()));
     assert_eq!(refused("ftp://gw"), BadGatewayUrl::Scheme("ftp://gw".into()));

@@ -22,7 +22,7 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_text_is_cut_by_characters_and_shows_it() {
+fn long_texts_are_shortened_with_an_ellipsis() {
     let long = "ä".repeat(MAX_TEXT + 1);
     let text = || long.clone();
     let provider = AppProvider {
@@ -53,7 +53,7 @@ fn every_text_is_cut_by_characters_and_shows_it() {
 }
 
 #[test]
-fn lists_are_cut_and_what_is_left_out_is_told() {
+fn long_lists_are_shortened_with_a_note() {
     let provider = AppProvider {
         tools: (0..5000).map(|number| format!("t{number}")).collect(),
         notes: (0..70).map(|number| flagged(format!("note {number}"))).collect(),

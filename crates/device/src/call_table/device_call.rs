@@ -11,18 +11,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::CallTable;
 
-/// How long the gateway's clock stops for a person, in all of one call.
+/// Maximum time per call that the gateway's clock may pause for a person.
 const MAX_WAITING: Duration = Duration::from_secs(120);
 
-/// The clock of one call, as far as the device knows it. The gateway decides; this is for tools that want
-/// to be done in time, and for calls whose gateway is gone.
+/// Clock of one call, as far as the device knows it. The gateway decides; this is for tools that adapt to the remaining
+/// time, and for calls whose gateway is gone.
 #[derive(Debug, Default)]
 pub(crate) struct CallTiming {
     pub(crate) deadline: Option<Instant>,
     pub(crate) waiting_since: Option<Instant>,
     pub(crate) waited: Duration,
     pub(crate) last_progress: f64,
-    /// What is said again after a reconnect while a person is asked.
+    /// Frame to repeat after a reconnect while a person is being asked.
     pub(crate) waiting_frame: Option<Utf8Bytes>,
 }
 
@@ -33,7 +33,7 @@ impl CallTiming {
     }
 }
 
-/// One running call. Shared by the tool, the connection and the call memory.
+/// A running call. The tool, the connection and the call table share it.
 pub(crate) struct DeviceCall {
     pub(crate) id: Arc<str>,
     pub(crate) name: String,
@@ -55,8 +55,7 @@ impl DeviceCall {
         }
     }
 
-    /// Notes what the gateway said with the request, the first time or again. Gives back what it must be
-    /// told once more: that a person is being asked.
+    /// Records the deadline of a request or of its repetition. Returns the frame to repeat if a person is being asked.
     pub(crate) fn record_request(
         &self,
         attempt: Option<u32>,
@@ -69,7 +68,7 @@ impl DeviceCall {
         timing.waiting_frame.clone()
     }
 
-    /// When the gateway will have given up.
+    /// Time at which the gateway gives up.
     pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
         self.timing.lock().effective_deadline(now)
     }

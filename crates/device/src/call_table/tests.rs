@@ -42,7 +42,7 @@ async fn a_call_runs_once() {
 }
 
 #[tokio::test]
-async fn results_without_acknowledgement_are_given_to_the_next_connection() {
+async fn unacknowledged_results_are_sent_on_the_next_connection() {
     let calls = calls();
     let (first, _queue) = link(1);
     assert!(calls.attach(first).is_empty());
@@ -58,7 +58,7 @@ async fn results_without_acknowledgement_are_given_to_the_next_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_left_behind_end_after_their_deadline() {
+async fn orphaned_calls_end_after_their_deadline() {
     let calls = calls();
     calls.attach(link(1).0);
     let kept = begun(&calls, &request("kept", 1, Some(1000)), 1);
@@ -76,7 +76,7 @@ async fn calls_left_behind_end_after_their_deadline() {
 }
 
 #[tokio::test]
-async fn a_connection_that_cannot_be_resumed_takes_its_calls_along() {
+async fn calls_of_a_connection_without_resume_are_cancelled() {
     let calls = calls();
     calls.attach(link(1).0);
     let call = begun(&calls, &request("a", 1, None), 1);
@@ -85,7 +85,7 @@ async fn a_connection_that_cannot_be_resumed_takes_its_calls_along() {
 }
 
 #[tokio::test]
-async fn open_calls_are_bounded() {
+async fn the_number_of_open_calls_is_limited() {
     let calls = calls();
     for at in 0..MAX_OPEN_CALLS {
         begun(&calls, &request(&at.to_string(), 1, None), 1);
@@ -98,7 +98,7 @@ async fn open_calls_are_bounded() {
 }
 
 #[tokio::test]
-async fn quiet_comes_when_the_last_call_ends() {
+async fn idle_is_signalled_when_the_last_call_ends() {
     let calls = calls();
     calls.wait_until_idle().await;
     let (one, two) = (begun(&calls, &request("1", 1, None), 1), begun(&calls, &request("2", 1, None), 1));

@@ -125,7 +125,7 @@ impl ConnectionTask<'_> {
     }
 }
 
-/// What a broken socket means: it is opened anew.
+/// Converts a socket error to a decision: reconnect.
 pub(super) fn decision_for_error(error: &SocketError) -> ReconnectDecision {
     match error {
         SocketError::ConnectionClosed
@@ -137,7 +137,7 @@ pub(super) fn decision_for_error(error: &SocketError) -> ReconnectDecision {
     }
 }
 
-/// What the gateway's closing means.
+/// Converts the gateway's close frame to a decision.
 pub(super) fn decision_for_close(frame: Option<&CloseFrame>) -> ReconnectDecision {
     match frame {
         Some(frame) => ReconnectDecision::from_close(frame.code.into(), &frame.reason),

@@ -5,7 +5,7 @@ fn context(remaining: Option<Duration>) -> ToolContext {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_clock_stands_still_while_a_person_is_asked_but_for_two_minutes_at_most() {
+async fn the_clock_pauses_for_a_person_for_at_most_two_minutes() {
     let cx = context(Some(Duration::from_secs(30)));
     tokio::time::advance(Duration::from_secs(10)).await;
     assert_eq!(cx.remaining(), Some(Duration::from_secs(20)));
@@ -21,7 +21,7 @@ async fn the_clock_stands_still_while_a_person_is_asked_but_for_two_minutes_at_m
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_comes_again_brings_its_own_time() {
+async fn a_repeated_request_sets_a_new_deadline() {
     let cx = context(Some(Duration::from_secs(30)));
     drop(cx.start_waiting(WaitingFor::Permission, "May it?").await);
     cx.0.record_request(Some(2), Some(Instant::now() + Duration::from_secs(7)));

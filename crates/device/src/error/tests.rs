@@ -35,14 +35,14 @@ fn spent_revoked_and_expired_tokens_differ_and_are_not_retried_r17() {
 }
 
 #[test]
-fn a_role_that_may_not_stops_with_the_gateways_own_hint() {
+fn a_forbidden_role_stops_the_device_with_the_gateways_hint() {
     let stopped = DeviceError::NotAllowed { message: "said".into(), hint: Some("do".into()) };
     stops(refused(403, Some("forbidden")), &stopped);
     assert_eq!(stopped.hint(), "do");
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn temporary_errors_are_retried() {
     for status in [404, 429, 500, 502, 503] {
         assert!(matches!(refused(status, None), ReconnectDecision::Retry { .. }), "{status}");
     }

@@ -11,7 +11,7 @@ fn writes(outcome: Result<ToolOutput, ToolError>, form: FrameFormat, expected: V
 }
 
 #[test]
-fn results_carry_text_structure_and_parts() {
+fn result_frames_contain_text_structure_and_parts() {
     let picture = ContentPart::Image { data: "AA==".into(), mime_type: "image/png".into() };
     let output = ToolOutput::new(
         vec![ContentPart::text("a"), picture, ContentPart::text("b")],
@@ -28,7 +28,7 @@ fn results_carry_text_structure_and_parts() {
 }
 
 #[test]
-fn version_1_gets_text_alone() {
+fn version_1_gets_only_text() {
     let v1 = FrameFormat { version: 1, ..V2 };
     let output = ToolOutput::structured(RawJson::parse(r#"{"n":1.0}"#).unwrap());
     writes(
@@ -39,7 +39,7 @@ fn version_1_gets_text_alone() {
 }
 
 #[test]
-fn errors_carry_their_code_and_hint() {
+fn error_frames_contain_code_and_hint() {
     let error = ToolError::new(Code::AuthRequired, "sign in first").with_hint("open the app");
     writes(
         Err(error),
@@ -52,7 +52,7 @@ fn errors_carry_their_code_and_hint() {
 }
 
 #[test]
-fn codes_that_a_device_may_not_say_become_tool_failed() {
+fn codes_reserved_for_the_gateway_become_tool_failed() {
     let frame = result_frame("7", Err(ToolError::new(Code::Timeout, "slow")), V2);
     let frame: Value = serde_json::from_str(&frame).unwrap();
     assert_eq!(frame["code"], "tool_failed");

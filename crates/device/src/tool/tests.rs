@@ -35,7 +35,7 @@ fn the_schema_comes_from_the_type() {
 }
 
 #[test]
-fn every_violation_is_told_with_its_pointer() {
+fn every_violation_has_its_json_pointer() {
     let parameters = json!({
         "type": "object",
         "properties": { "a": { "type": "integer" }, "b": { "items": { "type": "string" } } },
@@ -50,7 +50,7 @@ fn every_violation_is_told_with_its_pointer() {
 }
 
 #[test]
-fn no_parameters_take_any_object_and_nothing_else() {
+fn a_tool_without_parameters_accepts_any_object() {
     for parameters in [json!(null), json!({}), json!([])] {
         assert!(check(parameters.clone(), r#"{"any":1}"#).is_ok());
         assert!(check(parameters.clone(), "null").unwrap().is_empty());
@@ -73,7 +73,7 @@ fn invalid_tools_are_rejected_before_registration_r7() {
 }
 
 #[test]
-fn the_list_is_one_frame_unless_it_is_too_large_for_one() {
+fn the_list_is_split_only_if_it_exceeds_a_frame() {
     let table = ToolTable::new((0..10).map(|at| tool(&format!("tool{at}"))).collect()).unwrap();
     let whole = table.frames(2, 1 << 20);
     assert_eq!(whole.len(), 1);

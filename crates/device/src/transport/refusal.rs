@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gateways_own_words_are_read() {
+    fn the_gateways_error_is_parsed() {
         let body = br#"{"error":{"code":"token_revoked","message":"revoked on Monday","hint":"pair again"}}"#;
         let refusal = GatewayRefusal::parse(StatusCode::UNAUTHORIZED, body);
         assert_eq!(refusal.code.as_deref(), Some("token_revoked"));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_others_are_shown_in_part() {
+    fn responses_of_other_servers_are_shortened() {
         let refusal = GatewayRefusal::parse(StatusCode::BAD_GATEWAY, "é".repeat(500).as_bytes());
         assert_eq!(
             refusal.message,

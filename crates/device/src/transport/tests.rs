@@ -32,7 +32,7 @@ async fn read_buffers_are_small_and_frame_size_is_limited_separately_r22() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_with_the_address() {
+async fn a_failed_connection_names_the_address() {
     let (listener, route) = here().await;
     drop(listener);
     let Err(error) = route.connect().await else { panic!("nobody listens") };

@@ -36,7 +36,7 @@ async fn nothing_else(peer: &mut GatewayPeer) {
 }
 
 #[tokio::test]
-async fn it_is_said_after_the_tools_and_in_full() {
+async fn the_report_is_complete_and_follows_the_tools() {
     let gateway = ScriptedGateway::plain().await;
     let device = gateway.device().tool(tool("a")).build().unwrap();
     let weather = AppProvider {
@@ -68,7 +68,7 @@ async fn it_is_said_after_the_tools_and_in_full() {
 }
 
 #[tokio::test]
-async fn it_is_said_again_when_it_changes_and_at_every_connection() {
+async fn the_report_is_sent_on_every_change_and_connection() {
     let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
@@ -97,7 +97,7 @@ async fn it_is_said_again_when_it_changes_and_at_every_connection() {
 }
 
 #[tokio::test]
-async fn a_gateway_of_version_1_is_not_told() {
+async fn a_version_1_gateway_gets_no_report() {
     let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().tool(tool("a")).build().unwrap().start();
     running.handle().set_app_providers(vec![app("finance")]);

@@ -39,7 +39,7 @@ async fn connect_with_tools(tools: impl IntoIterator<Item = Tool>) -> (GatewayPe
 }
 
 #[tokio::test]
-async fn a_call_gives_a_structured_result() {
+async fn a_call_returns_a_structured_result() {
     let (mut peer, _running) = connect_with_tools([add()]).await;
     peer.call("1", "add", json!({ "a": 2, "b": 3 })).await;
     let result = peer.expect("tool_result").await;
@@ -61,7 +61,7 @@ async fn arguments_are_checked_on_the_device_too() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_there_is_answered_to_the_letter() {
+async fn an_unknown_tool_gets_the_exact_error_of_the_protocol() {
     let (mut peer, _running) = connect_with_tools([add()]).await;
     peer.call("1", "subtract", json!({})).await;
     let error = peer.expect("tool_error").await;
@@ -70,7 +70,7 @@ async fn a_tool_that_is_not_there_is_answered_to_the_letter() {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_error_with_its_message_and_hurts_nothing_else() {
+async fn a_panic_becomes_an_error_and_other_calls_continue() {
     let burst = simple("burst", |_, _| async { panic!("the pipe is {}", "full") });
     let early = simple("early", |_, _| -> std::future::Ready<_> { panic!("before it began") });
     let (mut peer, _running) = connect_with_tools([burst, early, add()]).await;
@@ -189,7 +189,7 @@ async fn a_tool_that_ignores_cancellation_is_dropped_r10() {
 }
 
 #[tokio::test]
-async fn so_many_run_beside_each_other_and_the_rest_waits() {
+async fn concurrent_calls_are_limited_and_others_are_queued() {
     let gate = Arc::new(Semaphore::new(0));
     let (running_now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (begun, mut beginning) = mpsc::unbounded_channel();
@@ -270,7 +270,7 @@ async fn a_sequential_tool_runs_alone() {
 }
 
 #[tokio::test]
-async fn a_slow_call_does_not_hold_up_a_fast_one() {
+async fn a_slow_call_does_not_delay_a_fast_one() {
     let slow = simple("slow", |_, cx| async move {
         cx.cancelled().await;
         Ok(json!(null))
@@ -282,7 +282,7 @@ async fn a_slow_call_does_not_hold_up_a_fast_one() {
 }
 
 #[tokio::test]
-async fn a_result_larger_than_a_frame_is_an_error_and_the_connection_lives() {
+async fn a_result_larger_than_a_frame_is_an_error_and_the_connection_stays() {
     let gateway = ScriptedGateway::plain().await;
     let large = Tool::typed("large", "Large", |_: NoArguments, _| async { Ok("x".repeat(5000)) });
     let _running = gateway.device().tools([large, add()]).build().unwrap().start();

@@ -17,7 +17,7 @@ fn tool(name: &str) -> Tool {
 }
 
 #[tokio::test]
-async fn it_says_who_it_is_and_what_it_offers() {
+async fn connect_describes_the_device_and_registers_its_tools() {
     let gateway = ScriptedGateway::plain().await;
     let device = gateway.device().platform("Linux 6").app_version("1.2.3").tool(tool("a").read_only());
     let running = device.build().unwrap().start();
@@ -138,7 +138,7 @@ async fn a_final_close_code_stops_the_device_r17() {
 }
 
 #[tokio::test]
-async fn why_it_is_not_connected_is_told() {
+async fn the_status_has_the_reason_for_a_lost_connection() {
     let gateway = ScriptedGateway::plain().await;
     // Uses the default backoff, so that the state lasts long enough to be observed.
     let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
@@ -151,7 +151,7 @@ async fn why_it_is_not_connected_is_told() {
 }
 
 #[tokio::test]
-async fn everything_else_is_tried_again() {
+async fn all_other_errors_are_retried() {
     let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().build().unwrap().start();
     drop(gateway.socket().await);
@@ -171,7 +171,7 @@ async fn everything_else_is_tried_again() {
 }
 
 #[tokio::test]
-async fn an_older_gateway_is_spoken_to_as_it_understands() {
+async fn an_older_gateway_gets_its_own_protocol_version() {
     let gateway = ScriptedGateway::plain().await;
     let text = Tool::new(SpecDocument::named("a"), |_, cx| async move {
         cx.report_progress(toolway_device::ProgressReport::new(0.5)).await;
@@ -215,7 +215,7 @@ async fn pings_are_answered() {
 }
 
 #[tokio::test]
-async fn nonsense_from_the_gateway_hurts_nothing() {
+async fn invalid_messages_from_the_gateway_are_ignored() {
     let gateway = ScriptedGateway::plain().await;
     let _running = gateway.device().tool(tool("a")).build().unwrap().start();
     let mut peer = gateway.peer().await;
@@ -230,7 +230,7 @@ async fn nonsense_from_the_gateway_hurts_nothing() {
 }
 
 #[tokio::test]
-async fn stopping_sends_what_is_done_and_says_goodbye() {
+async fn stopping_sends_finished_results_and_closes_the_connection() {
     let gateway = ScriptedGateway::plain().await;
     let started = std::sync::Arc::new(tokio::sync::Notify::new());
     let begun = std::sync::Arc::clone(&started);
@@ -257,7 +257,7 @@ async fn stopping_sends_what_is_done_and_says_goodbye() {
 }
 
 #[tokio::test]
-async fn stopping_while_nobody_answers_is_quick() {
+async fn stopping_without_a_gateway_is_quick() {
     let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
@@ -267,7 +267,7 @@ async fn stopping_while_nobody_answers_is_quick() {
 }
 
 #[tokio::test]
-async fn a_pinned_gateway_is_known_by_its_key_whatever_its_name() {
+async fn a_pinned_gateway_is_verified_by_its_key_and_not_by_its_name() {
     let gateway = ScriptedGateway::with_key().await;
     let running =
         gateway.device().trust(GatewayTrust::Key(gateway.pin())).tool(tool("a")).build().unwrap().start();
@@ -278,7 +278,7 @@ async fn a_pinned_gateway_is_known_by_its_key_whatever_its_name() {
 }
 
 #[tokio::test]
-async fn another_key_stops_it_before_the_token_is_sent() {
+async fn another_key_stops_the_device_before_the_token_is_sent() {
     let gateway = ScriptedGateway::with_key().await;
     let other = KeyPin::from_bytes([7; 32]);
     let running = gateway.device().trust(GatewayTrust::Key(other)).build().unwrap().start();
@@ -292,7 +292,7 @@ async fn another_key_stops_it_before_the_token_is_sent() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
+async fn an_untrusted_certificate_is_rejected_with_the_reason() {
     let gateway = ScriptedGateway::with_key().await;
     // The verifier needs at least one authority.
     let made = rcgen::generate_simple_self_signed(vec!["authority".to_owned()]).unwrap();
@@ -302,11 +302,11 @@ async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
     let _ = gateway.socket().await;
     let again = status(&mut states, |now| matches!(now, ConnectionStatus::Reconnecting { .. })).await;
     let ConnectionStatus::Reconnecting { why, .. } = again else { panic!("it tries again") };
-    assert!(why.contains("comes from no authority this computer knows"), "{why}");
+    assert!(why.contains("the certificate authority is unknown"), "{why}");
 }
 
 #[tokio::test]
-async fn a_gateway_with_a_certificate_is_known_by_its_name() {
+async fn a_gateway_with_a_certificate_is_verified_by_its_name() {
     let (gateway, certificate) = ScriptedGateway::with_certificate("127.0.0.1").await;
     let trust = GatewayTrust::Authorities(certificate.clone().into_bytes());
     let running = gateway.device().trust(trust).tool(tool("a")).build().unwrap().start();
@@ -325,7 +325,7 @@ async fn a_gateway_with_a_certificate_is_known_by_its_name() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_safe_is_not_built() {
+async fn an_insecure_device_is_not_built() {
     let built = |url: &str| Device::builder(url).token("t").build().map(drop);
     assert!(matches!(built("http://192.0.2.1:7717"), Err(BuildError::Insecure(_))));
     assert!(matches!(built("ws://gateway.example"), Err(BuildError::Insecure(_))));
@@ -340,7 +340,7 @@ async fn what_cannot_be_safe_is_not_built() {
 }
 
 #[tokio::test]
-async fn a_slow_greeting_does_not_hold_up_the_stop() {
+async fn a_slow_handshake_does_not_delay_the_stop() {
     let gateway = ScriptedGateway::plain().await;
     let running = gateway.device().build().unwrap().start();
     let mut peer = gateway.accept().await;

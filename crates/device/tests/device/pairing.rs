@@ -36,7 +36,7 @@ async fn paired(
 }
 
 #[tokio::test]
-async fn a_code_gives_a_token() {
+async fn a_code_is_exchanged_for_a_token() {
     let gateway = ScriptedGateway::plain().await;
     let (credentials, request) = paired(&gateway, PairingInput::Code(code())).await;
     assert_eq!(credentials.token.expose_secret(), TOKEN);
@@ -48,7 +48,7 @@ async fn a_code_gives_a_token() {
 }
 
 #[tokio::test]
-async fn the_start_of_the_key_in_the_code_is_enough_and_the_whole_is_kept() {
+async fn the_key_part_in_the_code_is_enough_and_the_whole_key_is_returned() {
     let gateway = ScriptedGateway::with_key().await;
     let input = PairingInput::Code(code().with_key(&gateway.pin()));
     let (credentials, request) = paired(&gateway, input).await;
@@ -60,7 +60,7 @@ async fn the_start_of_the_key_in_the_code_is_enough_and_the_whole_is_kept() {
 }
 
 #[tokio::test]
-async fn a_link_says_all_that_is_needed() {
+async fn a_link_is_enough_to_pair() {
     let gateway = ScriptedGateway::with_key().await;
     let link = PairingLink { url: gateway.url(), code: code(), key: Some(gateway.pin()) };
     let input: PairingInput = link.to_string().parse().unwrap();
@@ -75,7 +75,7 @@ async fn a_link_says_all_that_is_needed() {
 }
 
 #[tokio::test]
-async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
+async fn the_code_is_not_sent_to_a_gateway_with_another_key() {
     let gateway = ScriptedGateway::with_key().await;
     let other = KeyPin::from_bytes([7; 32]);
     for input in [
@@ -101,7 +101,7 @@ async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
 }
 
 #[tokio::test]
-async fn a_refused_code_is_told_in_the_gateways_words() {
+async fn a_refused_code_returns_the_gateways_message() {
     let gateway = ScriptedGateway::plain().await;
     let url = gateway.url();
     let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));
@@ -117,7 +117,7 @@ async fn a_refused_code_is_told_in_the_gateways_words() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_safe_is_not_tried() {
+async fn insecure_pairing_is_not_attempted() {
     let (about, options) = (about(), PairOptions::default());
     let attempt = async |url: Option<&str>, code: PairingCode| {
         pair(url, &PairingInput::Code(code), &about, &options).await.unwrap_err()
@@ -130,7 +130,7 @@ async fn what_cannot_be_safe_is_not_tried() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_said() {
+async fn an_invalid_response_is_reported() {
     let gateway = ScriptedGateway::plain().await;
     let url = gateway.url();
     let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));

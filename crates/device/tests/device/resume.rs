@@ -100,7 +100,7 @@ async fn a_result_that_was_not_acknowledged_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_result_that_comes_while_there_is_no_connection_waits_for_one() {
+async fn a_result_without_a_connection_is_sent_after_the_reconnect() {
     let gateway = ScriptedGateway::plain().await;
     let counting = CountingTool::new();
     let running = gateway.device().tool(counting.tool()).build().unwrap().start();
@@ -139,7 +139,7 @@ async fn a_repeated_request_does_nothing_while_the_call_runs() {
 }
 
 #[tokio::test]
-async fn a_person_who_is_asked_is_mentioned_again_after_a_resume() {
+async fn a_pending_prompt_is_reported_again_after_a_resume() {
     let gateway = ScriptedGateway::plain().await;
     let answer = Arc::new(Notify::new());
     let tool = {

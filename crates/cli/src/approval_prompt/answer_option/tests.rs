@@ -16,9 +16,9 @@ fn letters(question: &PendingApproval, is_owner: bool) -> String {
     answer_options(question, is_owner).iter().map(|offer| offer.key).collect()
 }
 
-/// What the gateway would refuse is not offered: only owners answer for an agent or for always.
+/// The gateway rejects answers for an agent or forever from anyone but owners.
 #[test]
-fn who_may_say_what() {
+fn answers_depend_on_the_role() {
     assert_eq!(letters(&question(true, true, false), true), "gstadn");
     assert_eq!(letters(&question(false, false, false), true), "gadn");
     assert_eq!(letters(&question(true, true, false), false), "gsdn");
@@ -27,7 +27,7 @@ fn who_may_say_what() {
 }
 
 #[test]
-fn never_holds_for_as_long_as_one_may_say() {
+fn never_has_the_longest_scope_allowed() {
     let answer =
         |is_owner| match_answer(&answer_options(&question(true, false, false), is_owner), "n").unwrap();
     assert_eq!(answer(true).scope, ApprovalScope::Always);
@@ -35,7 +35,7 @@ fn never_holds_for_as_long_as_one_may_say() {
 }
 
 #[test]
-fn letters_and_words_are_taken() {
+fn letters_and_words_are_accepted() {
     let offers = answer_options(&question(true, true, false), true);
     for (typed, answer) in [("g", ONCE), ("Grant", ONCE), ("s\n", SESSION), ("AGENT", AGENT), ("deny", DENY)]
     {

@@ -3,7 +3,7 @@ use toolway_api::approvals::{ApprovalDecision, ApprovalScope};
 
 use super::*;
 
-/// Long enough after a question to have read it.
+/// Delay after which an answer counts.
 const LATER: i64 = 10_000;
 
 fn question(id: &str, more: &Value) -> PendingApproval {
@@ -32,10 +32,10 @@ fn answered(turn: &QueueOutput) -> (&str, ApprovalDecision, ApprovalScope) {
 }
 
 #[test]
-fn a_question_is_shown_with_all_that_it_is_about() {
-    let mut desk = owner();
+fn an_approval_is_shown_with_all_details() {
+    let mut queue = owner();
     let more = json!({"agent": "home", "session_id": "s1", "permission": "files.write"});
-    let turn = desk.add_approval(question("q", &more), 0);
+    let turn = queue.add_approval(question("q", &more), 0);
     let said = turn.lines.join("\n");
     assert_eq!(
         said,
@@ -43,107 +43,107 @@ fn a_question_is_shown_with_all_that_it_is_about() {
          session   s1\n  arguments {\"quality\":\"low\"}\n  [g]rant once, for this [s]ession, for this agen[t], \
          [a]lways, [d]eny, [n]ever? (2 min 0 s)"
     );
-    assert!(desk.is_asking());
+    assert!(queue.is_asking());
 }
 
 #[test]
-fn what_is_typed_answers_the_question_that_is_shown() {
-    let mut desk = owner();
-    desk.add_approval(question("one", &json!({})), 0);
-    let second = desk.add_approval(question("two", &json!({})), 1);
-    assert_eq!(second.lines, ["(another question waits)"]);
-    let turn = desk.handle_line(" G ", LATER);
+fn a_typed_line_answers_the_shown_approval() {
+    let mut queue = owner();
+    queue.add_approval(question("one", &json!({})), 0);
+    let second = queue.add_approval(question("two", &json!({})), 1);
+    assert_eq!(second.lines, ["(1 more approval is pending)"]);
+    let turn = queue.handle_line(" G ", LATER);
     assert_eq!(answered(&turn), ("one", ApprovalDecision::Granted, ApprovalScope::Once));
     let (question, answer) = turn.answer.unwrap();
-    let next = desk.handle_accepted(&question, &answer, LATER);
+    let next = queue.handle_accepted(&question, &answer, LATER);
     assert_eq!(next.lines[0], "pixel-8/camera: granted once");
     assert_eq!(
-        answered(&desk.handle_line("never", 2 * LATER)),
+        answered(&queue.handle_line("never", 2 * LATER)),
         ("two", ApprovalDecision::DeniedAlways, ApprovalScope::Always)
     );
-    assert!(!desk.is_asking());
-    assert!(desk.handle_line("g", 3 * LATER).answer.is_none());
+    assert!(!queue.is_asking());
+    assert!(queue.handle_line("g", 3 * LATER).answer.is_none());
 }
 
 #[test]
-fn what_is_not_an_answer_asks_again() {
-    let mut desk = owner();
-    desk.add_approval(question("q", &json!({})), 0);
-    // There is no session and no agent to grant it for.
+fn an_invalid_answer_asks_again() {
+    let mut queue = owner();
+    queue.add_approval(question("q", &json!({})), 0);
+    // Without a session and an agent, these answers are not offered.
     for line in ["", "yes", "s", "session", "t", "gg"] {
-        let turn = desk.handle_line(line, LATER);
+        let turn = queue.handle_line(line, LATER);
         assert!(turn.answer.is_none(), "{line}");
         assert_eq!(turn.lines, ["  [g]rant once, [a]lways, [d]eny, [n]ever? (1 min 50 s)"], "{line}");
     }
 }
 
-/// Whoever types in answer to one question must not thereby answer another.
+/// A line typed for one approval must not answer the next one.
 #[test]
-fn a_line_that_comes_as_the_question_changes_is_not_taken() {
-    let mut desk = owner();
-    desk.add_approval(question("one", &json!({})), 0);
-    desk.add_approval(question("two", &json!({})), 0);
-    let turn = desk.close_approval(&over("one", "expired"), LATER);
+fn a_line_typed_while_the_approval_changes_is_ignored() {
+    let mut queue = owner();
+    queue.add_approval(question("one", &json!({})), 0);
+    queue.add_approval(question("two", &json!({})), 0);
+    let turn = queue.close_approval(&over("one", "expired"), LATER);
     assert_eq!(turn.lines[0], "(pixel-8/camera: nobody answered in time)");
     assert_eq!(turn.lines[1], "? the rule \"r\" asks");
-    let turn = desk.handle_line("a", LATER + MIN_ANSWER_DELAY_MS - 1);
+    let turn = queue.handle_line("a", LATER + MIN_ANSWER_DELAY_MS - 1);
     assert!(turn.answer.is_none());
-    assert!(turn.lines[0].contains("was not taken"), "{turn:?}");
+    assert!(turn.lines[0].contains("ignored: "), "{turn:?}");
     assert_eq!(
-        answered(&desk.handle_line("a", LATER + MIN_ANSWER_DELAY_MS)),
+        answered(&queue.handle_line("a", LATER + MIN_ANSWER_DELAY_MS)),
         ("two", ApprovalDecision::Granted, ApprovalScope::Always)
     );
 }
 
 #[test]
-fn what_others_answer_is_said() {
-    let mut desk = owner();
-    desk.add_approval(question("one", &json!({})), 0);
-    desk.add_approval(question("two", &json!({})), 0);
+fn answers_of_others_are_reported() {
+    let mut queue = owner();
+    queue.add_approval(question("one", &json!({})), 0);
+    queue.add_approval(question("two", &json!({})), 0);
     let over: ApprovalResolved = serde_json::from_value(
         json!({"id": "two", "resolution": "answered", "decision": "denied_always", "scope": "always", "answered_by": "owner"}),
     )
     .unwrap();
-    assert_eq!(desk.close_approval(&over, 1).lines, ["(pixel-8/camera: denied for good by owner)"]);
-    assert!(desk.close_approval(&over, 1).lines.is_empty(), "of what is not here nothing is said");
-    assert!(desk.is_asking(), "the first is still open");
-    // It may be told of twice.
-    assert!(desk.add_approval(question("one", &json!({})), 2).lines.is_empty());
+    assert_eq!(queue.close_approval(&over, 1).lines, ["(pixel-8/camera: denied for good by owner)"]);
+    assert!(queue.close_approval(&over, 1).lines.is_empty(), "of what is not here nothing is said");
+    assert!(queue.is_asking(), "the first is still open");
+    // The gateway may report the end twice.
+    assert!(queue.add_approval(question("one", &json!({})), 2).lines.is_empty());
 }
 
 #[test]
-fn an_answer_that_is_refused_is_asked_for_again() {
-    let mut desk = owner();
-    desk.add_approval(question("one", &json!({})), 0);
-    let (question, _) = desk.handle_line("g", LATER).answer.unwrap();
-    let turn = desk.handle_rejected(question, &CliError::new("no connection"), LATER);
+fn a_rejected_answer_asks_again() {
+    let mut queue = owner();
+    queue.add_approval(question("one", &json!({})), 0);
+    let (question, _) = queue.handle_line("g", LATER).answer.unwrap();
+    let turn = queue.handle_rejected(question, &CliError::new("no connection"), LATER);
     assert_eq!(turn.lines[..2], ["note: no connection", "? the rule \"r\" asks"]);
-    let (question, _) = desk.handle_line("d", 2 * LATER).answer.unwrap();
+    let (question, _) = queue.handle_line("d", 2 * LATER).answer.unwrap();
     let gone = CliError::new("no question with this id is open").with_code("approval_not_pending");
     assert_eq!(
-        desk.handle_rejected(question, &gone, 2 * LATER).lines,
+        queue.handle_rejected(question, &gone, 2 * LATER).lines,
         ["note: no question with this id is open"]
     );
-    assert!(!desk.is_asking());
+    assert!(!queue.is_asking());
 }
 
 #[test]
-fn without_input_nothing_is_awaited() {
-    let mut desk = owner();
-    desk.add_approval(question("one", &json!({})), 0);
-    assert!(desk.handle_input_end().lines[0].contains("toolway approvals answer"));
-    assert!(!desk.is_asking());
+fn nothing_is_asked_after_the_end_of_input() {
+    let mut queue = owner();
+    queue.add_approval(question("one", &json!({})), 0);
+    assert!(queue.handle_input_end().lines[0].contains("toolway approvals answer"));
+    assert!(!queue.is_asking());
 }
 
-/// Arguments, reasons and names are others' words.
+/// Arguments, reasons and names are untrusted.
 #[test]
-fn nothing_in_a_question_can_pretend_to_be_more_than_it_is() {
-    let mut desk = owner();
+fn untrusted_text_in_an_approval_is_escaped() {
+    let mut queue = owner();
     let more = json!({
         "tool_id": "x/a\u{1b}[2J", "principal": "p\u{202e}q", "agent": "a\nb", "session_id": "s\u{200b}",
         "reason": "fine\r[g]rant once", "permission": "p\u{7}", "arguments": {"a": "\u{9b}31m"},
     });
-    let said = desk.add_approval(question("q", &more), 0).lines.join("");
+    let said = queue.add_approval(question("q", &more), 0).lines.join("");
     assert!(!said.chars().any(toolway_types::name::is_invisible), "{said:?}");
     let long = json!({"arguments": {"a": "x".repeat(10_000)}});
     let said = owner().add_approval(question("q", &long), 0).lines;

@@ -1,14 +1,14 @@
-//! From ticks to patterns: what an agent may use, as it is written.
+//! Converts a selection of tools to an agent's tool patterns.
 
 use toolway_core::AgentScope;
 use toolway_core::policy::definition::ApprovalMode;
 use toolway_types::ToolId;
 
-/// A tool and whether it is ticked.
+/// A tool and whether it is selected.
 pub(super) type ToolSelection<'a> = (&'a ToolId, bool);
 
-/// The patterns for these ticks. What was written stays as far as it fits: a pattern whose tools are all ticked, or of
-/// which none is there now, and one that takes tools out none of which is ticked. Every other tool is named by its id.
+/// Returns patterns for a selection. Keeps existing patterns where possible: those whose tools are all selected or all
+/// absent, and exclusions that match no selected tool. Every other selected tool gets its id as a pattern.
 pub(super) fn patterns_for_selection(before: &[String], tools: &[ToolSelection<'_>]) -> Vec<String> {
     if matches_selection(before, tools) {
         return before.to_vec();
@@ -32,14 +32,14 @@ pub(super) fn patterns_for_selection(before: &[String], tools: &[ToolSelection<'
     if matches_selection(&patterns, tools) { patterns } else { missing_patterns(&[], tools) }
 }
 
-/// The ids of ticked tools that the patterns leave out.
+/// Returns the ids of selected tools that the patterns do not match.
 fn missing_patterns(patterns: &[String], tools: &[ToolSelection<'_>]) -> Vec<String> {
     let scope = scope(patterns);
     let is_missing = |id: &ToolId| scope.as_ref().is_none_or(|scope| !scope.includes(id));
     tools.iter().filter(|(id, ticked)| *ticked && is_missing(id)).map(|(id, _)| literal_pattern(id)).collect()
 }
 
-/// Whether the patterns give just these ticks.
+/// True if the patterns match exactly the selected tools.
 fn matches_selection(patterns: &[String], tools: &[ToolSelection<'_>]) -> bool {
     scope(patterns).is_some_and(|scope| tools.iter().all(|(id, ticked)| scope.includes(id) == *ticked))
 }
@@ -48,7 +48,7 @@ fn scope<S: AsRef<str>>(patterns: &[S]) -> Option<AgentScope> {
     AgentScope::new(patterns, ApprovalMode::default()).ok()
 }
 
-/// A pattern that only this id fits.
+/// Returns a pattern that matches only this id.
 fn literal_pattern(id: &ToolId) -> String {
     let mut pattern = String::new();
     for c in id.to_string().chars() {
@@ -73,32 +73,32 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_stays_where_nothing_changes() {
+    fn patterns_stay_if_the_selection_is_the_same() {
         assert_patterns(&["*/*"], &[("a/x", true), ("b/y", true)], &["*/*"]);
         assert_patterns(&["*/*", "!b/*"], &[("a/x", true), ("b/y", false)], &["*/*", "!b/*"]);
         assert_patterns(&[], &[("a/x", false)], &[]);
     }
 
     #[test]
-    fn a_tool_that_is_taken_out_leaves_the_others_named() {
+    fn removing_a_tool_lists_the_others_by_id() {
         assert_patterns(&["*/*"], &[("a/x", true), ("a/y", false), ("b/z", true)], &["a/x", "b/z"]);
         assert_patterns(&["a/*", "b/*"], &[("a/x", true), ("a/y", false), ("b/z", true)], &["b/*", "a/x"]);
     }
 
     #[test]
-    fn a_tool_that_is_added_is_named() {
+    fn an_added_tool_is_listed_by_id() {
         assert_patterns(&["a/*"], &[("a/x", true), ("b/y", true), ("b/z", false)], &["a/*", "b/y"]);
         assert_patterns(&["*/*", "!b/*"], &[("a/x", true), ("b/y", true), ("b/z", false)], &["a/x", "b/y"]);
         assert_patterns(&["*/*", "!b/*", "!c/*"], &[("b/y", true), ("c/z", false)], &["*/*", "!c/*"]);
     }
 
     #[test]
-    fn patterns_of_what_is_away_stay() {
+    fn patterns_of_absent_tools_stay() {
         assert_patterns(&["phone/*", "a/x"], &[("a/x", false), ("b/y", true)], &["phone/*", "b/y"]);
     }
 
     #[test]
-    fn names_with_signs_are_named_all_the_same() {
+    fn special_characters_in_names_are_escaped() {
         assert_patterns(&[], &[("a/w*ld{1}", true), ("a/wild1", false)], &[r"a/w\*ld\{1\}"]);
         assert_patterns(&[], &[("a/x!", true), ("a/x", false)], &[r"a/x\!"]);
     }

@@ -1,4 +1,4 @@
-//! `toolway agents set`: an agent from flags. What is not said of one that there is stays as it is.
+//! `toolway agents set`: creates or changes an agent. Fields without a flag keep their value.
 
 use std::path::PathBuf;
 
@@ -18,63 +18,63 @@ use crate::print::escape;
 /// Flags of `agents set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetAgentArgs {
-    /// Name of the agent: lower-case letters, digits, _ and -, the first a letter
+    /// Name of the agent: lower-case letters, digits, _ and -, starting with a letter
     name: String,
-    /// What it is for, for people
+    /// Description for people
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The model that answers, as `toolway models list` shows it: NAME/ID, or NAME alone for the one set there
+    /// Model as `toolway models list` shows it: NAME/ID, or NAME for the provider's default model
     #[arg(long, value_name = "NAME/ID")]
     model: Option<String>,
-    /// The tools it may use, as patterns over source/tool with commas between them: '*/*', 'pixel-8/*,!*/delete_*'
+    /// Tools the agent may use, as comma-separated SOURCE/TOOL patterns: '*/*', 'pixel-8/*,!*/delete_*'
     #[arg(long, value_name = "GLOB,…")]
     tools: Option<String>,
-    /// What its model is told before anything else
+    /// System prompt
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
-    /// File with what its model is told before anything else; - reads it from standard input
+    /// File with the system prompt (- for standard input)
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Most tools that its model is told of at once; the others it finds when it looks for them
+    /// Maximum number of tools to offer to the model at once; it finds the others by search
     #[arg(long, value_name = "N")]
     max_tools: Option<usize>,
-    /// Which of its calls wait for a person's approval, where the settings ask for less
+    /// Calls that need approval, in addition to those that the settings require
     #[arg(long, value_enum, value_name = "MODE")]
     approval: Option<ApprovalFlag>,
-    /// Ends a turn after so many requests to the model
+    /// Maximum number of model requests in a turn
     #[arg(long, value_name = "N")]
     max_rounds: Option<u32>,
-    /// Ends a turn that has cost so much, in the currency of the prices
+    /// Maximum cost of a turn, in the currency of the prices
     #[arg(long, value_name = "AMOUNT")]
     max_cost: Option<f64>,
-    /// Ends a turn after so many seconds, those spent waiting for persons not counted
+    /// Maximum duration of a turn in seconds, without time spent on approvals
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<f64>,
-    /// How much chance there is in its choice of words, as 0.7
+    /// Sampling temperature, for example 0.7
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f64>,
-    /// From how much of the likely words it chooses, as 0.9
+    /// Nucleus sampling (top_p), for example 0.9
     #[arg(long, value_name = "NUMBER")]
     top_p: Option<f64>,
-    /// Most tokens that it may write in one answer
+    /// Maximum number of tokens in one answer
     #[arg(long, value_name = "N")]
     max_output_tokens: Option<u64>,
-    /// How much it may think
+    /// Reasoning effort
     #[arg(long, value_enum, value_name = "EFFORT")]
     reasoning: Option<ReasoningFlag>,
-    /// A number that makes its chance repeatable, where the model provider has that
+    /// Sampling seed for repeatable answers, if the model provider supports it
     #[arg(long, value_name = "N")]
     seed: Option<i64>,
-    /// A text at which it stops; may be said more than once
+    /// Stop sequence; repeat the flag for more
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
-    /// Whether it may call several tools in one answer
+    /// Allow several tool calls in one answer (true or false)
     #[arg(long, value_name = "BOOL")]
     parallel_tool_calls: Option<bool>,
-    /// A field of the model provider's own, put into requests as it is: --option top_k=40; may be said more than once
+    /// Additional request field for the model provider, for example --option top_k=40; repeat the flag for more
     #[arg(long, value_name = "KEY=JSON")]
     option: Vec<String>,
-    /// Take back what was said; may be said more than once
+    /// Reset a field to its default; repeat the flag for more
     #[arg(long, value_enum, value_name = "FIELD")]
     unset: Vec<AgentField>,
     #[command(flatten)]
@@ -83,27 +83,27 @@ pub(crate) struct SetAgentArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ApprovalFlag {
-    /// None beyond what the settings say
+    /// Only calls that the settings require
     Never,
-    /// Those of tools that are not known to only read
+    /// Calls of tools that are not read-only
     Writes,
-    /// All
+    /// All calls
     Always,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReasoningFlag {
-    /// Not at all, where the model can do without
+    /// No reasoning, if the model allows it
     None,
-    /// A little
+    /// Little reasoning
     Low,
-    /// Some
+    /// Medium reasoning
     Medium,
-    /// Much
+    /// Much reasoning
     High,
 }
 
-/// What can be taken back.
+/// Fields that `--unset` can reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AgentField {
     Description,
@@ -115,7 +115,7 @@ enum AgentField {
     MaxRounds,
     MaxCost,
     MaxSeconds,
-    /// How the model is to answer: temperature, reasoning and the like
+    /// All sampling and reasoning options
     Options,
 }
 
@@ -137,15 +137,15 @@ pub(super) async fn run(args: &SetAgentArgs, context: &CliContext) -> CliResult 
     if context.printer.json {
         return context.printer.raw_json(&client.get(&["api", "agents", &definition.name], &[]).await?);
     }
-    let done = if is_new { "made" } else { "changed" };
-    context.printer.line(&escape::line(&format!("{} is {done}", definition.name)))?;
+    let done = if is_new { "created" } else { "changed" };
+    context.printer.line(&escape::line(&format!("{done} {}", definition.name)))?;
     let start =
         if definition.name == "default" { String::new() } else { format!(" --agent {}", definition.name) };
-    context.printer.note(&format!("to talk to it: toolway chat{start}{}", context.folder.data_dir_flag()));
+    context.printer.note(&format!("to chat with it: toolway chat{start}{}", context.folder.data_dir_flag()));
     Ok(())
 }
 
-/// An agent of which nothing is said.
+/// Creates an agent with default values.
 fn new_definition(name: &str) -> CliResult<AgentDefinition> {
     crate::client::parse_response(&serde_json::json!({ "name": name }).to_string())
 }
@@ -203,7 +203,7 @@ fn apply(args: &SetAgentArgs, prompt: Option<String>, definition: &mut AgentDefi
     Ok(())
 }
 
-/// Patterns with commas between them; one within braces or brackets is part of its pattern.
+/// Splits comma-separated patterns. Commas inside braces or brackets belong to a pattern.
 fn split_patterns(text: &str) -> Vec<String> {
     let (mut patterns, mut pattern, mut depth, mut escaped) = (Vec::new(), String::new(), 0_usize, false);
     for c in text.chars() {
@@ -224,11 +224,11 @@ fn split_patterns(text: &str) -> Vec<String> {
     patterns.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
-/// A field with its value; what is no JSON is a text.
+/// Parses `KEY=JSON`. A value that is not JSON is a string.
 fn parse_option(text: &str) -> CliResult<(String, Value)> {
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(|| {
-        CliError::usage(format!("--option {text}: there is no = in it"))
-            .with_hint("write --option KEY=JSON, as --option top_k=40")
+        CliError::usage(format!("--option {text}: = is missing"))
+            .with_hint("use --option KEY=JSON, for example --option top_k=40")
     })?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((key.trim().to_owned(), value))
@@ -239,8 +239,8 @@ fn read_prompt_file(path: &std::path::Path) -> CliResult<String> {
         crate::commands::prompt_input::read_piped_stdin()?
     } else {
         private_file::read(path)?.ok_or_else(|| {
-            CliError::new(format!("there is no file {}", path.display()))
-                .with_hint("check what --prompt-file names")
+            CliError::new(format!("file not found: {}", path.display()))
+                .with_hint("check the path of --prompt-file")
         })?
     };
     Ok(text.trim_end().to_owned())

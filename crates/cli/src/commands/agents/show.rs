@@ -1,4 +1,4 @@
-//! `toolway agents show`.
+//! `toolway agents show`: prints one agent.
 
 use clap::Args;
 
@@ -31,7 +31,7 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
     pairs.add("model", agent.model());
     pairs.add("prompt", if definition.prompt.is_empty() { "(none)" } else { &definition.prompt });
     pairs.add("tools", definition.tools.join(", "));
-    // Patterns say little without what they stand for now.
+    // Patterns alone do not show which of the current tools they match.
     let scope = agent_scope(definition)?;
     let names: Vec<_> = fetch_tools(&client)
         .await?
@@ -39,11 +39,8 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
         .filter(|tool| is_in_scope(tool, &scope))
         .map(|tool| tool.name)
         .collect();
-    pairs.add(
-        "now these",
-        if names.is_empty() { "(none that there is now)".to_owned() } else { names.join(", ") },
-    );
-    pairs.add_optional("at once", definition.max_tools.map(|most| format!("{most} tools")));
+    pairs.add("matching tools", if names.is_empty() { "(none)".to_owned() } else { names.join(", ") });
+    pairs.add_optional("max tools", definition.max_tools.map(|most| format!("{most} tools")));
     pairs.add_optional("approval", definition.approval.as_ref().and_then(serialized_name));
     let limits = &definition.limits;
     pairs.add_optional("rounds", limits.rounds.map(|rounds| rounds.to_string()));
@@ -51,14 +48,14 @@ pub(super) async fn run(args: &ShowAgentArgs, context: &CliContext) -> CliResult
     pairs.add_optional("seconds", limits.seconds.map(|seconds| seconds.to_string()));
     let options = serde_json::to_string(&definition.options).ok().filter(|options| options != "{}");
     pairs.add_optional("options", options);
-    pairs.add("stands", describe_origin(&agent.origin));
+    pairs.add("defined in", describe_origin(&agent.origin));
     for problem in &agent.problems {
         pairs.add("problem", problem);
     }
     context.printer.pairs(&pairs)
 }
 
-/// The word that a value is written as.
+/// Returns the serialized name of an enum value.
 fn serialized_name(value: &impl serde::Serialize) -> Option<String> {
     serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! `toolway android call`: one call of one tool of an app, without a gateway.
+//! `toolway android call`: calls one tool of an app, without a gateway.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ use crate::time_args::DurationArg;
 pub(crate) struct CallProviderToolArgs {
     /// Authority of the app's provider, as `android scan` shows it
     authority: String,
-    /// Name of the tool, with or without the app's name before it
+    /// Name of the tool, with or without the app's prefix
     tool: String,
-    /// Arguments as a JSON object, or - to read it from standard input
+    /// Arguments as a JSON object (- for standard input)
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
-    /// How long to wait at most, as 10s or 2m
+    /// Timeout, for example 10s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s")]
     timeout: DurationArg,
     #[command(flatten)]
@@ -38,12 +38,12 @@ pub(crate) struct CallProviderToolArgs {
 pub(super) async fn run(args: &CallProviderToolArgs, context: &CliContext) -> CliResult {
     let given = parse_arguments(&args.arguments)?;
     let timeout = u64::try_from(args.timeout.0).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
-    let timeout = timeout.ok_or_else(|| CliError::usage("--timeout must be more than 0"))?;
+    let timeout = timeout.ok_or_else(|| CliError::usage("--timeout must be greater than 0"))?;
     let phone = PhoneConnection::new(&args.phone, context)?;
     let provider = phone.provider(&args.authority, PhoneConnection::list_timeout()).await?;
     let tool = find_tool(&provider, &args.tool)?;
     let serde_json::Value::Object(object) = given.to_value() else {
-        return Err(CliError::usage("the arguments are JSON, but not an object"));
+        return Err(CliError::usage("the arguments must be a JSON object"));
     };
     let call_id = CallId::new();
     let began = Instant::now();
@@ -65,7 +65,7 @@ pub(super) async fn run(args: &CallProviderToolArgs, context: &CliContext) -> Cl
     print_outcome(&answer, RecordLocation::Nowhere, context)
 }
 
-/// The tool of that name; why there is none otherwise.
+/// Finds a tool by name; the error explains why it is missing.
 fn find_tool<'p>(provider: &'p ToolProvider, name: &str) -> CliResult<&'p SpecDocument> {
     let is_named = |tool: &&SpecDocument| {
         tool.name == name || provider.exposed_name(&tool.name).is_some_and(|exposed| exposed == name)
@@ -81,10 +81,10 @@ fn find_tool<'p>(provider: &'p ToolProvider, name: &str) -> CliResult<&'p SpecDo
     let names: Vec<_> = provider.tools.iter().map(|tool| tool.name.as_str()).collect();
     Err(CliError::new(format!("{} has no tool {name:?}", provider.title()))
         .with_code("tool_not_found")
-        .with_hint(format!("it has: {}", names.join(", "))))
+        .with_hint(format!("available tools: {}", names.join(", "))))
 }
 
-/// Checks arguments as the gateway does before it sends them.
+/// Validates the arguments like the gateway does.
 fn validate_arguments(tool: &SpecDocument, object: &JsonObject) -> Result<(), ToolError> {
     let schema = Schema::from_parameters(tool.parameters.as_ref())
         .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;

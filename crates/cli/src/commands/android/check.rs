@@ -1,4 +1,4 @@
-//! `toolway android check`: what is wrong with a provider, for whoever builds it. From an APK, or from a phone.
+//! `toolway android check`: reports problems of a provider to its developer. Reads an APK or a provider on a phone.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -19,23 +19,23 @@ use crate::error::{CliError, CliResult};
 use crate::print::style::Style;
 use crate::print::{escape, json as json_text};
 
-/// How long one of the calls that are made to see may take.
+/// Timeout of one probe call.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Flags of `android check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckProviderArgs {
-    /// An APK file, or the authority of a provider on a phone, as `android scan` shows it
+    /// APK file, or authority of a provider on a phone as `android scan` shows it
     #[arg(value_name = "APK|AUTHORITY")]
     what: String,
-    /// Also call tools that may act (those of the MCP dialects)
+    /// Also call tools that may have side effects (MCP dialects)
     #[arg(long)]
     execute: bool,
     #[command(flatten)]
     phone: PhoneArgs,
 }
 
-/// All that was found out.
+/// Result of all checks.
 #[derive(Debug, Default)]
 struct ProviderCheckReport {
     package: String,
@@ -47,7 +47,7 @@ struct ProviderCheckReport {
 
 pub(super) async fn run(args: &CheckProviderArgs, context: &CliContext) -> CliResult {
     let path = Path::new(&args.what);
-    // No authority has a path's separators or this ending.
+    // An authority never contains a path separator or ends with `.apk`.
     let is_file = path.exists() || args.what.ends_with(".apk") || args.what.contains(['/', '\\']);
     let checked = if is_file { check_apk(path)? } else { check_on_phone(args, context).await? };
     print_report(&checked, context)?;
@@ -59,21 +59,21 @@ pub(super) async fn run(args: &CheckProviderArgs, context: &CliContext) -> CliRe
 
 fn check_apk(path: &Path) -> CliResult<ProviderCheckReport> {
     if path.is_dir() {
-        return Err(CliError::new(format!("{} is a folder", path.display()))
+        return Err(CliError::new(format!("{} is a directory, not an APK file", path.display()))
             .with_code("apk")
-            .with_hint("name the APK in it, as app/build/outputs/apk/debug/app-debug.apk"));
+            .with_hint("use the path of the APK, for example app/build/outputs/apk/debug/app-debug.apk"));
     }
     let file = File::open(path).map_err(|error| CliError::io("read", path, &error))?;
     let apk = Apk::read(BufReader::new(file), None).map_err(|error| {
-        CliError::new(format!("{}: {error}", path.display())).with_code("apk").with_hint(
-            "name a whole .apk file, as it is installed on a phone; was it cut short when it was copied?",
-        )
+        CliError::new(format!("{}: {error}", path.display()))
+            .with_code("apk")
+            .with_hint("use a complete .apk file; it may have been truncated by a copy")
     })?;
     Ok(ProviderCheckReport {
         package: apk.manifest.package.clone(),
         findings: lint_manifest(&apk.manifest),
         skipped: vec![
-            "its tools were not asked for: with the app on a phone, `toolway android check AUTHORITY` asks for them"
+            "tools not checked: install the app on a phone and run `toolway android check AUTHORITY`"
                 .to_owned(),
         ],
         ..ProviderCheckReport::default()
@@ -84,29 +84,27 @@ async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliRe
     let phone = PhoneConnection::new(&args.phone, context)?;
     let authority = args.what.clone();
     let owner = phone.run_blocking(move |host| host.resolve(&authority)).await?.ok_or_else(|| {
-        CliError::new(format!("nobody on this phone serves {}", args.what))
+        CliError::new(format!("no app on this phone provides {}", args.what))
             .with_code("no_provider")
-            .with_hint("`toolway android scan` lists who is there; for an APK give the path of its file")
+            .with_hint("`toolway android scan` lists the providers; for an APK, use the path of the file")
     })?;
     let mut checked =
         ProviderCheckReport { package: owner.package.clone(), ..ProviderCheckReport::default() };
     let package = owner.package.clone();
     match phone.run_blocking(move |host| host.apk(&package)).await {
         Ok(apk) => checked.findings.extend(apk.map(|apk| lint_manifest(&apk.manifest)).unwrap_or_default()),
-        Err(error) => checked.skipped.push(format!("its manifest was not read: {}", error.message())),
+        Err(error) => checked.skipped.push(format!("manifest not checked: {}", error.message())),
     }
     let found = phone.providers(Some(vec![owner.package]), PhoneConnection::list_timeout()).await?;
     let Some(provider) = found.into_iter().find(|it| it.authority == args.what) else {
-        checked
-            .skipped
-            .push("its tools were not asked for: it is not declared as a provider of tools".to_owned());
+        checked.skipped.push("tools not checked: the manifest does not declare a tool provider".to_owned());
         return Ok(checked);
     };
     if is_shell_provider(&provider) {
-        // That adb may not call it is no fault of the provider's.
+        // A missing permission of adb is not a fault of the provider.
         let why = provider_output::state_reason(&provider).map(|(reason, _)| reason).unwrap_or_default();
-        checked.skipped.push(format!("its tools were not asked for: {why}"));
-        checked.skipped.push("on an emulator whose shell is root's (adb root) they are".to_owned());
+        checked.skipped.push(format!("tools not checked: {why}"));
+        checked.skipped.push("run `adb root` on an emulator to check the tools".to_owned());
     } else {
         checked.findings.extend(lint_provider(&provider));
         if provider.state == ProviderState::Ready {
@@ -116,7 +114,7 @@ async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliRe
             checked.skipped.extend(skipped);
             checked.calls = calls;
         } else {
-            checked.skipped.push("no tool was called: it does not list any".to_owned());
+            checked.skipped.push("no tool called: the provider lists none".to_owned());
         }
     }
     checked.findings.sort_by_key(|finding| finding.level);
@@ -124,7 +122,7 @@ async fn check_on_phone(args: &CheckProviderArgs, context: &CliContext) -> CliRe
     Ok(checked)
 }
 
-/// Whether it is only the shell that may not call it.
+/// True if only the shell's missing permission prevents calls.
 fn is_shell_provider(provider: &ToolProvider) -> bool {
     matches!(
         provider.state,
@@ -159,7 +157,7 @@ fn print_report(checked: &ProviderCheckReport, context: &CliContext) -> CliResul
     }
     let calls = match checked.calls {
         0 => String::new(),
-        calls => format!("; {} made", pluralize(calls, "call was", "calls were")),
+        calls => format!("; {}", pluralize(calls, "call", "calls")),
     };
     printer.line(&format!(
         "\n{}: {}, {}, {}{calls}",
@@ -174,7 +172,7 @@ fn pluralize(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Names, descriptions and schemas, as a model is told of them.
+/// Prints names, descriptions and schemas as a model gets them.
 fn print_model_definitions(provider: &ToolProvider, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     for tool in &provider.tools {

@@ -1,4 +1,4 @@
-//! The phone that a command is about, by way of the program `adb`.
+//! Connects to the phone of a command through `adb`.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use crate::context::CliContext;
 use crate::environment::ProcessEnvironment;
 use crate::error::{CliError, CliResult};
 
-/// What the program is called.
+/// File name of adb.
 const ADB: &str = if cfg!(windows) { "adb.exe" } else { "adb" };
-/// Variables that name the folder of Android's SDK, in which it may lie.
+/// Variables with the path of Android's SDK, which may contain adb.
 const SDK_VARIABLES: [&str; 2] = ["ANDROID_HOME", "ANDROID_SDK_ROOT"];
 
-/// Variables that adb and its server need: where things lie, and how they are to speak.
+/// Variables that adb and its server need for paths, language and connections.
 const ADB_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -38,39 +38,39 @@ const ADB_VARIABLES: &[&str] = &[
 ];
 const ADB_VARIABLE_PREFIXES: &[&str] = &["ADB_", "ANDROID_", "LC_", "LIBUSB_"];
 
-/// Which phone.
+/// Flags that select the phone.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PhoneArgs {
-    /// Serial number of the phone, as `adb devices` shows it; may be left out where there is only one
+    /// Serial number of the phone as `adb devices` shows it (default: the only phone)
     #[arg(long, value_name = "SERIAL")]
     pub(crate) serial: Option<String>,
 }
 
-/// A phone, and the way to the apps on it.
+/// A phone and a client for its providers.
 #[derive(Debug, Clone)]
 pub(crate) struct PhoneConnection {
     pub(crate) host: AdbHost,
     pub(crate) connection: ProviderClient,
 }
 
-/// What is known of a phone beside its apps.
+/// Properties of a phone.
 #[derive(Debug)]
 pub(crate) struct PhoneDetails {
     pub(crate) info: PhoneInfo,
-    /// Who defines the permission that CETP's consumers need.
+    /// App that defines the permission for CETP consumers.
     pub(crate) access_tools: Option<PermissionOwner>,
 }
 
-/// Reaches a phone; nothing is asked of it yet.
+/// Creates a connection to a phone. Sends nothing yet.
 pub(crate) fn adb_host(serial: Option<&str>, context: &CliContext) -> CliResult<AdbHost> {
     let environment = &context.environment;
     let path = find_adb(environment).ok_or_else(|| {
-        CliError::new("there is no program adb on the PATH")
+        CliError::new("adb not found in PATH")
             .with_code("no_adb")
             .with_hint("install Android's platform tools (Debian: apt-get install adb; macOS: brew install android-platform-tools)")
             .with_hint("or set ANDROID_HOME to the folder of Android's SDK")
     })?;
-    // Its server lives on with what it is given, so that is only what it needs.
+    // The adb server stays alive with this environment, so it gets only the variables that it needs.
     let needed = environment.variables_map().into_iter().filter(|(name, _)| is_adb_variable(name));
     let program = AdbProgram { path, environment: needed.collect() };
     Ok(AdbHost::new(program, serial.map(str::to_owned)))
@@ -91,7 +91,7 @@ fn find_adb(environment: &ProcessEnvironment) -> Option<PathBuf> {
     on_path.chain(in_sdk).map(|folder| folder.join(ADB)).find(|path| path.is_file())
 }
 
-/// A failure of the phone, or of the way to it.
+/// Converts an error of the phone or of adb.
 pub(crate) fn host_error(error: HostError) -> CliError {
     CliError::new(error.message).with_code("adb_failed").with_optional_hint(error.hint)
 }
@@ -100,19 +100,19 @@ fn scan_error(error: ScanError) -> CliError {
     match error {
         ScanError::Host(error) => host_error(error),
         ScanError::Job(_) => {
-            CliError::new(error.to_string()).with_code("adb_failed").with_hint("it may be busy; try again")
+            CliError::new(error.to_string()).with_code("adb_failed").with_hint("the phone may be busy; retry")
         }
     }
 }
 
 impl PhoneConnection {
-    /// The phone that is meant.
+    /// Connects to the selected phone.
     pub(crate) fn new(args: &PhoneArgs, context: &CliContext) -> CliResult<Self> {
         let host = adb_host(args.serial.as_deref(), context)?;
         Ok(Self { connection: ProviderClient::new(Arc::new(host.clone())), host })
     }
 
-    /// Asks the phone something that takes its time.
+    /// Runs a slow request to the phone on a blocking thread.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         question: impl FnOnce(&AdbHost) -> Result<T, HostError> + Send + 'static,
@@ -122,7 +122,7 @@ impl PhoneConnection {
         answer.map_err(|error| CliError::new(error.to_string()))?.map_err(host_error)
     }
 
-    /// What it is.
+    /// Reads the phone's properties.
     pub(crate) async fn details(&self) -> CliResult<PhoneDetails> {
         self.run_blocking(|host| {
             Ok(PhoneDetails { info: host.info()?, access_tools: host.permission(cetp::PERMISSION)? })
@@ -130,7 +130,7 @@ impl PhoneConnection {
         .await
     }
 
-    /// The providers on it, or those of these packages, named as on a phone where nothing was named before.
+    /// Scans for providers, all or those of some packages. Assigns prefixes as on a phone without earlier names.
     pub(crate) async fn providers(
         &self,
         packages: Option<Vec<String>>,
@@ -148,24 +148,24 @@ impl PhoneConnection {
         Ok(providers)
     }
 
-    /// The provider that serves an authority.
+    /// Finds the provider of an authority.
     pub(crate) async fn provider(&self, authority: &str, timeout: Duration) -> CliResult<ToolProvider> {
         let named = authority.to_owned();
         let owner = self.run_blocking(move |host| host.resolve(&named)).await?;
         let package = owner.ok_or_else(|| {
-            CliError::new(format!("nobody on this phone serves {authority}"))
+            CliError::new(format!("no app on this phone provides {authority}"))
                 .with_code("no_provider")
-                .with_hint("`toolway android scan` lists who is there")
+                .with_hint("`toolway android scan` lists the providers")
         })?;
         let found = self.providers(Some(vec![package.package.clone()]), timeout).await?;
         found.into_iter().find(|provider| provider.authority == authority).ok_or_else(|| {
-            CliError::new(format!("{} serves {authority}, but does not declare it as a provider of tools", package.package))
+            CliError::new(format!("{} does not declare {authority} as a tool provider", package.package))
                 .with_code("no_provider")
-                .with_hint("its manifest needs an entry by which it is found; `toolway android check` with its APK says what is missing")
+                .with_hint("run `toolway android check` with its APK to see which manifest entry is missing")
         })
     }
 
-    /// How long a provider may take to tell its tools.
+    /// Timeout for listing a provider's tools.
     pub(crate) fn list_timeout() -> Duration {
         BridgeOptions::default().list_timeout
     }

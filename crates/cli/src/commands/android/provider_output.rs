@@ -1,4 +1,4 @@
-//! Providers and findings as they are shown.
+//! Formats providers and findings.
 
 use serde_json::{Value, json};
 use toolway_android::lint::{LintFinding, LintLevel};
@@ -10,7 +10,7 @@ use crate::error::CliResult;
 use crate::print::escape;
 use crate::print::style::Style;
 
-/// The word for a state.
+/// Name and style of a provider's state.
 pub(super) fn provider_state(provider: &ToolProvider) -> (&'static str, Style) {
     match provider.state {
         ProviderState::Ready => ("ready", Style::Good),
@@ -20,20 +20,20 @@ pub(super) fn provider_state(provider: &ToolProvider) -> (&'static str, Style) {
     }
 }
 
-/// Why it is in that state, and what to do about it.
+/// Returns the reason for the state and a hint.
 pub(super) fn state_reason(provider: &ToolProvider) -> Option<(String, Option<String>)> {
     match &provider.state {
         ProviderState::Ready => None,
         ProviderState::AuthorizationRequired { message, hint, .. } => Some((
-            format!("it wants to be allowed first: {message}"),
-            hint.clone().or_else(|| Some("open the app on the phone and allow it there".to_owned())),
+            format!("it requires authorization: {message}"),
+            hint.clone().or_else(|| Some("open the app on the phone and authorize access".to_owned())),
         )),
         ProviderState::Unavailable { reason } => Some((reason.clone(), None)),
         ProviderState::Refused { reason, hint, .. } => Some((reason.clone(), hint.clone())),
     }
 }
 
-/// A provider as data.
+/// Converts a provider to JSON.
 pub(super) fn provider_json(provider: &ToolProvider) -> Value {
     let tools: Vec<Value> = provider
         .tools
@@ -83,7 +83,7 @@ pub(super) fn provider_json(provider: &ToolProvider) -> Value {
     })
 }
 
-/// Findings, one below the other.
+/// Prints findings, one per line.
 pub(super) fn print_findings(findings: &[LintFinding], context: &CliContext) -> CliResult {
     let printer = &context.printer;
     for finding in findings {

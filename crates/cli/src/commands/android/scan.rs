@@ -1,4 +1,4 @@
-//! `toolway android scan`: every app on a phone that offers tools, with what is refused and the way out.
+//! `toolway android scan`: lists every app on a phone that provides tools, with problems and hints.
 
 use clap::Args;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{LabeledValues, TableCell, TableColumn, TextTable};
 
-/// How the packages of the bridge app begin, whichever variant.
+/// Package prefix of both variants of the bridge app.
 const BRIDGE_PACKAGE_PREFIX: &str = "dev.toolway.";
 
 /// Flags of `android scan`.
@@ -23,14 +23,14 @@ pub(crate) struct ScanPhoneArgs {
     phone: PhoneArgs,
 }
 
-/// Which of the two variants of the bridge app fits a phone.
+/// Variant of the bridge app that fits a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BridgeVariant {
-    /// The one that defines the permission.
+    /// The variant that defines the permission.
     Defines,
-    /// The one that only uses it.
+    /// The variant that only uses the permission.
     Uses,
-    /// One is there.
+    /// A bridge app is installed.
     Installed,
 }
 
@@ -54,13 +54,13 @@ impl BridgeVariant {
     fn describe(self, owner: Option<&PermissionOwner>) -> String {
         let owner = owner.map(|owner| owner.package.as_str()).unwrap_or_default();
         match self {
-            Self::Defines => "the variant that defines ACCESS_TOOLS fits: no app here does".to_owned(),
-            Self::Uses => {
-                format!(
-                    "the variant that only uses ACCESS_TOOLS fits: {owner} defines it, and no second app may"
-                )
+            Self::Defines => {
+                "install the variant that defines ACCESS_TOOLS: no app on this phone defines it".to_owned()
             }
-            Self::Installed => format!("{owner} is installed, and defines ACCESS_TOOLS"),
+            Self::Uses => {
+                format!("install the variant that only uses ACCESS_TOOLS: {owner} already defines it")
+            }
+            Self::Installed => format!("{owner} is installed and defines ACCESS_TOOLS"),
         }
     }
 }
@@ -113,23 +113,23 @@ fn print_phone(
         "ACCESS_TOOLS",
         match owner {
             Some(it) => format!("defined by {} ({})", it.package, it.protection),
-            None => "defined by no app".to_owned(),
+            None => "not defined".to_owned(),
         },
     );
     pairs.add("bridge app", BridgeVariant::from_owner(owner).describe(owner));
     if about.info.is_root {
-        pairs.add("adb's shell", "is root's: no permission keeps it out");
+        pairs.add("adb's shell", "runs as root, without permission checks");
     }
     printer.pairs(&pairs)?;
     if !providers.is_empty() {
         printer.line("")?;
     }
-    printer.table(&table(providers), "no app on this phone offers tools")?;
+    printer.table(&table(providers), "no app on this phone provides tools")?;
     for provider in providers {
         print_provider(provider, context)?;
     }
     for (package, why) in unread {
-        printer.warning(&format!("{package} was left out: {why}"), "");
+        printer.warning(&format!("skipped {package}: {why}"), "");
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ fn table(providers: &[ToolProvider]) -> TextTable {
     table
 }
 
-/// What the table has no room for.
+/// Prints the details of a provider that the table does not show.
 fn print_provider(provider: &ToolProvider, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let notes = provider.notes.to_vec();
@@ -194,7 +194,7 @@ fn print_provider(provider: &ToolProvider, context: &CliContext) -> CliResult {
     for note in notes {
         let about = note.tool.map(|tool| format!("{tool}: ")).unwrap_or_default();
         let text = escape::line(&format!("{about}{}", note.reason));
-        printer.line(&format!("  {} {text}", printer.paint(Style::Warning, "odd:")))?;
+        printer.line(&format!("  {} {text}", printer.paint(Style::Warning, "note:")))?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `toolway approvals watch`: questions as they come. While it runs, calls wait for an answer.
+//! `toolway approvals watch`: prints approvals as they arrive. While it runs, calls that need approval wait for an
+//! answer.
 
 use std::collections::HashMap;
 
@@ -18,30 +19,30 @@ use crate::print::style::Style;
 /// Flags of `approvals watch`.
 #[derive(Debug, Args)]
 pub(crate) struct WatchApprovalsArgs {
-    /// Only show the questions, also where somebody could be asked
+    /// Only print approvals; do not ask for answers
     #[arg(long)]
     non_interactive: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Watches until interrupted, or until the gateway ends it.
+/// Watches until the user interrupts or the gateway ends the stream.
 pub(super) async fn run(args: &WatchApprovalsArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let asks = !args.non_interactive
         && approval_prompt::is_available(context)
         && context.printer.stdout().is_terminal;
     if asks { answer_interactively(&client, context).await } else { print_events(&client, context).await }?;
-    Err(CliError::new("the gateway ended the stream of questions")
+    Err(CliError::new("the gateway closed the approval stream")
         .with_code("connection_lost")
-        .with_hint("it may be shutting down; calls that waited for an answer end without one"))
+        .with_hint("it may be shutting down; pending approvals expire"))
 }
 
 async fn answer_interactively(client: &GatewayClient, context: &CliContext) -> CliResult {
-    // Names for people are a help; without them there are ids.
+    // Labels are optional; without them, ids are shown.
     let labels = PrincipalList::fetch(client).await.map(PrincipalList::labels).unwrap_or_default();
     let mut events = client.subscribe(&["api", "approvals", "watch"], &[]).await?;
-    context.printer.note("waiting for questions; Ctrl-C ends it");
+    context.printer.note("waiting for approvals; press Ctrl-C to stop");
     let mut asking = ApprovalPrompter::new(client, labels, context);
     while let Some(event) = asking.next_event(&mut events).await? {
         warn_missed_events(&event, context);
@@ -51,8 +52,8 @@ async fn answer_interactively(client: &GatewayClient, context: &CliContext) -> C
 
 async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult {
     let mut events = client.subscribe(&["api", "approvals", "watch"], &[]).await?;
-    context.printer.note("waiting for questions; Ctrl-C ends it");
-    // What an event that only has an id is about.
+    context.printer.note("waiting for approvals; press Ctrl-C to stop");
+    // Tools by approval id, because the resolution event has only the id.
     let mut tools = HashMap::new();
     while let Some(event) = events.next_event().await? {
         warn_missed_events(&event, context);
@@ -84,7 +85,7 @@ async fn print_events(client: &GatewayClient, context: &CliContext) -> CliResult
 fn warn_missed_events(event: &GatewayEvent, context: &CliContext) {
     if event.kind == LAGGED {
         context.printer.note(&format!(
-            "(this was too slow for {}; `toolway approvals list` shows what is open)",
+            "(missed {} events; `toolway approvals list` shows pending approvals)",
             event.data
         ));
     }

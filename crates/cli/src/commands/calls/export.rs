@@ -1,4 +1,4 @@
-//! `toolway calls export`: calls with all that is recorded of them, passed on as they come.
+//! `toolway calls export`: streams recorded calls with all details.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,13 +17,13 @@ use crate::print::{Printer, escape, time};
 /// Flags of `calls export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCallsArgs {
-    /// In which form
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = CallExportFormat::Jsonl)]
     format: CallExportFormat,
-    /// File to write, readable for you alone, instead of standard output; it must not exist yet
+    /// File to write, readable only by you (default: standard output; must not exist)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The newest first, instead of the oldest
+    /// Newest first (default: oldest first)
     #[arg(long)]
     newest_first: bool,
     #[command(flatten)]
@@ -34,12 +34,12 @@ pub(crate) struct ExportCallsArgs {
     connect: ConnectArgs,
 }
 
-/// A form of calls.
+/// Output format of `calls export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CallExportFormat {
-    /// A JSON object on each line
+    /// One JSON object per line
     Jsonl,
-    /// Comma-separated values with a head, for spreadsheets
+    /// CSV with a header, for spreadsheets
     Csv,
 }
 
@@ -54,8 +54,8 @@ impl CallExportFormat {
 
 pub(super) async fn run(args: &ExportCallsArgs, context: &CliContext) -> CliResult {
     if context.printer.json && args.format == CallExportFormat::Csv && args.output.is_none() {
-        return Err(CliError::usage("--json and --format csv ask for two forms at once")
-            .with_hint("leave one of them out, or name a file with --output"));
+        return Err(CliError::usage("--json conflicts with --format csv")
+            .with_hint("remove one of them, or write to a file with --output"));
     }
     let mut query = args.filter.query_pairs();
     query.extend(args.times.query_pairs(context));
@@ -71,9 +71,9 @@ pub(super) async fn run(args: &ExportCallsArgs, context: &CliContext) -> CliResu
         }
         Some(path) => {
             let exists = || {
-                CliError::new(format!("{} exists already", path.display()))
+                CliError::new(format!("{} already exists", path.display()))
                     .with_code("already_exists")
-                    .with_hint("name another file, or move this one away")
+                    .with_hint("choose another file, or move this one")
             };
             if path.symlink_metadata().is_ok() {
                 return Err(exists());
@@ -83,12 +83,12 @@ pub(super) async fn run(args: &ExportCallsArgs, context: &CliContext) -> CliResu
             if context.printer.json {
                 return context.printer.json_value(&json!({"file": path, "bytes": bytes}));
             }
-            context.printer.line(&format!("{} are in {}", time::format_bytes(bytes), path.display()))
+            context.printer.line(&format!("wrote {} to {}", time::format_bytes(bytes), path.display()))
         }
     }
 }
 
-/// To standard output as it comes; for a person's eyes escaped, which takes whole lines.
+/// Streams to standard output. On a terminal it escapes control characters, line by line.
 async fn print(mut body: BodyStream, format: CallExportFormat, printer: &Printer) -> CliResult {
     let mut line = Vec::new();
     while let Some(bytes) = body.next_chunk().await? {
@@ -110,7 +110,7 @@ async fn print(mut body: BodyStream, format: CallExportFormat, printer: &Printer
     Ok(())
 }
 
-/// Into a new file, which appears under its name when it is whole. Gives its size.
+/// Writes to a new file, which appears under its name when it is complete. Returns its size.
 async fn write(body: BodyStream, path: &Path) -> CliResult<u64> {
     let failed = |error: std::io::Error| CliError::io("write", path, &error);
     let (beside, file) = private_file::create_temporary(path).map_err(failed)?;
@@ -120,7 +120,7 @@ async fn write(body: BodyStream, path: &Path) -> CliResult<u64> {
         Err(failure) => Err(failure),
     };
     kept.inspect_err(|_| {
-        // Whether or not it can be removed, the failure is what counts.
+        // The first error matters more than a failure to clean up.
         let _ = std::fs::remove_file(&beside);
     })
 }

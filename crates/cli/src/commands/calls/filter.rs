@@ -1,52 +1,52 @@
-//! Flags that say which calls.
+//! Filter flags of the `calls` commands.
 
 use clap::Args;
 
 use crate::context::CliContext;
 use crate::time_args::TimeArg;
 
-/// Which calls: those that fit everything that is said.
+/// Filters that are combined with AND.
 #[derive(Debug, Args)]
 pub(super) struct CallFilterArgs {
-    /// Only calls of this tool: its name, its id source/tool, or a pattern of ids like laptop/*
+    /// Only calls of this tool: name, id (SOURCE/TOOL), or a pattern of ids such as 'laptop/*'
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
-    /// Only calls of this source's tools
+    /// Only calls of this source
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Only calls by this caller: the id of a token, or owner
+    /// Only calls by this caller: id of a token, or owner
     #[arg(long, value_name = "PRINCIPAL")]
     principal: Option<String>,
-    /// Only calls in this agent's name
+    /// Only calls by this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Only calls of this conversation
+    /// Only calls of this chat session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Only calls that this person let run: the id of a token, owner, or grant:ID
+    /// Only calls approved by this principal: id of a token, owner, or grant:ID
     #[arg(long, value_name = "WHO")]
     approved_by: Option<String>,
-    /// Only calls like this: running, success, error, a kind of error (as timeout), or an error's code
+    /// Only calls with this status: running, success, error, an error kind such as timeout, or an error code
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// Only calls with this text in their name, arguments or outcome; A to Z are found in either case
+    /// Only calls with this text in name, arguments or result (ASCII case-insensitive)
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }
 
-/// From when on and until when.
+/// Time range of the calls.
 #[derive(Debug, Args)]
 pub(super) struct TimeRangeArgs {
-    /// Only calls that started since then: 2h ago as 2h, or a date like 2026-09-01 or 2026-09-01T14:30
+    /// Only calls that started at or after this time: an age like 2h, or a date like 2026-09-01 or 2026-09-01T14:30
     #[arg(long, value_name = "WHEN")]
     since: Option<TimeArg>,
-    /// Only calls that started before then
+    /// Only calls that started before this time
     #[arg(long, value_name = "WHEN")]
     until: Option<TimeArg>,
 }
 
 impl CallFilterArgs {
-    /// As the gateway takes it, in a query and in a body.
+    /// Returns the filters as API parameters, for a query or a body.
     pub(super) fn query_pairs(&self) -> Vec<(&'static str, String)> {
         let all = [
             ("tool", &self.tool),
@@ -61,14 +61,14 @@ impl CallFilterArgs {
         all.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
 
-    /// Whether a text is looked for, so that pages may end before they are full.
+    /// True if there is a text search. The gateway may then return pages that are not full.
     pub(super) fn has_search(&self) -> bool {
         self.search.is_some()
     }
 }
 
 impl TimeRangeArgs {
-    /// As the gateway takes it in a query.
+    /// Returns the range as query parameters.
     pub(super) fn query_pairs(&self, context: &CliContext) -> Vec<(&'static str, String)> {
         [("since_ms", &self.since), ("until_ms", &self.until)]
             .into_iter()

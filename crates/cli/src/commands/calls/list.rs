@@ -1,4 +1,4 @@
-//! `toolway calls list`.
+//! `toolway calls list`: prints a page of recorded calls.
 
 use clap::Args;
 use toolway_api::calls::{CallList, CallSummary};
@@ -19,10 +19,10 @@ pub(crate) struct ListCallsArgs {
     filter: CallFilterArgs,
     #[command(flatten)]
     times: TimeRangeArgs,
-    /// How many to list
+    /// Maximum number of calls
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
-    /// Where to go on, as an earlier list said
+    /// Cursor printed by the previous page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -56,14 +56,14 @@ pub(super) async fn run(args: &ListCallsArgs, context: &CliContext) -> CliResult
             call.principal.as_str().into(),
         ]);
     }
-    context.printer.table(&table, "no call is recorded that fits")?;
+    context.printer.table(&table, "no matching calls")?;
     if let Some(next) = &page.next_cursor {
-        context.printer.note(&format!("there are more: add --cursor {next}"));
+        context.printer.note(&format!("for more, add --cursor {next}"));
     }
     Ok(())
 }
 
-/// A page of calls, as the gateway wrote them. A search can end early, so it takes as many pages as needed.
+/// Fetches calls as raw JSON. Searches can return partial pages, so this requests pages until the limit is reached.
 async fn fetch_pages(
     args: &ListCallsArgs,
     client: &GatewayClient,

@@ -1,4 +1,4 @@
-//! `toolway calls remove` and `toolway calls purge`: records that are not to be kept.
+//! `toolway calls remove` and `toolway calls purge`: delete records of calls.
 
 use clap::Args;
 use reqwest::Method;
@@ -25,8 +25,8 @@ pub(crate) struct RemoveCallsArgs {
 /// Flags of `calls purge`.
 #[derive(Debug, Args)]
 pub(crate) struct PurgeCallsArgs {
-    /// Remove calls that started before then: 30 days ago as 30d, or a date like 2026-09-01; 0s removes all that
-    /// fit
+    /// Delete calls that started before this time: an age like 30d, or a date like 2026-09-01; 0s deletes all that
+    /// match the filters
     #[arg(long, value_name = "WHEN")]
     before: TimeArg,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) async fn run(args: &RemoveCallsArgs, context: &CliContext) -> CliResu
     for id in &args.ids {
         client.send_empty(Method::DELETE, &["api", "calls", id]).await?;
         if !context.printer.json {
-            context.printer.line(&format!("{id} is removed"))?;
+            context.printer.line(&format!("removed {id}"))?;
         }
     }
     if context.printer.json {
@@ -54,12 +54,12 @@ pub(super) async fn purge(args: &PurgeCallsArgs, context: &CliContext) -> CliRes
     let before_ms = args.before.past_ms(now, &context.zone());
     if before_ms > now {
         return Err(
-            CliError::usage("--before lies in the future").with_hint("name a past date, or an age like 30d")
+            CliError::usage("--before must be in the past").with_hint("use a past date, or an age like 30d")
         );
     }
     let filter = args.filter.query_pairs().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
     let mut body: Map<String, Value> = filter.collect();
-    let narrowed = if body.is_empty() { "" } else { " that fit" };
+    let narrowed = if body.is_empty() { "" } else { " matching" };
     body.insert("before_ms".to_owned(), before_ms.into());
     let client = context.client(&args.connect)?;
     let text = client.send_and_wait(Method::POST, &["api", "calls", "purge"], &body).await?;
@@ -68,7 +68,7 @@ pub(super) async fn purge(args: &PurgeCallsArgs, context: &CliContext) -> CliRes
     }
     let PurgeCallsResponse { removed, freed_bytes } = parse_response(&text)?;
     context.printer.line(&format!(
-        "{removed} calls{narrowed} from before {} are removed; that frees {}",
+        "removed {removed}{narrowed} calls from before {}, freed {}",
         context.time_formatter().format_local(before_ms),
         time::format_bytes(freed_bytes)
     ))

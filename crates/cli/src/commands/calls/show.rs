@@ -1,4 +1,4 @@
-//! `toolway calls show`.
+//! `toolway calls show`: prints all details of one call.
 
 use clap::Args;
 use toolway_api::calls::CallDetail;
@@ -48,8 +48,8 @@ pub(super) async fn run(args: &ShowCallArgs, context: &CliContext) -> CliResult 
     pairs.add_optional("rule", call.rule.as_ref());
     pairs.add_optional("took", call.duration_ms.map(time::format_duration));
     for (label, part) in [
-        ("waiting for a person", call.user_wait_ms),
-        ("waiting for its turn", call.queued_ms),
+        ("waiting for approval", call.user_wait_ms),
+        ("queued", call.queued_ms),
         ("running", call.running_ms),
     ] {
         pairs.add_optional(label, part.filter(|ms| *ms > 0.0).map(time::format_duration));

@@ -1,4 +1,4 @@
-//! `toolway calls tail`: calls as they end.
+//! `toolway calls tail`: prints calls as they end.
 
 use clap::Args;
 use toolway_api::calls::CallSummary;
@@ -18,13 +18,13 @@ pub(crate) struct TailCallsArgs {
     connect: ConnectArgs,
 }
 
-/// Prints until interrupted, or until the gateway ends it.
+/// Prints until the user interrupts or the gateway ends the stream.
 pub(super) async fn run(args: &TailCallsArgs, context: &CliContext) -> CliResult {
     let mut events = context.client(&args.connect)?.subscribe(&["api", "calls", "tail"], &[]).await?;
-    context.printer.note("waiting for calls; Ctrl-C ends it");
+    context.printer.note("waiting for calls; press Ctrl-C to stop");
     while let Some(event) = events.next_event().await? {
         if event.kind == LAGGED {
-            context.printer.note(&format!("(this was too slow for {} calls; they are recorded)", event.data));
+            context.printer.note(&format!("(missed {} calls; see `toolway calls list`)", event.data));
         }
         if event.kind != CALL {
             continue;
@@ -36,9 +36,9 @@ pub(super) async fn run(args: &TailCallsArgs, context: &CliContext) -> CliResult
             context.printer.line(&call_line(&call, context))?;
         }
     }
-    Err(CliError::new("the gateway ended the stream of calls")
+    Err(CliError::new("the gateway closed the call stream")
         .with_code("connection_lost")
-        .with_hint("it may be shutting down; `toolway calls list` shows what is recorded"))
+        .with_hint("it may be shutting down; `toolway calls list` shows recorded calls"))
 }
 
 fn call_line(call: &CallSummary, context: &CliContext) -> String {

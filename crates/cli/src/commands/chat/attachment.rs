@@ -1,4 +1,4 @@
-//! Files that go with a message: pictures as pictures, texts as part of what is said.
+//! Reads attachments: images become image parts, texts become part of the message.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,20 +9,20 @@ use toolway_types::ContentPart;
 
 use crate::error::{CliError, CliResult};
 
-/// No picture is larger, in bytes.
+/// Maximum size of an image in bytes.
 const MAX_IMAGE: u64 = 8 << 20;
-/// No text is longer, in bytes.
+/// Maximum size of a text in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// What a file is to a message.
+/// Attachment of a message.
 #[derive(Debug, PartialEq)]
 pub(super) enum MessageAttachment {
     Image(ContentPart),
-    /// To be put before what is said.
+    /// Text to put before the message.
     Text(String),
 }
 
-/// Reads a file.
+/// Reads an attachment from a file.
 pub(super) fn read_attachment(path: &Path) -> CliResult<MessageAttachment> {
     let failed = |error: std::io::Error| CliError::io("read", path, &error);
     let file = std::fs::File::open(path).map_err(failed)?;
@@ -35,7 +35,7 @@ fn from_bytes(path: &Path, bytes: &[u8]) -> CliResult<MessageAttachment> {
     let too_large = |most: &str| {
         CliError::new(format!("{} is larger than {most}", path.display()))
             .with_code("attachment")
-            .with_hint("send a smaller picture, or a part of the text")
+            .with_hint("send a smaller image, or a part of the text")
     };
     if bytes.len() as u64 > MAX_IMAGE {
         return Err(too_large("8 MiB"));
@@ -47,12 +47,12 @@ fn from_bytes(path: &Path, bytes: &[u8]) -> CliResult<MessageAttachment> {
         }));
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(CliError::new(format!("{} is neither a picture nor text", path.display()))
+        return Err(CliError::new(format!("{} is not an image or a text file", path.display()))
             .with_code("attachment")
-            .with_hint("PNG, JPEG, GIF and WebP pictures can be attached, and UTF-8 texts"));
+            .with_hint("supported: PNG, JPEG, GIF and WebP images, and UTF-8 text"));
     };
     if text.len() > MAX_TEXT {
-        return Err(too_large("256 KiB, which is as long as a text may be"));
+        return Err(too_large("256 KiB, the limit for text"));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let fence = fence_for(text);
@@ -60,7 +60,7 @@ fn from_bytes(path: &Path, bytes: &[u8]) -> CliResult<MessageAttachment> {
     Ok(MessageAttachment::Text(format!("{name}:\n{fence}\n{text}{end}{fence}\n\n")))
 }
 
-/// The media type of a picture, by how its bytes begin.
+/// Detects the media type of an image from its magic bytes.
 fn image_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -71,7 +71,7 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A fence that the text does not close.
+/// Returns a code fence that is longer than any in the text.
 fn fence_for(text: &str) -> String {
     let longest = text
         .lines()
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_known_by_how_they_begin() {
+    fn images_are_detected_by_their_magic_bytes() {
         for (bytes, mime_type) in [
             (&b"\x89PNG\r\n\x1a\nrest"[..], "image/png"),
             (b"\xff\xd8\xff\xe0", "image/jpeg"),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_part_of_what_is_said() {
+    fn texts_become_part_of_the_message() {
         assert_eq!(
             read(b"hello").unwrap(),
             MessageAttachment::Text("notes.md:\n```\nhello\n```\n\n".to_owned())
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_or_too_large_is_refused() {
+    fn unsupported_and_large_files_are_rejected() {
         assert_eq!(read(b"\xff\xfe\x00").unwrap_err().code(), "attachment");
         assert_eq!(read(&vec![b'x'; MAX_TEXT + 1]).unwrap_err().code(), "attachment");
         assert_eq!(read(&vec![0; (8 << 20) + 1]).unwrap_err().code(), "attachment");

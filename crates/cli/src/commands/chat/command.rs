@@ -1,29 +1,29 @@
-//! What a line means that begins with a slash.
+//! Parses lines that start with a slash.
 
-/// A command that can be typed.
+/// Entry of the command table.
 #[derive(Debug)]
 pub(super) struct ChatCommandEntry {
     pub(super) name: &'static str,
-    /// What may follow, for people.
+    /// Placeholder of the argument, for the help.
     pub(super) argument_hint: &'static str,
-    /// What it does.
+    /// Description for the help.
     pub(super) description: &'static str,
     build: fn(Option<String>) -> ChatCommand,
 }
 
-/// What to do.
+/// Command of the interactive chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChatCommand {
     Help,
     Tools,
-    /// Talk to this agent from now on; without one, list them.
+    /// Switches to this agent; lists agents without a name.
     Agent(Option<String>),
     Model,
     Retry,
     Attach(Option<String>),
     Export(Option<String>),
     New,
-    /// Go on with this session; without one, list them.
+    /// Continues this session; lists sessions without an id.
     Sessions(Option<String>),
     Quit,
 }
@@ -33,7 +33,7 @@ pub(super) const COMMANDS: &[ChatCommandEntry] = &[
     ChatCommandEntry {
         name: "help",
         argument_hint: "",
-        description: "show this",
+        description: "show this help",
         build: |_| ChatCommand::Help,
     },
     ChatCommandEntry {
@@ -45,63 +45,63 @@ pub(super) const COMMANDS: &[ChatCommandEntry] = &[
     ChatCommandEntry {
         name: "agent",
         argument_hint: "[NAME]",
-        description: "talk to another agent from now on, or list them",
+        description: "switch to another agent, or list the agents",
         build: ChatCommand::Agent,
     },
     ChatCommandEntry {
         name: "model",
         argument_hint: "",
-        description: "say which model answers",
+        description: "show the agent's model",
         build: |_| ChatCommand::Model,
     },
     ChatCommandEntry {
         name: "retry",
         argument_hint: "",
-        description: "have the last message answered again",
+        description: "regenerate the last answer",
         build: |_| ChatCommand::Retry,
     },
     ChatCommandEntry {
         name: "attach",
         argument_hint: "FILE",
-        description: "send a picture or a text with the next message",
+        description: "attach an image or a text file to the next message",
         build: ChatCommand::Attach,
     },
     ChatCommandEntry {
         name: "export",
         argument_hint: "[FILE]",
-        description: "show the conversation as Markdown, or write it into a file (JSON for .json)",
+        description: "print the conversation as Markdown, or write it to a file (JSON for .json)",
         build: ChatCommand::Export,
     },
     ChatCommandEntry {
         name: "new",
         argument_hint: "",
-        description: "begin a new conversation",
+        description: "start a new conversation",
         build: |_| ChatCommand::New,
     },
     ChatCommandEntry {
         name: "sessions",
         argument_hint: "[ID]",
-        description: "go on with another conversation, or list them",
+        description: "continue another conversation, or list them",
         build: ChatCommand::Sessions,
     },
     ChatCommandEntry {
         name: "quit",
         argument_hint: "",
-        description: "leave; so does Ctrl-D",
+        description: "quit (or press Ctrl-D)",
         build: |_| ChatCommand::Quit,
     },
 ];
 
-/// What was typed.
+/// Parsed input line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChatInput {
     Command(ChatCommand),
-    /// A command that does not exist.
+    /// Name of a command that does not exist.
     UnknownCommand(String),
     Text(String),
 }
 
-/// Reads a line. One that begins with two slashes is text that begins with one.
+/// Parses a line. A line that starts with two slashes is text with one slash.
 pub(super) fn parse_input(typed: &str) -> ChatInput {
     if let Some(text) = typed.strip_prefix("//") {
         return ChatInput::Text(format!("/{text}"));
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_text() {
+    fn commands_and_text_are_distinguished() {
         for (typed, said) in [
             ("hello", ChatInput::Text("hello".to_owned())),
             ("//etc/hosts", ChatInput::Text("/etc/hosts".to_owned())),

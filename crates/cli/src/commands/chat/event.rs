@@ -1,4 +1,4 @@
-//! What happens in a turn, as the gateway's events say it.
+//! Parses the gateway's events of a turn.
 
 use toolway_api::chat::{
     SessionStart, TextDelta, TurnFailure, TurnNotice, TurnToolCall, TurnToolProgress, TurnToolResult,
@@ -9,38 +9,38 @@ use toolway_api::event_stream::SESSION_START;
 use crate::client::{GatewayEvent, parse_response};
 use crate::error::{CliError, CliResult};
 
-/// One thing that happened.
+/// An event of a turn.
 #[derive(Debug)]
 pub(super) enum TurnEvent {
-    /// The turn has begun, in this session.
+    /// The turn started in this session.
     Started(SessionStart),
     Chunk(String),
     Thinking(String),
-    /// The text shown so far does not count.
+    /// The model starts over: discard the text received so far.
     Reset,
     ToolCall(TurnToolCall),
     ToolProgress(TurnToolProgress),
     ToolResult(TurnToolResult),
     Notice(String),
-    /// The turn is over, as it should be.
+    /// The turn ended normally.
     Done(TurnTotals),
-    /// Somebody stopped it.
+    /// The turn was stopped.
     Aborted(TurnTotals),
-    /// It failed.
+    /// The turn failed.
     Failed(TurnFailure),
 }
 
-/// The failure of a turn as an error of this program.
+/// Converts a failed turn to an error.
 pub(super) fn failure_error(failure: &TurnFailure) -> CliError {
     let code = failure.code.clone().unwrap_or_else(|| "AGENT_ERROR".to_owned());
     let usual = match code.as_str() {
         "NO_MODEL" => {
-            Some("`toolway models add` adds one; `toolway models presets` lists those that are known")
+            Some("add a model with `toolway models add`; `toolway models presets` lists the known providers")
         }
         "AUTH_ERROR" => {
-            Some("`toolway models list` shows where the key is read from, `toolway models test` tries it")
+            Some("`toolway models list` shows the location of the API key; `toolway models test` checks it")
         }
-        "PROVIDER_ERROR" => Some("`toolway models test` tries the model provider by itself"),
+        "PROVIDER_ERROR" => Some("check the model provider with `toolway models test`"),
         _ => None,
     };
     let hint = failure.hint.clone().or_else(|| usual.map(str::to_owned));
@@ -48,7 +48,7 @@ pub(super) fn failure_error(failure: &TurnFailure) -> CliError {
 }
 
 impl TurnEvent {
-    /// Reads an event; none where it is one that this program does not know.
+    /// Parses an event; `None` if this program does not know its type.
     pub(super) fn parse(event: &GatewayEvent) -> CliResult<Option<Self>> {
         let data = &event.data;
         Ok(Some(match event.kind.as_str() {

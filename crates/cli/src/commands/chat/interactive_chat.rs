@@ -1,4 +1,4 @@
-//! A conversation at a terminal: what is typed is said or done, until somebody leaves.
+//! Runs an interactive chat at a terminal.
 
 use toolway_api::chat::ChatRequest;
 
@@ -24,35 +24,35 @@ use crate::print::style::Style;
 use crate::signals::SignalListener;
 use crate::terminal::{TerminalMode, TerminalModeGuard};
 
-/// The agent that is talked to where nobody says another.
+/// Name of the default agent.
 const DEFAULT_AGENT: &str = "default";
-/// How many conversations are listed.
+/// Maximum number of sessions that `/sessions` lists.
 const LISTED_SESSIONS: u32 = 20;
 
-/// A conversation.
+/// State of an interactive chat.
 struct InteractiveChat<'a> {
     args: &'a ChatArgs,
     client: &'a GatewayClient,
     context: &'a CliContext,
     session: Option<String>,
     agent: String,
-    /// The agent that was named, and that the gateway has to be told of.
+    /// Agent that the user selected; sent with the next request.
     requested_agent: Option<String>,
-    /// What goes with the next message.
+    /// Attachments of the next message.
     pending_attachments: Vec<MessageAttachment>,
-    /// Whether Ctrl-C was the last that happened: the next one leaves.
+    /// True if the last input was Ctrl-C: another one quits.
     was_interrupted: bool,
     stdin_lines: Option<StdinLines>,
 }
 
-/// Whether it goes on.
+/// Result of an input: continue or quit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopControl {
     Continue,
     Exit,
 }
 
-/// Talks until somebody leaves.
+/// Runs the chat until the user quits.
 pub(super) async fn run(
     args: &ChatArgs,
     session: Option<String>,
@@ -61,9 +61,9 @@ pub(super) async fn run(
     context: &CliContext,
 ) -> CliResult {
     let mut signals = SignalListener::new()?;
-    // The first request also says whether the gateway is there and takes the token.
+    // The first request also checks the connection and the token.
     let known = agents::agent_names(client).await?;
-    let mut talk = InteractiveChat {
+    let mut chat = InteractiveChat {
         args,
         client,
         context,
@@ -75,30 +75,30 @@ pub(super) async fn run(
         stdin_lines: None,
     };
     match session {
-        Some(id) => talk.resume_session(id).await?,
-        None => talk.print_greeting()?,
+        Some(id) => chat.resume_session(id).await?,
+        None => chat.print_greeting()?,
     }
     let mut prompt = ChatPrompt::new(known, context)?;
     loop {
-        let entered = prompt.read_input(&talk.agent, talk.stdin_lines.take(), &mut signals).await?;
+        let entered = prompt.read_input(&chat.agent, chat.stdin_lines.take(), &mut signals).await?;
         let text = match entered {
             PromptInput::End => return Ok(()),
-            PromptInput::Interrupted if talk.was_interrupted => return Ok(()),
+            PromptInput::Interrupted if chat.was_interrupted => return Ok(()),
             PromptInput::Interrupted => {
-                talk.was_interrupted = true;
-                talk.context.printer.interactive_line("(Ctrl-C once more leaves, and so does Ctrl-D)");
+                chat.was_interrupted = true;
+                chat.context.printer.interactive_line("(press Ctrl-C again or Ctrl-D to quit)");
                 continue;
             }
             PromptInput::Text(text) => text,
         };
-        talk.was_interrupted = false;
-        if text.is_empty() && talk.pending_attachments.is_empty() {
+        chat.was_interrupted = false;
+        if text.is_empty() && chat.pending_attachments.is_empty() {
             continue;
         }
-        match talk.handle_input(&text, &mut signals).await {
+        match chat.handle_input(&text, &mut signals).await {
             Ok(LoopControl::Continue) => {}
             Ok(LoopControl::Exit) => return Ok(()),
-            // The turn was left, or nobody reads what is said.
+            // The user left the turn, or standard output is closed.
             Err(failure) if failure.code() == "interrupted" || failure.is_reported() => return Err(failure),
             Err(failure) => failure.print(context.printer.stderr(), false),
         }
@@ -110,8 +110,9 @@ impl InteractiveChat<'_> {
         match command::parse_input(text) {
             ChatInput::Text(text) => self.send_message(&text, signals).await?,
             ChatInput::UnknownCommand(name) => {
-                return Err(CliError::new(format!("there is no command /{name}"))
-                    .with_hint("/help lists them; a message that begins with a slash is written with two"));
+                return Err(CliError::new(format!("unknown command /{name}")).with_hint(
+                    "/help lists the commands; type // to send a message that starts with a slash",
+                ));
             }
             ChatInput::Command(ChatCommand::Quit) => return Ok(LoopControl::Exit),
             ChatInput::Command(ChatCommand::Retry) => self.retry(signals).await?,
@@ -131,13 +132,15 @@ impl InteractiveChat<'_> {
             ChatCommand::Model => self.print_model().await,
             ChatCommand::Attach(Some(path)) => {
                 self.pending_attachments.push(attachment::read_attachment(Path::new(&path))?);
-                self.print_note("it goes with the next message")
+                self.print_note("attached to the next message")
             }
-            ChatCommand::Attach(None) => Err(CliError::new("which file?").with_hint("/attach FILE")),
+            ChatCommand::Attach(None) => {
+                Err(CliError::new("the file is missing").with_hint("use /attach FILE"))
+            }
             ChatCommand::Export(path) => self.export_session(path.as_deref()).await,
             ChatCommand::New => {
                 self.session = None;
-                self.print_note("a new conversation begins")
+                self.print_note("started a new conversation")
             }
             ChatCommand::Sessions(Some(id)) => self.resume_session(id).await,
             ChatCommand::Sessions(None) => {
@@ -147,7 +150,7 @@ impl InteractiveChat<'_> {
         }
     }
 
-    /// Says something, and shows what is answered.
+    /// Sends a message and prints the answer.
     async fn send_message(&mut self, text: &str, signals: &mut SignalListener) -> CliResult {
         let (content, attachments) = split_attachments(text, std::mem::take(&mut self.pending_attachments));
         let message = ChatRequest {
@@ -158,10 +161,10 @@ impl InteractiveChat<'_> {
         self.run_turn(message, signals).await
     }
 
-    /// Has the last message answered again.
+    /// Asks the model to answer the last message again.
     async fn retry(&mut self, signals: &mut SignalListener) -> CliResult {
         if self.session.is_none() {
-            return Err(CliError::new("nothing was said yet that could be answered again"));
+            return Err(CliError::new("there is no message to answer again"));
         }
         self.run_turn(ChatRequest { regenerate: Some(true), ..self.new_request() }, signals).await
     }
@@ -176,7 +179,7 @@ impl InteractiveChat<'_> {
             ChatRequest { session_id: self.session.clone(), agent: self.requested_agent.clone(), ..message };
         let printer = &self.context.printer;
         printer.line("")?;
-        // What is typed meanwhile is for the next prompt, and does not show between the lines of the answer.
+        // Lines typed meanwhile are for the next prompt and must not appear inside the answer.
         let quiet = TerminalModeGuard::new(TerminalMode::NoEcho);
         let mut shown = TerminalOutput {
             screen: TurnScreen::new(self.args.detail_options(), self.context),
@@ -203,7 +206,10 @@ impl InteractiveChat<'_> {
     }
 
     fn print_greeting(&self) -> CliResult {
-        self.print_note(&format!("You talk to {}. /help lists the commands, Ctrl-D leaves.", self.agent))
+        self.print_note(&format!(
+            "Chatting with {}. Type /help for commands, press Ctrl-D to quit.",
+            self.agent
+        ))
     }
 
     fn print_help(&self) -> CliResult {
@@ -214,7 +220,7 @@ impl InteractiveChat<'_> {
             printer.line(&format!("{}{padding}{}", printer.paint(Style::Name, &name), known.description))?;
         }
         self.print_note(
-            "A line that ends in \\ goes on; what begins with \"\"\" ends with \"\"\". Ctrl-C stops an answer, a second one leaves.",
+            "End a line with \\ to continue it, or put several lines between \"\"\". Ctrl-C stops an answer, a second one quits.",
         )
     }
 
@@ -222,39 +228,39 @@ impl InteractiveChat<'_> {
         agents::fetch_agent(&name, self.client).await?;
         self.requested_agent = Some(name.clone());
         self.agent = name;
-        self.print_note(&format!("you talk to {} from now on", self.agent))
+        self.print_note(&format!("switched to {}", self.agent))
     }
 
     async fn print_model(&self) -> CliResult {
         let agent = agents::fetch_agent(&self.agent, self.client).await?;
         match agent.definition.model {
-            Some(model) => self.print_note(&format!("{} answers with {model}", self.agent)),
-            None => self.print_note(&format!("{} answers with the model that was added first", self.agent)),
+            Some(model) => self.print_note(&format!("{} uses {model}", self.agent)),
+            None => self.print_note(&format!("{} uses the first model", self.agent)),
         }?;
-        self.print_note(&format!("`toolway agents set {} --model NAME/ID` changes it", self.agent))
+        self.print_note(&format!("to change it: toolway agents set {} --model NAME/ID", self.agent))
     }
 
     async fn export_session(&self, path: Option<&str>) -> CliResult {
         let Some(session) = &self.session else {
-            return Err(CliError::new("nothing was said yet that could be exported"));
+            return Err(CliError::new("the conversation is empty"));
         };
         let form = if path.is_some_and(|path| path.ends_with(".json")) { "json" } else { "markdown" };
         let text = sessions::fetch_export(session, form, self.client).await?;
         let Some(path) = path else { return self.context.printer.untrusted_text(&text) };
         private_file::write_new(Path::new(path), text.as_bytes())?;
-        self.print_note(&format!("written to {path}"))
+        self.print_note(&format!("wrote {path}"))
     }
 
-    /// Goes on with a conversation; shows what was said last.
+    /// Continues a session and prints its last messages.
     async fn resume_session(&mut self, id: String) -> CliResult {
         let found = sessions::fetch_session(&id, self.client).await?;
         let printer = &self.context.printer;
         let title = found.summary.title.as_deref().unwrap_or("(no title)");
         self.print_note(&format!(
-            "going on with {title} ({} messages, agent {})",
+            "continuing {title} ({} messages, agent {})",
             found.summary.message_count, found.summary.agent
         ))?;
-        let paper = MarkdownLayout::from_stream(printer.stdout().with_stdout_size());
+        let layout = MarkdownLayout::from_stream(printer.stdout().with_stdout_size());
         for message in sessions::last_exchange(&found) {
             let text = sessions::message_text(message)?;
             if sessions::is_from_user(message) {
@@ -264,12 +270,14 @@ impl InteractiveChat<'_> {
                 }
                 printer.line("")?;
             } else {
-                render(&text, paper).iter().try_for_each(|line| printer.line(line))?;
+                render(&text, layout).iter().try_for_each(|line| printer.line(line))?;
             }
         }
         printer.line("")?;
         if found.summary.running {
-            self.print_note("an answer is being written there; until it is whole nothing else can be said")?;
+            self.print_note(
+                "a turn is still running in this session; wait for it before you send a message",
+            )?;
         }
         if self.args.agent.is_none() || self.session.is_some() {
             self.agent.clone_from(&found.summary.agent);

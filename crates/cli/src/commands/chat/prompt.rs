@@ -1,5 +1,5 @@
-//! What a person types: lines that can be edited, of several lines where they want, with those of before. Reading is on
-//! a thread of its own; the terminal is as it was once it ends, however that is.
+//! Reads input with a line editor: history, completion and multi-line input. It reads on a separate thread and always
+//! restores the terminal.
 
 use std::path::PathBuf;
 
@@ -22,38 +22,38 @@ use crate::print::style::Style;
 use crate::signals::SignalListener;
 use crate::terminal::{TerminalMode, TerminalModeGuard};
 
-/// How many lines of before are kept.
+/// Maximum number of history lines.
 const MAX_HISTORY: usize = 1000;
-/// Begins and ends what has several lines.
+/// Starts and ends multi-line input.
 const TRIPLE_QUOTES: &str = "\"\"\"";
 
-/// What came of asking.
+/// Result of reading input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PromptInput {
     Text(String),
     /// Ctrl-C.
     Interrupted,
-    /// Ctrl-D, or the terminal is gone.
+    /// Ctrl-D, or the terminal was closed.
     End,
 }
 
 type LineEditor = Editor<PromptHelper, FileHistory>;
 
-/// Asks for what is said next.
+/// Line editor of the chat.
 pub(super) struct ChatPrompt {
-    /// Not there while it is in use.
+    /// `None` while the thread uses it.
     editor: Option<LineEditor>,
     history: PathBuf,
     colour: bool,
 }
 
 impl ChatPrompt {
-    /// With the lines of before. `agents` are names to complete.
+    /// Creates a prompt and loads the history. `agents` are names to complete.
     pub(super) fn new(agents: Vec<String>, context: &CliContext) -> CliResult<Self> {
         let failed = |error: ReadlineError| {
             CliError::new(format!("cannot read from this terminal: {error}"))
                 .with_code("terminal")
-                .with_hint("`toolway chat PROMPT` needs no typing, and so does a prompt from a pipe")
+                .with_hint("use `toolway chat PROMPT`, or pipe the prompt")
         };
         let config = Config::builder()
             .max_history_size(MAX_HISTORY)
@@ -65,12 +65,12 @@ impl ChatPrompt {
         editor.set_helper(Some(PromptHelper { agents }));
         context.folder.create()?;
         let history = context.folder.chat_history();
-        // Where there is none, or it can't be read, it begins anew.
+        // A missing or unreadable history is not an error.
         let _ = editor.load_history(&history);
         Ok(Self { editor: Some(editor), history, colour: context.printer.stdout().colour })
     }
 
-    /// Asks. `typed` is somebody who still reads the keyboard, and then gives the line.
+    /// Reads one input. If `typed` still reads standard input, its next line is the input.
     pub(super) async fn read_input(
         &mut self,
         agent: &str,
@@ -90,14 +90,14 @@ impl ChatPrompt {
         let (sender, entered) = oneshot::channel();
         std::thread::spawn(move || {
             let entered = editor.readline(&prompt);
-            // Where nobody waits any more the program is about to end.
+            // The receiver is gone only when the program is about to exit.
             let _ = sender.send((editor, entered));
         });
         let (editor, entered) = tokio::select! {
-            entered = entered => entered.map_err(|_| CliError::new("reading from this terminal broke off"))?,
+            entered = entered => entered.map_err(|_| CliError::new("cannot read from this terminal any more"))?,
             () = wait_for_stop(signals) => {
                 drop(before);
-                return Err(CliError::new("told to stop").with_code("interrupted"));
+                return Err(CliError::new("interrupted").with_code("interrupted"));
             }
         };
         self.editor = Some(editor);
@@ -114,18 +114,17 @@ impl ChatPrompt {
         }
     }
 
-    /// Keeps what was typed for the next time.
+    /// Adds a line to the history.
     fn add_to_history(&mut self, text: &str) {
         let Some(editor) = &mut self.editor else { return };
         if editor.add_history_entry(text).is_ok_and(|added| added) {
-            // It is a help; where it can't be kept, the conversation goes on without.
+            // The chat works without a history, so errors are ignored.
             let _ = editor.append_history(&self.history);
         }
     }
 }
 
-/// Whether what was typed is whole. A line that ends in `\` goes on, and so does what begins with three quotes until
-/// it ends with them.
+/// True if the input is complete: it does not end with `\`, and triple quotes are closed.
 fn is_complete_input(text: &str) -> bool {
     match text.trim_start().strip_prefix(TRIPLE_QUOTES) {
         Some(quoted) => quoted.trim_end().ends_with(TRIPLE_QUOTES),
@@ -133,7 +132,7 @@ fn is_complete_input(text: &str) -> bool {
     }
 }
 
-/// What was meant by what was typed.
+/// Removes the marks of multi-line input.
 fn strip_continuations(text: &str) -> String {
     let quoted = text.trim().strip_prefix(TRIPLE_QUOTES).and_then(|rest| rest.strip_suffix(TRIPLE_QUOTES));
     match quoted {
@@ -142,7 +141,7 @@ fn strip_continuations(text: &str) -> String {
     }
 }
 
-/// Completes commands and agents; says whether what was typed is whole.
+/// Completes commands and agents, and detects incomplete input.
 struct PromptHelper {
     agents: Vec<String>,
 }
@@ -179,7 +178,7 @@ impl Completer for PromptHelper {
 }
 
 impl PromptHelper {
-    /// Where what is completed begins, and with what it can go on.
+    /// Returns the start of the completed text and its candidates.
     fn candidates(&self, typed: &str) -> (usize, Vec<String>) {
         let agent = typed.strip_prefix("/agent ");
         let of = |all: &mut dyn Iterator<Item = String>, start: &str| {
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_whole_goes_on() {
+    fn incomplete_input_continues() {
         for (text, whole) in [
             ("hello", true),
             ("", true),
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_has_no_marks() {
+    fn marks_of_multi_line_input_are_removed() {
         for (text, meant) in [
             (" hello ", "hello"),
             ("first \\\nsecond", "first \nsecond"),

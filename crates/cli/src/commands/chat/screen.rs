@@ -1,4 +1,4 @@
-//! Where a turn is shown: standard output, with lines that change where the terminal can do that.
+//! Shows a turn on standard output, with updating lines if the terminal supports them.
 
 use super::event::TurnEvent;
 use super::view::{DetailOptions, TurnRenderer};
@@ -8,7 +8,7 @@ use crate::print::Printer;
 use crate::print::live::LiveRegion;
 use crate::print::markdown::MarkdownLayout;
 
-/// One turn on a terminal.
+/// Terminal output of one turn.
 #[derive(Debug)]
 pub(super) struct TurnScreen {
     printer: Printer,
@@ -17,7 +17,7 @@ pub(super) struct TurnScreen {
 }
 
 impl TurnScreen {
-    /// As the terminal is now.
+    /// Creates the output for the current terminal.
     pub(super) fn new(detail: DetailOptions, context: &CliContext) -> Self {
         let stdout = context.printer.stdout().with_stdout_size();
         let live = stdout.width.zip(stdout.height).map(|(width, height)| LiveRegion::new(width, height));
@@ -28,7 +28,7 @@ impl TurnScreen {
         }
     }
 
-    /// Something happened.
+    /// Prints an event.
     pub(super) fn handle_event(&mut self, event: TurnEvent) -> CliResult {
         let is_over = matches!(event, TurnEvent::Done(_) | TurnEvent::Aborted(_) | TurnEvent::Failed(_));
         let lines = self.view.apply_event(event);
@@ -36,13 +36,13 @@ impl TurnScreen {
         self.show(&lines, &rows)
     }
 
-    /// The turn is waited for.
+    /// Shows that the turn has been requested.
     pub(super) fn show_waiting(&mut self) -> CliResult {
         let rows = self.view.live_rows();
         self.show(&[], &rows)
     }
 
-    /// Something else is shown next: nothing changes any more.
+    /// Freezes the updating lines, because other output follows.
     pub(super) fn finish_section(&mut self) -> CliResult {
         let lines = self.view.finish_section();
         self.show(&lines, &[])

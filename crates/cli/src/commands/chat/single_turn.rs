@@ -1,5 +1,5 @@
-//! One message and its answer. On a terminal it is shown as it comes; elsewhere it is the answer alone, whole, or every
-//! event as a line of JSON.
+//! Sends one message and prints the answer. A terminal shows it as it arrives; otherwise only the complete answer is
+//! printed, or every event as a line of JSON.
 
 use toolway_api::chat::{ChatRequest, TurnTotals};
 
@@ -14,7 +14,7 @@ use crate::error::{CliError, CliResult};
 use crate::signals::SignalListener;
 use crate::terminal::{TerminalMode, TerminalModeGuard};
 
-/// Says it, and shows what is answered. A turn that did not end as it should is a failure.
+/// Runs one turn. A turn that does not end normally is an error.
 pub(super) async fn run(
     message: ChatRequest,
     args: &ChatArgs,
@@ -25,7 +25,7 @@ pub(super) async fn run(
     let message = ChatRequest { interactive: ask.then_some(true), ..message };
     let mut signals = SignalListener::new()?;
     let is_on_screen = context.printer.stdout().is_terminal && !context.printer.json;
-    // What is typed meanwhile is for whoever comes next, and does not show between the lines of the answer.
+    // Lines typed meanwhile are for the shell and must not appear inside the answer.
     let _quiet = is_on_screen.then(|| TerminalModeGuard::new(TerminalMode::NoEcho));
     let mut shown: Box<dyn TurnOutput> = match context.printer.json {
         true => Box::new(JsonLinesOutput { context }),
@@ -39,20 +39,18 @@ pub(super) async fn run(
     let outcome = turn::run_turn(&message, client, &mut signals, shown.as_mut(), context).await?;
     match outcome.result {
         TurnResult::Done => Ok(()),
-        // The last line said it.
+        // The last JSON line has the error.
         _ if context.printer.json => Err(CliError::already_reported()),
         TurnResult::Failed(failure) => Err(failure),
-        TurnResult::Aborted => {
-            Err(CliError::new("the turn was stopped").with_code("aborted").with_optional_hint(
-                outcome.session.map(|session| {
-                    format!("`toolway chat --session {session}` goes on with the conversation")
-                }),
-            ))
-        }
+        TurnResult::Aborted => Err(CliError::new("the turn was stopped")
+            .with_code("aborted")
+            .with_optional_hint(outcome.session.map(|session| {
+                format!("continue the conversation with `toolway chat --session {session}`")
+            }))),
     }
 }
 
-/// Each event as a line of JSON, its type beside what it says.
+/// Prints each event as a line of JSON with its type.
 struct JsonLinesOutput<'a> {
     context: &'a CliContext,
 }
@@ -71,7 +69,7 @@ impl TurnOutput for JsonLinesOutput<'_> {
     }
 }
 
-/// The answer alone, once it is whole: until then all of it may be taken back.
+/// Prints only the final answer: the model may discard earlier text.
 struct FinalAnswerOutput<'a> {
     text: String,
     context: &'a CliContext,
@@ -86,7 +84,7 @@ impl TurnOutput for FinalAnswerOutput<'_> {
                 return self.context.printer.untrusted_text(&text);
             }
             TurnEvent::Done(_) => return self.context.printer.untrusted_text(&self.text),
-            // What was said before it failed stays.
+            // Keep the text from before the failure.
             TurnEvent::Aborted(_) | TurnEvent::Failed(_) if !self.text.is_empty() => {
                 return self.context.printer.untrusted_text(&self.text);
             }
@@ -106,7 +104,7 @@ impl TurnOutput for FinalAnswerOutput<'_> {
     }
 }
 
-/// As it comes.
+/// Prints the turn as it arrives.
 pub(super) struct TerminalOutput<'a> {
     pub(super) screen: TurnScreen,
     pub(super) context: &'a CliContext,

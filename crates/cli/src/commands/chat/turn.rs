@@ -1,5 +1,5 @@
-//! One turn: asked for, followed to its end, stopped where somebody wants that. Where it is shown is the caller's
-//! affair; it goes on in the gateway where this program goes.
+//! Runs one turn: sends the request, follows the events to the end, and stops the turn on Ctrl-C. The caller chooses
+//! the output. The turn continues in the gateway if this program exits.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -15,17 +15,17 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::signals::{ProcessSignal, SignalListener};
 
-/// Where a turn is shown.
+/// Output of a turn.
 pub(super) trait TurnOutput {
-    /// Something happened; `raw` is how the gateway said it.
+    /// Handles an event; `raw` is its unparsed form.
     fn handle_event(&mut self, event: TurnEvent, raw: &GatewayEvent) -> CliResult;
-    /// Something that this program does not know happened.
+    /// Handles an event of an unknown type.
     fn handle_unknown(&mut self, raw: &GatewayEvent) -> CliResult;
-    /// Lines for the person, escaped.
+    /// Prints lines for the user, already escaped.
     fn print_lines(&mut self, lines: &[String]) -> CliResult;
 }
 
-/// How a turn ended.
+/// Result of a turn.
 #[derive(Debug)]
 pub(super) enum TurnResult {
     Done,
@@ -33,20 +33,20 @@ pub(super) enum TurnResult {
     Failed(CliError),
 }
 
-/// What is left of a turn.
+/// A turn that has ended.
 #[derive(Debug)]
 pub(super) struct FinishedTurn {
     pub(super) result: TurnResult,
-    /// The session and the agent, where the gateway said them.
+    /// Session of the turn, if the gateway sent it.
     pub(super) session: Option<String>,
     pub(super) agent: Option<String>,
-    /// Somebody who still reads the keyboard.
+    /// Reader that may still hold standard input.
     pub(super) stdin_lines: Option<StdinLines>,
 }
 
 type AbortFuture<'a> = Pin<Box<dyn Future<Output = CliResult> + 'a>>;
 
-/// Follows a turn to its end. Ctrl-C stops it; a second one leaves it, as a failure.
+/// Follows a turn to its end. Ctrl-C stops the turn; a second one returns an error.
 pub(super) async fn run_turn(
     message: &ChatRequest,
     client: &GatewayClient,
@@ -62,12 +62,12 @@ pub(super) async fn run_turn(
     let mut session = message.session_id.clone();
     let (mut agent, mut ended) = (None, None);
     let mut stopping: Option<AbortFuture<'_>> = None;
-    let mut is_told = false;
+    let mut stop_requested = false;
     while ended.is_none() {
-        let heard = tokio::select! {
-            heard = asking.next_output(&mut events) => heard?,
+        let output = tokio::select! {
+            output = asking.next_output(&mut events) => output?,
             () = wait_for_stop(signals) => {
-                if std::mem::replace(&mut is_told, true) {
+                if std::mem::replace(&mut stop_requested, true) {
                     return Err(interrupted_error(session.as_deref()));
                 }
                 stopping = session.clone().map(|session| start_abort(session, client));
@@ -79,7 +79,7 @@ pub(super) async fn run_turn(
                 continue;
             }
         };
-        let event = match heard {
+        let event = match output {
             None => break,
             Some(PrompterOutput::Lines(lines)) => {
                 shown.print_lines(&lines)?;
@@ -95,8 +95,8 @@ pub(super) async fn run_turn(
             TurnEvent::Started(started) => {
                 let before = session.replace(started.session_id.clone());
                 agent.clone_from(&started.agent);
-                // It was to be stopped before it was known what.
-                if is_told && before.is_none() {
+                // The user interrupted before the session was known.
+                if stop_requested && before.is_none() {
                     stopping = Some(start_abort(started.session_id.clone(), client));
                 }
             }
@@ -112,7 +112,7 @@ pub(super) async fn run_turn(
     Ok(FinishedTurn { result: ended, session, agent, stdin_lines: typed })
 }
 
-/// Waits until somebody wants to stop. That files are to be read again means nothing here.
+/// Waits for a stop signal. Ignores reload signals, because there is nothing to reload.
 pub(super) async fn wait_for_stop(signals: &mut SignalListener) {
     while signals.next_signal().await != ProcessSignal::Stop {}
 }
@@ -131,17 +131,17 @@ async fn wait_for_abort(stopping: &mut Option<AbortFuture<'_>>) -> CliResult {
 }
 
 fn interrupted_error(session: Option<&str>) -> CliError {
-    CliError::new("left before the turn was over; it may go on in the gateway")
+    CliError::new("interrupted; the turn may still run in the gateway")
         .with_code("interrupted")
         .with_optional_hint(session.map(resume_hint))
 }
 
 fn connection_lost_error(session: Option<&str>) -> CliError {
-    CliError::new("the gateway ended the answer before the turn was over")
+    CliError::new("the gateway closed the stream before the turn ended")
         .with_code("connection_lost")
         .with_optional_hint(session.map(resume_hint))
 }
 
 fn resume_hint(session: &str) -> String {
-    format!("what was said is kept: `toolway chat --session {session}` goes on with it")
+    format!("continue the conversation with `toolway chat --session {session}`")
 }

@@ -1,5 +1,5 @@
-//! A turn as a person sees it: text laid out while it comes, tools as they run, what it took. Events go in, lines come
-//! out: those that stay, and those that still change.
+//! Renders a turn: text, reasoning, tool calls and totals. Events go in; final lines and lines that still change come
+//! out.
 
 use toolway_api::chat::{TurnToolCall, TurnToolProgress, TurnToolResult, TurnTotals};
 use toolway_types::RawJson;
@@ -9,23 +9,23 @@ use crate::print::markdown::{MarkdownLayout, MarkdownStream};
 use crate::print::style::Style;
 use crate::print::{amount, escape, json, live, time};
 
-/// Of arguments no more is shown in one line, in columns.
+/// Maximum width of arguments in one line, in columns.
 const MAX_ARGUMENTS_CHARS: usize = 60;
-/// Of one tool's result no more lines are shown.
+/// Maximum number of lines of a tool result.
 const MAX_RESULT_LINES: usize = 60;
-/// A line of a result is cut here, in columns.
+/// Maximum width of a line of a result, in columns.
 const MAX_RESULT_WIDTH: usize = 400;
 
-/// How much is shown.
+/// Level of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct DetailOptions {
-    /// Arguments and results of tools whole.
+    /// Print arguments and results of tools in full.
     pub(super) tools: bool,
-    /// What the model thinks.
+    /// Print the model's reasoning.
     pub(super) thinking: bool,
 }
 
-/// A tool that runs.
+/// A running tool call.
 #[derive(Debug)]
 struct ActiveToolCall {
     id: String,
@@ -34,7 +34,7 @@ struct ActiveToolCall {
     progress: String,
 }
 
-/// What came last, as far as it matters for what comes next.
+/// Type of the last output, which decides about separators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SectionKind {
     Nothing,
@@ -43,26 +43,26 @@ enum SectionKind {
     Tools,
 }
 
-/// One turn.
+/// Renderer of one turn.
 #[derive(Debug)]
 pub(super) struct TurnRenderer {
     detail: DetailOptions,
     layout: MarkdownLayout,
     markdown: MarkdownStream,
-    /// Thoughts that are no whole line yet.
+    /// Reasoning text without a line end so far.
     thoughts: String,
-    /// Whether the model thinks, where that is not shown.
+    /// True while the model reasons and its reasoning is hidden.
     is_thinking: bool,
     active_calls: Vec<ActiveToolCall>,
     last_section: SectionKind,
 }
 
 impl TurnRenderer {
-    pub(super) fn new(detail: DetailOptions, paper: MarkdownLayout) -> Self {
+    pub(super) fn new(detail: DetailOptions, layout: MarkdownLayout) -> Self {
         Self {
             detail,
-            layout: paper,
-            markdown: MarkdownStream::new(paper),
+            layout,
+            markdown: MarkdownStream::new(layout),
             thoughts: String::new(),
             is_thinking: false,
             active_calls: Vec::new(),
@@ -70,14 +70,14 @@ impl TurnRenderer {
         }
     }
 
-    /// Takes an event; gives the lines that stay.
+    /// Handles an event and returns the final lines.
     pub(super) fn apply_event(&mut self, event: TurnEvent) -> Vec<String> {
         match event {
             TurnEvent::Chunk(text) => self.add_text(&text),
             TurnEvent::Thinking(text) => self.add_thinking(&text),
             TurnEvent::Reset => {
                 let mut lines = self.finish_section();
-                lines.push(self.paint_faint("(the answer begins again; what stands above does not count)"));
+                lines.push(self.paint_faint("(the model starts over; ignore the text above)"));
                 lines
             }
             TurnEvent::ToolCall(call) => self.add_call(call),
@@ -93,13 +93,13 @@ impl TurnRenderer {
                 lines
             }
             TurnEvent::Done(totals) => self.add_totals(&totals, None),
-            TurnEvent::Aborted(totals) => self.add_totals(&totals, Some("(stopped; what was said stays)")),
+            TurnEvent::Aborted(totals) => self.add_totals(&totals, Some("(stopped)")),
             TurnEvent::Failed(_) => self.finish_section(),
             TurnEvent::Started(_) => Vec::new(),
         }
     }
 
-    /// The lines that still change.
+    /// Returns the lines that still change.
     pub(super) fn live_rows(&self) -> Vec<String> {
         let mut rows = match self.last_section {
             SectionKind::Text => self.markdown.unfinished_lines(),
@@ -127,7 +127,7 @@ impl TurnRenderer {
         rows
     }
 
-    /// What is finished of what has begun: something else is to be said.
+    /// Ends the current section and returns its remaining lines.
     pub(super) fn finish_section(&mut self) -> Vec<String> {
         let mut lines = self.markdown.finish();
         let thoughts = std::mem::take(&mut self.thoughts);
@@ -217,9 +217,9 @@ impl TurnRenderer {
         lines
     }
 
-    fn add_totals(&mut self, totals: &TurnTotals, said: Option<&str>) -> Vec<String> {
+    fn add_totals(&mut self, totals: &TurnTotals, note: Option<&str>) -> Vec<String> {
         let mut lines = self.finish_section();
-        lines.extend(said.map(|said| self.paint_faint(said)));
+        lines.extend(note.map(|note| self.paint_faint(note)));
         let took = amount::format_turn_usage(
             &totals.usage.unwrap_or_default(),
             totals.cost,
@@ -231,7 +231,7 @@ impl TurnRenderer {
         lines
     }
 
-    /// Something begins; gives what has to be said first. Text, thoughts and tools stand apart.
+    /// Starts a section and returns the lines to print before it. Sections are separated by an empty line.
     fn start_section(&mut self, next: SectionKind) -> Vec<String> {
         self.is_thinking = false;
         if self.last_section == next {
@@ -245,7 +245,7 @@ impl TurnRenderer {
         lines
     }
 
-    /// Arguments in a few words; nothing where there are none.
+    /// Returns the arguments in one short line; empty if there are none.
     fn shorten_arguments(&self, arguments: &RawJson) -> String {
         match arguments.get() {
             "{}" => String::new(),
@@ -263,7 +263,7 @@ impl TurnRenderer {
         Style::Faint.paint(text, self.layout.colour)
     }
 
-    /// Lines of a value, set in, and no more of them than somebody reads.
+    /// Returns the lines of a value, indented and limited.
     fn indented(&self, text: &str) -> Vec<String> {
         let escaped = escape::lines(text).replace('\t', "    ");
         let mut lines: Vec<_> = escaped
@@ -273,9 +273,7 @@ impl TurnRenderer {
             .collect();
         let left = escaped.lines().count().saturating_sub(MAX_RESULT_LINES);
         if left > 0 {
-            lines.push(
-                self.paint_faint(&format!("    (and {left} more lines; `toolway calls show` has them all)")),
-            );
+            lines.push(self.paint_faint(&format!("    ({left} more lines; see `toolway calls show`)")));
         }
         lines
     }

@@ -1,5 +1,5 @@
-//! The apps of a phone that `adb` reaches, beside this computer's own tools: those that the shell may call are
-//! offered, the others are named with the reason. They stay away while the phone is, and come back with it.
+//! Shares the apps of a phone that `adb` reaches, in addition to this computer's tools. Apps that the shell may not
+//! call are listed with the reason. The tools disappear when the phone disconnects and return with it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::error::{CliError, CliResult};
 use crate::folder::private_file;
 use crate::print::{Printer, escape};
 
-/// How often an app is asked again that wants to be allowed first: nobody tells when the person has done so.
+/// Interval for checking apps that require authorization. Android sends no event when the user authorizes an app.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(20);
 
-/// What the bridge is made of, before the device is there.
+/// Bridge that is not running yet.
 pub(super) struct AppBridgeBuilder(AdbHost);
 
-/// A running bridge, and what was last said of it.
+/// A running bridge with its last printed state.
 pub(super) struct RunningAppBridge {
     bridge: ProviderBridge,
     overview: watch::Receiver<BridgeOverview>,
@@ -40,12 +40,12 @@ pub(super) struct RunningAppBridge {
 }
 
 impl AppBridgeBuilder {
-    /// For the phone that is meant. It need not be there yet.
+    /// Creates a bridge for the selected phone, which need not be connected yet.
     pub(super) fn new(serial: Option<&str>, context: &CliContext) -> CliResult<Self> {
         Ok(Self(phone::adb_host(serial, context)?.for_calls()))
     }
 
-    /// Starts offering its apps through a device, beside its other tools.
+    /// Starts to offer the phone's apps through the device.
     pub(super) fn start(
         self,
         device: DeviceHandle,
@@ -66,7 +66,7 @@ impl AppBridgeBuilder {
             );
             kept.map_err(|failure| {
                 printer.warning(
-                    &format!("the names of apps were not kept: {}", failure.message()),
+                    &format!("cannot store the names of apps: {}", failure.message()),
                     &failure.hints().unwrap_or_default(),
                 );
                 failure.message().to_owned()
@@ -97,13 +97,12 @@ impl AppBridgeBuilder {
 fn read_names(kept: &Path) -> CliResult<ProviderNames> {
     let Some(text) = private_file::read(kept)? else { return Ok(ProviderNames::default()) };
     serde_json::from_str(&text).map_err(|error| {
-        CliError::new(format!("{}: {error}", kept.display())).with_hint(
-            "move it away; apps are then named anew, and what was granted to their tools counts no more",
-        )
+        CliError::new(format!("{}: {error}", kept.display()))
+            .with_hint("remove the file; apps then get new names, and grants for their tools no longer apply")
     })
 }
 
-/// Waits for what is next to be said of the phone's apps, and says it; for ever where there is no phone.
+/// Waits for the next change of the phone's apps and prints it. Waits forever without a phone.
 pub(super) async fn print_next_change(apps: &mut Option<RunningAppBridge>) -> CliResult {
     match apps {
         Some(running) => running.print_next_change().await,
@@ -116,7 +115,7 @@ impl RunningAppBridge {
         tokio::select! {
             changed = self.overview.changed() => {
                 if changed.is_err() {
-                    return Err(CliError::new("the phone's apps are not looked after any more").with_code("internal"));
+                    return Err(CliError::new("the app bridge stopped").with_code("internal"));
                 }
                 let overview = self.overview.borrow_and_update().clone();
                 self.print_overview(&overview)
@@ -132,7 +131,7 @@ impl RunningAppBridge {
         }
     }
 
-    /// Says what is new, each thing once.
+    /// Prints each new line once.
     fn print_overview(&mut self, overview: &BridgeOverview) -> CliResult {
         let lines = describe_overview(overview);
         if lines == self.last_lines {
@@ -152,10 +151,10 @@ impl RunningAppBridge {
 
 fn describe_overview(overview: &BridgeOverview) -> Vec<String> {
     if let Some(fault) = &overview.fault {
-        return vec![format!("the phone's apps are not offered: {fault}")];
+        return vec![format!("cannot share the phone's apps: {fault}")];
     }
     if overview.providers.is_empty() {
-        return vec!["no app on the phone offers tools".to_owned()];
+        return vec!["no app on the phone provides tools".to_owned()];
     }
     overview.providers.iter().map(provider_row).collect()
 }
@@ -164,15 +163,15 @@ fn provider_row(provider: &ToolProvider) -> String {
     let title = escape::line(provider.title());
     match &provider.state {
         ProviderState::Ready => match provider.tools.len() {
-            1 => format!("{title} on the phone offers 1 tool"),
-            count => format!("{title} on the phone offers {count} tools"),
+            1 => format!("{title} on the phone: 1 tool"),
+            count => format!("{title} on the phone: {count} tools"),
         },
         ProviderState::AuthorizationRequired { message, hint, .. } => {
             let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-            format!("{title} on the phone wants to be allowed first: {message}{hint}")
+            format!("{title} on the phone requires authorization: {message}{hint}")
         }
         ProviderState::Unavailable { reason } => {
-            format!("{title} on the phone is not offered for now: {reason}")
+            format!("{title} on the phone is unavailable: {reason}")
         }
         ProviderState::Refused { reason, hint, .. } => {
             let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -204,7 +203,7 @@ fn overview_event(overview: &BridgeOverview) -> Value {
     })
 }
 
-/// Whoever allows an app does so on the phone, by itself: nothing is opened there from here.
+/// Only prints a note: the user authorizes an app on the phone, and nothing is opened from here.
 #[derive(Debug)]
 struct ConsoleAuthorizationPrompt(Printer);
 
@@ -222,7 +221,7 @@ impl AuthorizationPrompt for ConsoleAuthorizationPrompt {
 
     fn notify_authorization_required(&self, request: &AuthorizationRequest) {
         self.0.note(&format!(
-            "open {} on the phone and allow it there; it is asked again by itself",
+            "open {} on the phone and authorize access; this program retries automatically",
             request.label
         ));
     }

@@ -1,4 +1,4 @@
-//! What a device keeps of a pairing: one file (0600) for each gateway in `devices/` of the data folder.
+//! Stores the credentials of paired gateways: one file (0600) per gateway in `devices/` of the data folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,22 +10,22 @@ use toolway_device::{GatewayUrl, KeyPin};
 use crate::error::{CliError, CliResult};
 use crate::folder::{DataFolder, create_private_dir, private_file};
 
-/// What it takes to connect.
+/// Credentials for one gateway.
 #[derive(Clone)]
 pub(super) struct DeviceCredentials {
-    /// The gateway's address.
+    /// Address of the gateway.
     pub(super) gateway: String,
-    /// The token.
+    /// Device token.
     pub(super) token: SecretString,
-    /// The gateway's key, where it uses one of its own.
+    /// Key of the gateway, if it is self-signed.
     pub(super) key: Option<KeyPin>,
-    /// An id that stays the same over restarts.
+    /// Device id that stays the same across restarts.
     pub(super) device_id: String,
-    /// The name for people.
+    /// Device name for people.
     pub(super) name: String,
-    /// Further certificate authorities.
+    /// File with additional certificate authorities.
     pub(super) ca: Option<PathBuf>,
-    /// Whether plain HTTP to another computer was allowed when it was paired.
+    /// True if pairing allowed plain HTTP to another computer.
     pub(super) insecure: bool,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for DeviceCredentials {
     }
 }
 
-/// The file.
+/// JSON format of the file.
 #[derive(Serialize, Deserialize)]
 struct CredentialsFile {
     gateway: String,
@@ -54,7 +54,7 @@ struct CredentialsFile {
 }
 
 impl DeviceCredentials {
-    /// Writes the file; gives its path. A name of its own makes it a device of its own.
+    /// Writes the file and returns its path. A device with its own name gets its own file.
     pub(super) fn save(&self, folder: &DataFolder, name: Option<&str>) -> CliResult<PathBuf> {
         folder.create()?;
         create_private_dir(&folder.devices())?;
@@ -74,7 +74,7 @@ impl DeviceCredentials {
     }
 }
 
-/// `gateway.example-7717.json`, with the device's own name where it has one.
+/// Returns the file name, for example `gateway.example-7717.json`, with the device name if it has one.
 fn file_name(gateway: &str, name: Option<&str>) -> String {
     let plain = |text: &str| -> String {
         let kept = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
@@ -84,7 +84,7 @@ fn file_name(gateway: &str, name: Option<&str>) -> String {
         Ok(url) => plain(&format!("{}-{}", url.host(), url.port())),
         Err(_) => plain(gateway),
     };
-    // An address without a letter in it can't be connected to, but it must not hide its file either.
+    // A host without letters or digits is invalid, but its file must not be hidden.
     let at = if at.is_empty() { "gateway".to_owned() } else { at };
     match name.map(plain).filter(|name| !name.is_empty()) {
         Some(name) => format!("{at}-{name}.json"),
@@ -92,12 +92,12 @@ fn file_name(gateway: &str, name: Option<&str>) -> String {
     }
 }
 
-/// Everything that is kept.
+/// All stored credentials.
 #[derive(Debug)]
 pub(super) struct SavedCredentials(Vec<(PathBuf, DeviceCredentials)>);
 
 impl SavedCredentials {
-    /// Reads the folder. A file that can't be understood is an error: it is somebody's way to a gateway.
+    /// Reads the folder. An invalid file is an error, because ignoring it would lose the access to a gateway.
     pub(super) fn read(folder: &DataFolder) -> CliResult<Self> {
         let path = folder.devices();
         let mut found = Vec::new();
@@ -117,7 +117,7 @@ impl SavedCredentials {
         Ok(Self(found))
     }
 
-    /// What was kept for this gateway under this name.
+    /// Returns the credentials with exactly this gateway and name.
     pub(super) fn find_exact(&self, gateway: &str, name: Option<&str>) -> Option<&DeviceCredentials> {
         let wanted = file_name(gateway, name);
         self.0
@@ -126,7 +126,7 @@ impl SavedCredentials {
             .map(|(_, it)| it)
     }
 
-    /// The only one that fits.
+    /// Returns the only credentials that match.
     pub(super) fn find(&self, gateway: Option<&str>, name: Option<&str>) -> CliResult<&DeviceCredentials> {
         if let Some(exactly) = gateway.and_then(|gateway| self.find_exact(gateway, name)) {
             return Ok(exactly);
@@ -141,7 +141,7 @@ impl SavedCredentials {
         };
         let mut fitting: Vec<&DeviceCredentials> =
             self.0.iter().map(|(_, it)| it).filter(|it| fits(it)).collect();
-        // A name tells several apart; where there is one only, it may be a new name for that.
+        // A name selects among several; with only one match, it may be a new name.
         if let (Some(name), true) = (name, fitting.len() > 1) {
             fitting.retain(|it| it.name == name);
         }
@@ -151,12 +151,10 @@ impl SavedCredentials {
             several => {
                 let names: Vec<String> =
                     several.iter().map(|it| format!("{} as {}", it.gateway, it.name)).collect();
-                Err(CliError::usage("this computer is paired more than once; say which is meant").with_hint(
-                    format!(
-                        "--gateway URL, and --name NAME where that is not enough; kept are: {}",
-                        names.join(", ")
-                    ),
-                ))
+                Err(CliError::usage("this computer has several pairings; select one").with_hint(format!(
+                    "use --gateway URL, and --name NAME if needed; stored pairings: {}",
+                    names.join(", ")
+                )))
             }
         }
     }
@@ -167,16 +165,16 @@ fn not_paired_error(gateway: Option<&str>) -> CliError {
     let url = gateway.unwrap_or("https://GATEWAY:7717");
     CliError::new(format!("this computer is not paired with {with}"))
         .with_code("not_paired")
-        .with_hint("`toolway pair` on the gateway makes a code")
-        .with_hint(format!("then here: toolway device --gateway {url} --pair CODE"))
+        .with_hint("run `toolway pair` on the gateway to get a code")
+        .with_hint(format!("then run here: toolway device --gateway {url} --pair CODE"))
 }
 
 fn read(path: &Path) -> CliResult<DeviceCredentials> {
     let text = private_file::read(path)?.unwrap_or_default();
-    // Not the parser's own words: they may quote what stands there, which is secret.
+    // Do not show the parser's message: it may quote the token.
     let file: CredentialsFile = serde_json::from_str(&text).map_err(|error| {
-        CliError::new(format!("{} can't be understood (line {})", path.display(), error.line()))
-            .with_hint("correct it, or remove it and pair again")
+        CliError::new(format!("{} is invalid (line {})", path.display(), error.line()))
+            .with_hint("correct the file, or remove it and pair again")
     })?;
     let CredentialsFile { gateway, token, key, device_id, name, ca, insecure } = file;
     Ok(DeviceCredentials { gateway, token: token.into(), key, device_id, name, ca, insecure })

@@ -1,4 +1,4 @@
-//! What the connection is doing, in words on standard error; for programs as events on standard output.
+//! Prints the connection status on standard error, or as JSON events on standard output.
 
 use serde_json::{Value, json};
 use toolway_device::ConnectionStatus;
@@ -7,7 +7,7 @@ use toolway_device::DeviceError;
 use crate::error::CliResult;
 use crate::print::{Printer, escape, time};
 
-/// Says each change once.
+/// Prints each change once.
 #[derive(Debug)]
 pub(super) struct StatusReporter {
     printer: Printer,
@@ -17,12 +17,12 @@ pub(super) struct StatusReporter {
 }
 
 impl StatusReporter {
-    /// About the connection to this gateway.
+    /// Creates a reporter for the connection to this gateway.
     pub(super) fn new(printer: &Printer, gateway: String) -> Self {
         Self { printer: *printer, gateway, last: String::new(), was_connected: false }
     }
 
-    /// Something has changed.
+    /// Prints a status change.
     pub(super) fn report(&mut self, status: &ConnectionStatus) -> CliResult {
         if self.printer.json {
             return match status_event(status) {
@@ -46,19 +46,19 @@ impl StatusReporter {
                 vec![format!("connecting to {}", self.gateway)]
             }
             ConnectionStatus::Connected(connection) => {
-                // Said once it is known which tools the gateway took.
+                // Wait until the gateway has answered which tools it accepts.
                 let Some(tools) = &connection.tools else { return Vec::new() };
                 let known =
                     connection.source.as_deref().map(|source| format!(" as {}", escape::line(source)));
                 let mut lines = vec![format!(
-                    "connected to {}{}, offering {}",
+                    "connected to {}{}, sharing {}",
                     self.gateway,
                     known.unwrap_or_default(),
                     tool_count_text(tools.live)
                 )];
                 lines.extend(tools.rejected.iter().map(|it| {
                     format!(
-                        "the gateway refused the tool {}: {}",
+                        "the gateway rejected the tool {}: {}",
                         escape::line(&it.name),
                         escape::line(&it.reason)
                     )
@@ -69,9 +69,9 @@ impl StatusReporter {
                 #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
                 let delay = time::format_duration(delay.as_millis() as f64);
                 let what = if self.was_connected { "connection lost" } else { "no connection" };
-                vec![format!("{what} ({}), trying again in {delay}", escape::line(why))]
+                vec![format!("{what} ({}), retrying in {delay}", escape::line(why))]
             }
-            // How it ends is said by the command itself.
+            // The command itself prints the reason for the end.
             ConnectionStatus::Connecting | ConnectionStatus::Stopped(_) => Vec::new(),
         }
     }
@@ -105,7 +105,7 @@ fn status_event(status: &ConnectionStatus) -> Option<Value> {
     }
 }
 
-/// The word by which programs tell one end from another.
+/// Returns the error code for the end of a connection.
 pub(super) fn stop_code(stopped: &DeviceError) -> &'static str {
     match stopped {
         DeviceError::TokenRevoked => "token_revoked",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_has_its_words() {
+    fn each_status_is_described() {
         let mut says = reporter();
         assert_eq!(says.describe(&ConnectionStatus::Connecting), ["connecting to https://gw:7717"]);
         "something".clone_into(&mut says.last);
@@ -146,17 +146,17 @@ mod tests {
         connection.tools = Some(RegisteredTools { live: 5, rejected: [].into() });
         assert_eq!(
             says.describe(&ConnectionStatus::Connected(connection)),
-            ["connected to https://gw:7717 as laptop, offering 5 tools"]
+            ["connected to https://gw:7717 as laptop, sharing 5 tools"]
         );
         let lost =
             ConnectionStatus::Reconnecting { why: "gone\u{1b}[2J".to_owned(), delay: Duration::from_secs(3) };
         assert!(says.describe(&lost)[0].starts_with("no connection (gone"), "there was none yet");
         says.was_connected = true;
-        assert_eq!(says.describe(&lost), ["connection lost (gone\\u{1b}[2J), trying again in 3.0 s"]);
+        assert_eq!(says.describe(&lost), ["connection lost (gone\\u{1b}[2J), retrying in 3.0 s"]);
     }
 
     #[test]
-    fn programs_get_events() {
+    fn json_output_has_events() {
         let lost = ConnectionStatus::Reconnecting { why: "gone".to_owned(), delay: Duration::from_secs(3) };
         assert_eq!(
             status_event(&lost),

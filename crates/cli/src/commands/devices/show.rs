@@ -1,5 +1,5 @@
-//! `toolway devices show`: one device, its tools, and what it says of the apps whose tools it bridges. What it says
-//! is its own text and that of its apps: shown, never followed.
+//! `toolway devices show`: prints one device with its tools and apps. Texts of devices and apps are untrusted: they are
+//! printed, never followed.
 
 use clap::Args;
 use toolway_api::devices::{AppProviderView, DeviceDetail, DeviceList};
@@ -13,7 +13,7 @@ use crate::print::table::LabeledValues;
 /// Flags of `devices show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowDeviceArgs {
-    /// Id of the device, as `devices list` shows it, or its name where only one has it
+    /// Id of the device, as `devices list` shows it, or its name if the name is unique
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -38,8 +38,7 @@ pub(super) async fn run(args: &ShowDeviceArgs, context: &CliContext) -> CliResul
     Ok(())
 }
 
-/// The id of the device that is meant. What no device is called is taken for an id: the gateway says what is to be
-/// said of it.
+/// Returns the id for an id or a name. Treats an unknown name as an id, so that the gateway reports the error.
 async fn find_device_id(name: &str, client: &GatewayClient) -> CliResult<String> {
     let devices = parse_response::<DeviceList>(&client.get(&["api", "devices"], &[]).await?)?.devices;
     if devices.iter().any(|device| device.id == name) {
@@ -49,8 +48,8 @@ async fn find_device_id(name: &str, client: &GatewayClient) -> CliResult<String>
         devices.into_iter().filter(|device| device.name == name).map(|device| device.id).collect();
     if called_so.len() > 1 {
         let failure =
-            CliError::new(format!("several devices are called {name:?}")).with_code("device_ambiguous");
-        return Err(failure.with_hint(format!("say which by its id: {}", called_so.join(", "))));
+            CliError::new(format!("several devices have the name {name:?}")).with_code("device_ambiguous");
+        return Err(failure.with_hint(format!("use the id: {}", called_so.join(", "))));
     }
     Ok(called_so.pop().unwrap_or_else(|| name.to_owned()))
 }
@@ -63,7 +62,7 @@ fn device_pairs(detail: &DeviceDetail, context: &CliContext) -> LabeledValues {
     pairs.add("status", &device.status);
     pairs.add_optional("connected", device.connected_since_ms.map(|ms| moments.format_local_and_ago(ms)));
     pairs.add(
-        "last heard",
+        "last seen",
         moments.format_local_and_ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)),
     );
     pairs.add("first seen", moments.format_local_and_ago(device.created_ms));
@@ -85,7 +84,7 @@ fn device_pairs(detail: &DeviceDetail, context: &CliContext) -> LabeledValues {
     pairs
 }
 
-/// Each of its texts is kept to one line, so that none can pass for what stands beside it.
+/// Returns the fields of an app. Each text stays on one line, so that it cannot imitate another field.
 fn provider_pairs(provider: &AppProviderView) -> LabeledValues {
     let mut pairs = LabeledValues::default();
     pairs.add("app", escape::line(&provider.label));
@@ -98,7 +97,7 @@ fn provider_pairs(provider: &AppProviderView) -> LabeledValues {
     pairs.add_optional("hint", provider.hint.as_deref().map(escape::line));
     pairs.add_optional("prefix", provider.prefix.as_deref().map(escape::line));
     if let Some(info) = &provider.info {
-        pairs.add("says of itself", description_line(&info.name, info.description.as_deref()));
+        pairs.add("description", description_line(&info.name, info.description.as_deref()));
         let scopes = info.scopes.iter();
         let scopes: Vec<_> =
             scopes.map(|scope| description_line(&scope.name, scope.description.as_deref())).collect();
@@ -113,7 +112,7 @@ fn provider_pairs(provider: &AppProviderView) -> LabeledValues {
     pairs
 }
 
-/// A name with what it is.
+/// Joins a name and its description.
 fn description_line(name: &str, description: Option<&str>) -> String {
     match description {
         Some(description) => format!("{}: {}", escape::line(name), escape::line(description)),
@@ -121,7 +120,7 @@ fn description_line(name: &str, description: Option<&str>) -> String {
     }
 }
 
-/// One under the other.
+/// Joins names with line breaks.
 fn join_names(names: &[String]) -> String {
     if names.is_empty() {
         return "(none now)".to_owned();

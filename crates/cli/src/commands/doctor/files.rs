@@ -1,4 +1,4 @@
-//! The data folder: who may read it; certificates: whether their time is right.
+//! Checks permissions of the data folder and the validity of certificates.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use crate::context::CliContext;
 use crate::folder::{permissions_for_others, shell_quote};
 use crate::settings::LoadedSettings;
 
-/// What to do about the owner's certificate.
-const RENEW_HINT: &str = "put a renewed certificate in its place; it is read without a restart";
+/// Hint for renewing the owner's certificate.
+const RENEW_HINT: &str = "replace it with a renewed certificate; no restart is needed";
 
-/// A certificate that ends sooner than this should be renewed.
+/// Certificates that expire sooner than this cause a warning.
 const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Looks at the permissions of everything that is secret. Within a folder that is closed to others a file that
-/// is not matters only once it is copied elsewhere.
+/// Checks the permissions of all secret files. Inside a private folder, a readable file is only a warning: it matters
+/// once someone copies it elsewhere.
 pub(super) fn check(context: &CliContext, found: &mut DoctorReport) {
     let folder = &context.folder;
     let closed = permissions_for_others(folder.path()).is_none();
     if closed {
-        found.add_fine("data folder", format!("{} is its owner's alone", folder.path().display()));
+        found.add_fine("data folder", format!("only the owner can access {}", folder.path().display()));
     } else {
         let command = format!("run: chmod 700 {}", shell_quote(&folder.path().display().to_string()));
         found.add_error(
             "data folder",
-            format!("others than its owner may use {}", folder.path().display()),
+            format!("other users can access {}", folder.path().display()),
             command,
         );
     }
@@ -42,7 +42,7 @@ pub(super) fn check(context: &CliContext, found: &mut DoctorReport) {
     }
     for path in secret.iter().filter(|path| permissions_for_others(path).is_some()) {
         let mode = if path.is_dir() { "700" } else { "600" };
-        let message = format!("the permissions of {} let others in", path.display());
+        let message = format!("other users can access {}", path.display());
         let command = format!("run: chmod {mode} {}", shell_quote(&path.display().to_string()));
         if closed {
             found.add_warning("data folder", message, command)
@@ -52,7 +52,7 @@ pub(super) fn check(context: &CliContext, found: &mut DoctorReport) {
     }
 }
 
-/// Looks at the certificate that is, or would be, served.
+/// Checks the certificate that the gateway serves or would serve.
 pub(super) fn check_certificates(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
     let running = target::find_running(&context.folder).ok().flatten();
     if let Some(path) = running.and_then(|gateway| gateway.certificate) {
@@ -66,15 +66,15 @@ pub(super) fn check_certificates(loaded: &LoadedSettings, context: &CliContext, 
     match &settings.tls.cert {
         Some(path) => check_certificate(
             path,
-            "put a renewed certificate in its place; it is read without a restart",
+            "replace it with a renewed certificate; no restart is needed",
             context,
             found,
         ),
-        // Made at the first start.
+        // The gateway creates it at the first start.
         None if own.exists() => {
             check_certificate(
                 &own,
-                "remove it and restart: it is made anew for the same key, which is what devices know",
+                "remove it and restart: the gateway creates a new certificate for the same key, so paired devices still work",
                 context,
                 found,
             );
@@ -89,19 +89,19 @@ fn check_certificate(path: &Path, mend: &str, context: &CliContext, found: &mut 
     match validity_of_file(path) {
         Err(why) => found.add_error(
             "certificate",
-            format!("{shown} can't be read: {why}"),
-            "it should be a PEM file of certificates",
+            format!("cannot read {shown}: {why}"),
+            "it must be a PEM file with certificates",
         ),
         Ok(it) if now < it.from => found.add_error(
             "certificate",
-            format!("{shown} is valid only from {}", it.from),
-            "check this computer's clock, or wait",
+            format!("{shown} is not valid before {}", it.from),
+            "check this computer's clock",
         ),
         Ok(it) if now > it.to => {
-            found.add_error("certificate", format!("{shown} was valid until {}", it.to), mend)
+            found.add_error("certificate", format!("{shown} expired at {}", it.to), mend)
         }
         Ok(it) if it.to.duration_since(now) < EXPIRY_WARNING => {
-            found.add_warning("certificate", format!("{shown} is valid only until {}", it.to), mend);
+            found.add_warning("certificate", format!("{shown} expires at {}", it.to), mend);
         }
         Ok(it) => found.add_fine("certificate", format!("{shown} is valid until {}", it.to)),
     }

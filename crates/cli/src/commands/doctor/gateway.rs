@@ -1,4 +1,4 @@
-//! The gateway itself: whether it answers, takes our token, and what it says of itself.
+//! Checks the running gateway: connection, token, version, clock and devices.
 
 use toolway_api::devices::DeviceList;
 use toolway_api::gateway::GatewayStatus;
@@ -9,10 +9,10 @@ use crate::context::CliContext;
 use crate::print::time;
 use crate::settings::LoadedSettings;
 
-/// Clocks that differ by more than this make codes and tokens end at odd times.
+/// Maximum difference of the clocks. With a larger one, codes and tokens expire at unexpected times.
 const MAX_CLOCK_SKEW_MS: i64 = 60_000;
 
-/// Looks at the gateway of the data folder; where none runs, whether one could.
+/// Checks the gateway of the data folder. If none runs, checks that its address is free.
 pub(super) async fn check(
     loaded: Option<&LoadedSettings>,
     connect: &ConnectArgs,
@@ -23,7 +23,7 @@ pub(super) async fn check(
         Err(failure) => found.add_failure("gateway", &failure),
         Ok(Some(_)) => check_running(connect, context, found).await,
         Ok(None) => {
-            found.add_fine("gateway", "none runs on this data folder now");
+            found.add_fine("gateway", "no gateway is running on this data folder");
             if let Some(loaded) = loaded {
                 check_port(loaded, found);
             }
@@ -31,7 +31,7 @@ pub(super) async fn check(
     }
 }
 
-/// Whether the address could be listened on.
+/// Checks that the gateway could listen on its address.
 fn check_port(loaded: &LoadedSettings, found: &mut DoctorReport) {
     match toolway_gateway::server::bind(loaded.settings.listen) {
         Ok(_) => found.add_fine("address", format!("{} is free", loaded.settings.listen)),
@@ -39,7 +39,7 @@ fn check_port(loaded: &LoadedSettings, found: &mut DoctorReport) {
     }
 }
 
-/// Asks the gateway.
+/// Checks a running gateway.
 pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, found: &mut DoctorReport) {
     let client = match context.client(connect) {
         Ok(client) => client,
@@ -58,16 +58,12 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
     let uptime = time::format_duration(status.uptime_s as f64 * 1000.0);
     found.add_fine(
         "gateway",
-        format!(
-            "{} answers and takes the token; it has run for {uptime} and offers {} tools",
-            client.url(),
-            status.tools
-        ),
+        format!("{} accepts the token; uptime {uptime}, {} tools", client.url(), status.tools),
     );
     check_versions(&status, found);
     check_clocks(asked, answer.date_ms, context.now_ms(), found);
     for it in status.warnings {
-        // The settings' own were said already, with their lines, where it is the gateway of this folder.
+        // For the local gateway, the settings were already checked above, with line numbers.
         if connect.gateway.is_some() || matches!(it.subject.as_str(), "tls" | "store") {
             found.add_error(&it.subject, it.message, it.hint.unwrap_or_default());
         }
@@ -78,19 +74,19 @@ pub(super) async fn check_running(connect: &ConnectArgs, context: &CliContext, f
 fn check_versions(status: &GatewayStatus, found: &mut DoctorReport) {
     let ours = env!("CARGO_PKG_VERSION");
     if status.version != ours {
-        let message = format!("the gateway has version {}, this program {ours}", status.version);
+        let message = format!("the gateway has version {}, this program has version {ours}", status.version);
         found.add_warning(
             "version",
             message,
-            "restart the gateway after an upgrade; bring both to one version",
+            "use the same version of both; restart the gateway after an upgrade",
         );
     }
 }
 
-/// The gateway's clock against ours, less what the question itself may have taken.
+/// Compares the gateway's clock with the local one, minus the duration of the request.
 fn check_clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut DoctorReport) {
     let Some(theirs) = theirs_ms else { return };
-    // Their date has whole seconds.
+    // The `Date` header has whole seconds.
     let (earliest, latest) = (asked_ms - 1000, now_ms + 1000);
     let off = if theirs < earliest { theirs - earliest } else { (theirs - latest).max(0) };
     if off.abs() > MAX_CLOCK_SKEW_MS {
@@ -100,10 +96,10 @@ fn check_clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut 
         found.add_error(
             "clock",
             format!("the gateway's clock is {amount} {direction} this computer's"),
-            "set both by a time server; codes, tokens and times in the log depend on it",
+            "synchronize both clocks, for example with NTP; codes and tokens depend on them",
         );
     } else {
-        found.add_fine("clock", "the gateway's agrees with this computer's");
+        found.add_fine("clock", "the clocks of the gateway and this computer agree");
     }
 }
 
@@ -118,12 +114,12 @@ async fn check_devices(client: &GatewayClient, found: &mut DoctorReport) {
             found.add_warning(
                 "devices",
                 format!("{}: {warning}", device.id),
-                "look at the program that is this device",
+                "check the program that runs on this device",
             );
         }
     }
     let online = devices.iter().filter(|device| device.status == "online").count();
-    found.add_fine("devices", format!("{online} of {} are connected", devices.len()));
+    found.add_fine("devices", format!("{online} of {} online", devices.len()));
 }
 
 #[cfg(test)]
@@ -132,7 +128,7 @@ mod tests {
     use crate::commands::doctor::FindingSeverity;
 
     #[test]
-    fn clocks_that_differ_are_told() {
+    fn different_clocks_are_reported() {
         let state = |theirs: i64| {
             let mut found = DoctorReport::default();
             check_clocks(1_000_000, Some(theirs), 1_002_000, &mut found);

@@ -1,4 +1,4 @@
-//! MCP servers: whether their definitions are right, and, where a gateway runs, whether they can be used.
+//! Checks the definitions of MCP servers and, if a gateway runs, their connections.
 
 use super::DoctorReport;
 use crate::client::{ConnectArgs, parse_response, target};
@@ -8,7 +8,7 @@ use crate::commands::mcp::servers::{FORMAT_HINT, load_definitions};
 use crate::context::CliContext;
 use crate::settings::LoadedSettings;
 
-/// Looks at them.
+/// Runs the checks.
 pub(super) async fn check(
     loaded: &LoadedSettings,
     connect: &ConnectArgs,
@@ -31,7 +31,7 @@ pub(super) async fn check(
         Err(failure) => return found.add_failure("mcp servers", &failure),
     };
     if defined.is_empty() {
-        found.add_fine("mcp servers", "there is none; `toolway mcp add` adds one");
+        found.add_fine("mcp servers", "none; add one with `toolway mcp add`");
         return;
     }
     let names: Vec<&str> = defined.keys().map(String::as_str).collect();
@@ -39,12 +39,12 @@ pub(super) async fn check(
         Ok(Some(_)) => check_connections(connect, context, found).await,
         _ => found.add_fine(
             "mcp servers",
-            format!("defined rightly: {}; `toolway mcp test` tries them", names.join(", ")),
+            format!("definitions are valid: {}; test them with `toolway mcp test`", names.join(", ")),
         ),
     }
 }
 
-/// What the running gateway says of each. That it can't be asked is said where the gateway is looked at.
+/// Checks each server's state in the running gateway. Connection errors are reported by the gateway check.
 async fn check_connections(connect: &ConnectArgs, context: &CliContext, found: &mut DoctorReport) {
     let Ok(client) = context.client(connect) else { return };
     let Ok(text) = client.get(&["api", "mcp", "servers"], &[]).await else { return };
@@ -52,7 +52,7 @@ async fn check_connections(connect: &ConnectArgs, context: &CliContext, found: &
     let mut fine = Vec::new();
     for server in &listed.servers {
         let Some(status) = &server.status else {
-            let hint = "rename it, or the device: toolway devices rename";
+            let hint = "rename the server, or the device with `toolway devices rename`";
             found.add_warning("mcp servers", format!("{}: a device has this name", server.name), hint);
             continue;
         };

@@ -1,5 +1,4 @@
-//! Models, agents and prices: whether their files are right, whether keys are where they should be, and whether prices
-//! say of when they are.
+//! Checks models, agents and prices: the files, the API keys, and the age of the prices.
 
 use std::path::Path;
 
@@ -12,10 +11,10 @@ use crate::commands::prices;
 use crate::context::CliContext;
 use crate::folder::private_file;
 
-/// Prices older than this may have changed, in days.
+/// Age in days at which prices may be outdated.
 const STALE_PRICES_DAYS: i32 = 180;
 
-/// Looks at all of them.
+/// Runs the checks.
 pub(super) async fn check(context: &CliContext, found: &mut DoctorReport) {
     check_models(context, found).await;
     check_agents(&context.folder.agents(), found);
@@ -24,7 +23,7 @@ pub(super) async fn check(context: &CliContext, found: &mut DoctorReport) {
 
 async fn check_models(context: &CliContext, found: &mut DoctorReport) {
     if !context.folder.models().exists() {
-        found.add_fine("models", "there is no model provider; `toolway models add` adds one");
+        found.add_fine("models", "no model providers; add one with `toolway models add`");
         return;
     }
     let models = match open_models(context).await {
@@ -37,18 +36,18 @@ async fn check_models(context: &CliContext, found: &mut DoctorReport) {
         listed.iter().filter(|model| model.key.as_ref().is_some_and(|key| !key.present)).collect();
     for model in &missing {
         let place = model.key.as_ref().map(|key| key.place.as_str()).unwrap_or_default();
-        // The gateway may have been started with other variables than this program.
+        // The gateway may have been started with other environment variables than this program.
         found.add_warning(
             "models",
             format!("{}: no key in {place}", model.name),
-            "put it there, where the gateway finds it; `toolway models list` says what a running gateway finds",
+            "store the key there; `toolway models list` shows whether a running gateway finds it",
         );
     }
     if models.problems().is_empty() {
         let names: Vec<_> = listed.iter().map(|model| model.name.as_str()).collect();
         found.add_fine(
             "models",
-            format!("{} set up: {}", pluralize(names.len(), "is", "are"), names.join(", ")),
+            format!("{}: {}", pluralize(names.len(), "provider", "providers"), names.join(", ")),
         );
     }
 }
@@ -64,12 +63,9 @@ fn check_agents(folder: &Path, found: &mut DoctorReport) {
         match private_file::read(path) {
             Ok(text) => match toolway_agent::agents::check(&text.unwrap_or_default(), path) {
                 Ok(_) => right += 1,
-                Err(problems) => add_file_problems(
-                    "agents",
-                    &problems,
-                    "docs/agents.md shows how agents are written",
-                    found,
-                ),
+                Err(problems) => {
+                    add_file_problems("agents", &problems, "see docs/agents.md for the format", found)
+                }
             },
             Err(failure) => found.add_failure("agents", &failure),
         }
@@ -77,7 +73,7 @@ fn check_agents(folder: &Path, found: &mut DoctorReport) {
     if right > 0 {
         found.add_fine(
             "agents",
-            format!("{} written rightly in {}", pluralize(right, "is", "are"), folder.display()),
+            format!("{} in {}", pluralize(right, "valid agent", "valid agents"), folder.display()),
         );
     }
 }
@@ -93,13 +89,9 @@ fn check_prices(context: &CliContext, found: &mut DoctorReport) {
     let all = table.prices().len();
     let dates: Vec<Date> =
         table.prices().iter().filter_map(|price| price.date.as_ref()?.parse().ok()).collect();
-    let anew = "`toolway prices import` takes newer ones over";
+    let anew = "import newer prices with `toolway prices import`";
     if dates.len() < all {
-        found.add_warning(
-            "prices",
-            format!("{} of {all} don't say of when they are", all - dates.len()),
-            anew,
-        );
+        found.add_warning("prices", format!("{} of {all} prices have no date", all - dates.len()), anew);
     }
     let Some(oldest) = dates.iter().min() else { return };
     let today = context.zone().to_datetime(context.clock.now()).date();
@@ -107,11 +99,11 @@ fn check_prices(context: &CliContext, found: &mut DoctorReport) {
         Ok(days) if days > STALE_PRICES_DAYS => {
             found.add_warning(
                 "prices",
-                format!("there are {all}, the oldest as of {oldest}; they may have changed"),
+                format!("{all} prices, the oldest from {oldest}; they may be outdated"),
                 anew,
             );
         }
-        _ => found.add_fine("prices", format!("there are {all}, the oldest as of {oldest}")),
+        _ => found.add_fine("prices", format!("{all} prices, the oldest from {oldest}")),
     }
 }
 
@@ -122,5 +114,5 @@ fn add_file_problems(about: &str, problems: &[FileProblem], usual: &str, found: 
 }
 
 fn pluralize(number: usize, one: &str, several: &str) -> String {
-    if number == 1 { format!("one {one}") } else { format!("{number} {several}") }
+    if number == 1 { format!("1 {one}") } else { format!("{number} {several}") }
 }

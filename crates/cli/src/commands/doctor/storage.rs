@@ -1,16 +1,16 @@
-//! The database: whether it is whole.
+//! Checks the integrity of the database.
 
 use super::DoctorReport;
 use crate::commands::backup::open_store;
 use crate::context::CliContext;
 use crate::print::time;
 
-/// Checks all of it; takes a while where it is large.
+/// Checks the complete database, which takes a while for a large one.
 pub(super) async fn check(context: &CliContext, found: &mut DoctorReport) {
     let folder = &context.folder;
     let path = folder.database();
     if !path.is_file() {
-        found.add_fine("database", "there is none yet; the first start makes it");
+        found.add_fine("database", "none yet; the first start creates it");
         return;
     }
     let size: u64 =
@@ -20,11 +20,13 @@ pub(super) async fn check(context: &CliContext, found: &mut DoctorReport) {
         Err(failure) => return found.add_failure("database", &failure),
     };
     match store.check().await {
-        Ok(()) => found.add_fine("database", format!("{} is whole ({})", path.display(), time::format_bytes(size))),
+        Ok(()) => {
+            found.add_fine("database", format!("{} is intact ({})", path.display(), time::format_bytes(size)))
+        }
         Err(error) => found.add_error(
             "database",
             error.to_string(),
-            "stop the gateway, move the database away, and restore a backup (`toolway restore`, or a copy in the \
+            "stop the gateway, move the database, and restore a backup (`toolway restore`, or a copy in the \
              folder backups)",
         ),
     }

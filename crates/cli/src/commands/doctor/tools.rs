@@ -1,4 +1,4 @@
-//! What the gateway runs or asks of its own: the owner's tools, hooks, and the secrets that both name.
+//! Checks the owner's tools, the hooks, and the secrets that both use.
 
 use toolway_tools::secrets::SecretReader as _;
 
@@ -8,10 +8,10 @@ use crate::context::CliContext;
 use crate::secrets::SystemSecretReader;
 use crate::settings::LoadedSettings;
 
-/// Where it is told how they are written.
-const FORMAT_HINT: &str = "correct it; docs/tools.md shows how tools and hooks are written";
+/// Hint about the file format.
+const FORMAT_HINT: &str = "correct the definition; see docs/tools.md for the format";
 
-/// Looks at all of them.
+/// Runs the checks.
 pub(super) fn check(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
     check_own_tools(loaded, context, found);
     check_hooks(loaded, context, found);
@@ -28,9 +28,9 @@ fn check_own_tools(loaded: &LoadedSettings, context: &CliContext, found: &mut Do
     }
     match own.tools.len() {
         0 if own.refused.is_empty() => {}
-        0 => found.add_fine("own tools", "no other is defined"),
-        1 => found.add_fine("own tools", "one is defined rightly"),
-        count => found.add_fine("own tools", format!("{count} are defined rightly")),
+        0 => found.add_fine("own tools", "no other tool is defined"),
+        1 => found.add_fine("own tools", "1 valid tool"),
+        count => found.add_fine("own tools", format!("{count} valid tools")),
     }
 }
 
@@ -46,8 +46,7 @@ fn check_hooks(loaded: &LoadedSettings, context: &CliContext, found: &mut Doctor
         Ok(hooks) if hooks.is_empty() => {}
         Ok(hooks) => {
             let names: Vec<_> = hooks.iter().map(|hook| hook.name.to_string()).collect();
-            found
-                .add_fine("hooks", format!("there are {}, in this order: {}", hooks.len(), names.join(", ")));
+            found.add_fine("hooks", format!("{} hooks, in this order: {}", hooks.len(), names.join(", ")));
         }
         Err(problems) => {
             for problem in problems {
@@ -57,16 +56,16 @@ fn check_hooks(loaded: &LoadedSettings, context: &CliContext, found: &mut Doctor
     }
 }
 
-/// Those whose place the settings name. Those in the data folder are looked at with its other files.
+/// Checks the secrets that the settings locate. Secrets in the data folder are checked with its other files.
 fn check_secrets(loaded: &LoadedSettings, context: &CliContext, found: &mut DoctorReport) {
     let kept = SystemSecretReader::new(context.environment.variables_map());
     for (name, source) in &loaded.settings.secrets {
         if let Err(error) = kept.read(source) {
-            // The gateway may have been started with other variables than this program.
+            // The gateway may have been started with other environment variables than this program.
             found.add_warning(
                 "secrets",
                 format!("{name}: {error}"),
-                "put it there, or name another place in the settings: [secrets]",
+                "store the secret there, or set another location in [secrets] of the settings",
             );
         }
     }

@@ -1,5 +1,5 @@
-//! `toolway mcp add`. A program is set here, on the gateway's own computer, and never over a network; a server at an
-//! address can be given to a gateway elsewhere too.
+//! `toolway mcp add`: adds an MCP server. Programs are only configured on the gateway's own computer, never over the
+//! network; a server with a URL can also be added to a remote gateway.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,9 +26,9 @@ use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::secrets;
 
-/// How long it is waited for the gateway to have connected.
+/// Maximum time to wait until the gateway has connected to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Flags of this command that a program would not know.
+/// Flags of this command; a warning is printed if the program gets one of them.
 const OWN_FLAGS: &[&str] =
     &["--env", "--cwd", "--header", "--transport", "--sampling", "--roots", "--replace"];
 
@@ -36,54 +36,54 @@ const OWN_FLAGS: &[&str] =
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("place").required(true))]
 pub(crate) struct AddMcpServerArgs {
-    /// A name for it, which its tools begin with: lower-case letters, digits and hyphens
+    /// Name of the server and prefix of its tools: lower-case letters, digits and hyphens
     name: String,
-    /// The program to run, as npx; its arguments come last, after all other flags
+    /// Program to run, for example npx; put its arguments last, after all other flags
     #[arg(long, value_name = "PROGRAM", group = "place")]
     command: Option<String>,
-    /// A variable of the program's environment, as LOG_LEVEL=debug; without =VALUE it is read from standard input and
-    /// kept among the secrets. May be said more than once
+    /// Environment variable of the program, for example LOG_LEVEL=debug; without =VALUE, the value is read from
+    /// standard input and stored as a secret; repeat the flag for more
     #[arg(long, value_name = "NAME[=VALUE]", requires = "command")]
     env: Vec<String>,
-    /// The folder that the program runs in
+    /// Working directory of the program
     #[arg(long, value_name = "DIR", requires = "command")]
     cwd: Option<PathBuf>,
-    /// Its address, as https://mcp.example.com/mcp
+    /// URL of the server, for example https://mcp.example.com/mcp
     #[arg(long, value_name = "URL", group = "place")]
     url: Option<String>,
-    /// A header of every request, as X-Team:blue; without :VALUE it is read from standard input and kept among the
-    /// secrets. May be said more than once
+    /// Header of every request, for example X-Team:blue; without :VALUE, the value is read from standard input and
+    /// stored as a secret; repeat the flag for more
     #[arg(long, value_name = "NAME[:VALUE]", requires = "url")]
     header: Vec<String>,
-    /// How it is spoken to, where that is not to be found by trying
+    /// Transport of a server with a URL (default: auto)
     #[arg(long, value_enum, requires = "url")]
     transport: Option<McpTransportFlag>,
-    /// A client that was registered by hand, where the server asks for OAuth and registers none itself
+    /// OAuth client id, if the server does not support dynamic client registration
     #[arg(long, value_name = "ID", requires = "url")]
     client_id: Option<String>,
-    /// A scope to ask for, in the place of those that the server names; may be said more than once
+    /// OAuth scope to request instead of the server's default scopes; repeat the flag for more
     #[arg(long, value_name = "SCOPE", requires = "url")]
     scope: Vec<String>,
-    /// Let it ask the model of the client that calls it
+    /// Allow the server to use the calling client's model (sampling)
     #[arg(long)]
     sampling: bool,
-    /// Let it ask for the folders that the client that calls it works in
+    /// Allow the server to ask for the calling client's folders (roots)
     #[arg(long)]
     roots: bool,
-    /// Put it in the place of the one that has this name
+    /// Replace the server with this name
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
     connect: ConnectArgs,
-    /// The program's arguments
+    /// Arguments of the program
     #[arg(value_name = "ARGS", requires = "command", trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<String>,
 }
 
-/// How a server at an address is spoken to.
+/// Transport of a server with a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum McpTransportFlag {
-    /// Found by trying
+    /// Detect the transport
     Auto,
     /// Streamable HTTP (2025-03-26 and later)
     StreamableHttp,
@@ -91,7 +91,7 @@ enum McpTransportFlag {
     Sse,
 }
 
-/// Values that are kept among the secrets; none where they are yet to be asked for.
+/// Names and values to store as secrets; `None` means that the value is read from standard input.
 type McpSecretValues = Vec<(String, Option<SecretString>)>;
 
 pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResult {
@@ -108,14 +108,17 @@ pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResu
     if let Some((_, origin)) = there {
         let place = origin_text(&origin);
         if loaded.settings.mcp.servers.contains_key(&args.name) {
-            return Err(CliError::new(format!("{} stands in {place}, which is not changed here", args.name))
-                .with_code("server_in_settings")
-                .with_hint("change it there, or choose another name"));
+            return Err(CliError::new(format!(
+                "{} is defined in {place}, which this command does not change",
+                args.name
+            ))
+            .with_code("server_in_settings")
+            .with_hint("change it there, or choose another name"));
         }
         if !args.replace {
-            return Err(CliError::new(format!("there is an MCP server {} already, in {place}", args.name))
+            return Err(CliError::new(format!("the MCP server {} already exists in {place}", args.name))
                 .with_code("server_exists")
-                .with_hint("say --replace to put this one in its place, or choose another name"));
+                .with_hint("use --replace to replace it, or choose another name"));
         }
     }
     let was_shown = kept.iter().any(|(_, value)| value.is_some());
@@ -136,7 +139,7 @@ pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResu
             "status": server.as_ref().and_then(|server| server.status.as_ref()),
         }))?;
     } else {
-        let words = format!("{} is an MCP server now, in {}", args.name, file.display());
+        let words = format!("added the MCP server {} to {}", args.name, file.display());
         context.printer.line(&escape::line(&words))?;
         print_notes(&args, was_shown, context);
         print_result(&args.name, &told, server.as_ref(), context)?;
@@ -144,7 +147,7 @@ pub(super) async fn run(args: AddMcpServerArgs, context: &CliContext) -> CliResu
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// What was added is said to the gateway elsewhere, which checks it itself.
+/// Adds a server to a remote gateway, which validates it.
 async fn add_remotely(
     args: &AddMcpServerArgs,
     definition: &ServerDefinition,
@@ -156,27 +159,27 @@ async fn add_remotely(
     }
     if !kept.is_empty() {
         return Err(CliError::usage(format!(
-            "{} would be kept as a secret, which is done on the gateway's own computer",
+            "cannot store {} as a secret of a remote gateway",
             kept.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         ))
-        .with_hint("run this on that computer, as the user that its gateway runs as"));
+        .with_hint("run this command on the gateway's computer, as the gateway's user"));
     }
     let client = context.client(&args.connect)?;
     if !args.replace && super::servers::fetch_server(&client, &args.name).await.is_ok() {
-        return Err(CliError::new(format!("there is an MCP server {} already", args.name))
+        return Err(CliError::new(format!("the MCP server {} already exists", args.name))
             .with_code("server_exists")
-            .with_hint("say --replace to put this one in its place, or choose another name"));
+            .with_hint("use --replace to replace it, or choose another name"));
     }
     client.put(&["api", "mcp", "servers", &args.name], definition).await?;
     let server = wait_until_settled(&client, &args.name, None, CONNECT_TIMEOUT).await?;
     if context.printer.json {
         return context.printer.json_value(&server);
     }
-    context.printer.line(&escape::line(&format!("{} is an MCP server now", args.name)))?;
+    context.printer.line(&escape::line(&format!("added the MCP server {}", args.name)))?;
     print_server(&server, context)
 }
 
-/// What the flags say, with the values that are to be kept as secrets beside it.
+/// Builds the definition from the flags, with the values to store as secrets.
 fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefinition, McpSecretValues)> {
     let mut kept = McpSecretValues::new();
     let mut definition = ServerDefinition {
@@ -191,7 +194,7 @@ fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefiniti
         roots: args.roots,
         ..ServerDefinition::default()
     };
-    // The gateway has another folder to start from.
+    // The gateway has another working directory, so relative paths must become absolute.
     definition.command = args.command.as_ref().map(|command| {
         let is_path = PathBuf::from(command).components().count() > 1;
         let whole = std::path::absolute(command).ok().filter(|_| is_path);
@@ -215,26 +218,26 @@ fn definition(slug: &Slug, args: &AddMcpServerArgs) -> CliResult<(ServerDefiniti
     }
     if kept.iter().filter(|(_, value)| value.is_none()).count() > 1 {
         return Err(CliError::usage("only one value can be read from standard input").with_hint(
-            "keep the others with `toolway secrets set NAME`, and write =secret:NAME or :secret:NAME",
+            "store the others with `toolway secrets set NAME`, and use =secret:NAME or :secret:NAME",
         ));
     }
     Ok((definition, kept))
 }
 
-/// One value, or the name of the secret that it is kept as.
+/// Splits a name and its value. Returns a reference to a secret instead of a secret value.
 fn split_secret(slug: &Slug, text: &str, between: char, kept: &mut McpSecretValues) -> (String, String) {
     let (name, value) = match text.split_once(between) {
         Some((name, value)) => (name.trim(), Some(value.trim())),
         None => (text.trim(), None),
     };
     let secret = secret_name(slug, name);
-    let said = match value {
+    let value = match value {
         Some(value) if value.is_empty() || value.starts_with(SECRET_PREFIX) || !is_secret_name(name) => {
             return (name.to_owned(), value.to_owned());
         }
-        said => said,
+        value => value,
     };
-    kept.push((secret.clone(), said.map(|value| value.to_owned().into())));
+    kept.push((secret.clone(), value.map(|value| value.to_owned().into())));
     (name.to_owned(), format!("{SECRET_PREFIX}{secret}"))
 }
 
@@ -252,13 +255,13 @@ async fn store_secrets(kept: McpSecretValues, context: &CliContext) -> CliResult
 fn print_notes(args: &AddMcpServerArgs, was_shown: bool, context: &CliContext) {
     if was_shown {
         context.printer.note(
-            "what looks like a secret is kept among the secrets; it stood in the command, where others on this \
-             computer could see it. Leave its value out next time, and it is read from standard input",
+            "stored the value as a secret; it was visible to other users in the command line. \
+             Omit the value next time to enter it on standard input",
         );
     }
     if let Some(flag) = args.args.iter().find(|arg| OWN_FLAGS.contains(&arg.as_str())) {
         context.printer.note(&format!(
-            "{flag} is given to the program; flags of this command stand before the program's arguments"
+            "{flag} is passed to the program; put flags of this command before the program's arguments"
         ));
     }
     let is_plain = args.url.as_deref().is_some_and(|url| url.starts_with("http://"));
@@ -268,11 +271,11 @@ fn print_notes(args: &AddMcpServerArgs, was_shown: bool, context: &CliContext) {
     if is_plain && !is_here {
         context
             .printer
-            .note("this address is not encrypted: whoever is on the way can read what is sent there");
+            .note("http:// is not encrypted: anyone on the network path can read requests and responses");
     }
 }
 
-/// What became of it.
+/// Prints the result.
 fn print_result(
     name: &str,
     told: &CliResult<bool>,
@@ -285,17 +288,19 @@ fn print_result(
             print_server(server, context)?;
             match server.status.as_ref().map(|status| status.state.as_str()) {
                 Some("needs_login") => {
-                    context.printer.note(&format!("to sign in: toolway mcp login {name}{flag}"))
+                    context.printer.note(&format!("to log in: toolway mcp login {name}{flag}"))
                 }
                 Some("connected") => {
-                    context.printer.note(&format!("its tools: toolway tools list --source {name}{flag}"));
+                    context
+                        .printer
+                        .note(&format!("to list its tools: toolway tools list --source {name}{flag}"));
                 }
                 _ => {}
             }
         }
-        (Ok(false), None) => {
-            context.printer.note(&format!("no gateway runs here; to try it: toolway mcp test {name}{flag}"))
-        }
+        (Ok(false), None) => context
+            .printer
+            .note(&format!("no gateway is running; to test the server: toolway mcp test {name}{flag}")),
         _ => {}
     }
     Ok(())

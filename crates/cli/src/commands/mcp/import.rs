@@ -1,4 +1,4 @@
-//! `toolway mcp import`: the servers that another program keeps, taken over.
+//! `toolway mcp import`: imports the MCP servers of another program.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct ImportMcpServersArgs {
     /// JSON file with mcpServers (Claude Desktop, Claude Code, Cursor and others) or servers (VS Code)
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Say what would be added, and change nothing
+    /// Show what would be added, without changes
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -34,23 +34,23 @@ pub(crate) struct ImportMcpServersArgs {
 pub(super) async fn run(args: &ImportMcpServersArgs, context: &CliContext) -> CliResult {
     require_local_gateway(&args.connect, context)?;
     let text = private_file::read(&args.file)?.ok_or_else(|| {
-        CliError::new(format!("there is no file {}", args.file.display())).with_hint("check the path")
+        CliError::new(format!("file not found: {}", args.file.display())).with_hint("check the path")
     })?;
     let known = load_definitions(&load_settings(context)?, context)?;
     let taken: BTreeSet<_> = known.keys().filter_map(|name| name.parse().ok()).collect();
     let mut found = import::parse_import_file(&text, &taken).map_err(|why| {
-        CliError::new(format!("{} can't be imported: {why}", args.file.display())).with_code("invalid_file").with_hint(
-            "it should be the file in which a program keeps its MCP servers, as claude_desktop_config.json",
-        )
+        CliError::new(format!("cannot import {}: {why}", args.file.display()))
+            .with_code("invalid_file")
+            .with_hint("use the configuration file of an MCP client, for example claude_desktop_config.json")
     })?;
-    // What is here already, under its own name and as it would be added, is not added again.
+    // Do not add servers again that already exist with the same definition.
     for entry in &mut found.entries {
         let is_here = entry
             .outcome
             .as_ref()
             .is_ok_and(|import| known.values().any(|(definition, _)| is_same_definition(definition, import)));
         if is_here {
-            entry.outcome = Err("it is here already".to_owned());
+            entry.outcome = Err("already exists".to_owned());
         }
     }
     let imports: Vec<&ImportedServer> =
@@ -80,16 +80,16 @@ pub(super) async fn run(args: &ImportMcpServersArgs, context: &CliContext) -> Cl
             context.printer.note(note);
         }
         if found.entries.is_empty() {
-            context.printer.note("there is no server in it");
+            context.printer.note("the file has no servers");
         } else if !args.dry_run && !imports.is_empty() {
             let flag = context.folder.data_dir_flag();
-            context.printer.note(&format!("to see how they stand: toolway mcp list{flag}"));
+            context.printer.note(&format!("to see their state: toolway mcp list{flag}"));
         }
     }
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// Whether a definition says what an import does, its secrets' names apart.
+/// True if both definitions are the same, apart from the names of secrets.
 fn is_same_definition(known: &toolway_mcp::definition::ServerDefinition, import: &ImportedServer) -> bool {
     let new = &import.definition;
     known.command == new.command
@@ -119,7 +119,7 @@ fn print_entry(entry: &ImportFileEntry, dry_run: bool, context: &CliContext) -> 
             return printer.line(&format!("{mark} {name}: not added: {}", escape::line(why)));
         }
     };
-    let done = if dry_run { "would be added" } else { "is added" };
+    let done = if dry_run { "would be added" } else { "added" };
     let renamed =
         if import.slug.as_str() == entry.name { String::new() } else { format!(" as {}", import.slug) };
     printer.line(&format!(
@@ -128,7 +128,7 @@ fn print_entry(entry: &ImportFileEntry, dry_run: bool, context: &CliContext) -> 
         escape::line(&import.definition.location())
     ))?;
     for secret in &import.secrets {
-        let kept = if dry_run { "would be kept" } else { "is kept" };
+        let kept = if dry_run { "would be stored" } else { "stored" };
         printer.line(&format!("    {} {kept} as the secret {}", escape::line(&secret.field), secret.name))?;
     }
     for note in &import.notes {

@@ -1,4 +1,4 @@
-//! `toolway mcp list`.
+//! `toolway mcp list`: lists the MCP servers.
 
 use clap::Args;
 use toolway_api::mcp_servers::{McpServerDetail, McpServerList};
@@ -18,7 +18,7 @@ pub(crate) struct ListMcpServersArgs {
 }
 
 pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliResult {
-    // A gateway knows how they stand; without one, it is what the files say.
+    // Only a running gateway knows the connection state.
     if has_gateway(&args.connect, context)? {
         let text = context.client(&args.connect)?.get(&["api", "mcp", "servers"], &[]).await?;
         if context.printer.json {
@@ -40,7 +40,9 @@ pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliR
     }
     print(&servers, context)?;
     if !servers.servers.is_empty() {
-        context.printer.note("no gateway runs on this data folder; `toolway mcp test` tries them from here");
+        context
+            .printer
+            .note("no gateway is running on this data folder; test the servers with `toolway mcp test`");
     }
     Ok(())
 }
@@ -48,7 +50,7 @@ pub(super) async fn run(args: &ListMcpServersArgs, context: &CliContext) -> CliR
 fn print(found: &McpServerList, context: &CliContext) -> CliResult {
     let mut table = TextTable::new(vec![
         TableColumn::fixed("name"),
-        TableColumn::truncatable("where", 20),
+        TableColumn::truncatable("location", 20),
         TableColumn::fixed("state"),
         TableColumn::number("tools"),
         TableColumn::truncatable("problem", 16).optional(),
@@ -73,14 +75,14 @@ fn print(found: &McpServerList, context: &CliContext) -> CliResult {
             problem.unwrap_or_default().into(),
         ]);
     }
-    context.printer.table(&table, "there is no MCP server; `toolway mcp add` adds one")?;
+    context.printer.table(&table, "no MCP servers; add one with `toolway mcp add`")?;
     for problem in &found.problems {
         context.printer.warning(&problem.message, problem.hint.as_deref().unwrap_or_default());
     }
     Ok(())
 }
 
-/// Where a server is, going by its definition.
+/// Returns the location from a server's definition.
 fn location_text(server: &McpServerDetail) -> String {
     serde_json::from_value::<toolway_mcp::definition::ServerDefinition>(server.definition.clone().into())
         .map(|definition| definition.location())

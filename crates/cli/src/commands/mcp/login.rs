@@ -1,6 +1,5 @@
-//! `toolway mcp login`: signs in to an MCP server that wants OAuth, in a person's browser, and keeps what comes of it
-//! for the gateway. The browser is sent back to a port of this computer; where it runs on another one, the address that
-//! it ends at can be pasted instead.
+//! `toolway mcp login`: logs in to an MCP server with OAuth in a browser and stores the tokens for the gateway. The
+//! browser returns to a port of this computer; if it runs on another one, the user pastes the final address.
 
 mod browser;
 mod callback_server;
@@ -26,18 +25,18 @@ use crate::secrets::keyring;
 use crate::settings::LoadedSettings;
 use browser::{BrowserOptions, SystemBrowser};
 
-/// How long the gateway's connection is waited for afterwards.
+/// Maximum time to wait until the gateway has reconnected.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Flags of `mcp login`.
 #[derive(Debug, Args)]
 pub(crate) struct LoginMcpServerArgs {
-    /// The server's name, as `toolway mcp list` shows it.
+    /// Name of the MCP server, as `toolway mcp list` shows it
     name: String,
-    /// Show the address alone; open no browser.
+    /// Print the address without opening a browser
     #[arg(long)]
     no_browser: bool,
-    /// How long to wait for the browser to come back, in seconds.
+    /// Maximum time to wait for the browser, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
 }
@@ -45,7 +44,7 @@ pub(crate) struct LoginMcpServerArgs {
 /// Flags of `mcp logout`.
 #[derive(Debug, Args)]
 pub(crate) struct LogoutMcpServerArgs {
-    /// The server's name, as `toolway mcp list` shows it.
+    /// Name of the MCP server, as `toolway mcp list` shows it
     name: String,
 }
 
@@ -59,7 +58,7 @@ pub(crate) async fn log_out(args: &LogoutMcpServerArgs, context: &CliContext) ->
     remove_login(&slug, defined.is_some(), &oauth, context).await
 }
 
-/// Runs the command.
+/// Runs `mcp login`.
 pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliResult {
     let loaded = servers::load_settings(context)?;
     let slug: Slug = args.name.parse().map_err(|_| unknown_server_error(&args.name))?;
@@ -67,9 +66,9 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
         servers::load_definitions(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
     let oauth = build_oauth(&slug, &defined, &loaded, context);
     let url = defined.ok_or_else(|| unknown_server_error(&args.name))?.url.ok_or_else(|| {
-        CliError::new(format!("{slug} is a program on this computer, which nobody signs in to"))
+        CliError::new(format!("{slug} is a local program and has no login"))
             .with_code("mcp_no_login")
-            .with_hint("give it what it needs in its environment: env in its definition")
+            .with_hint("pass credentials with env in its definition")
     })?;
     let challenge = probe_server(&oauth, &slug, &url).await?;
     let before = oauth.credentials(&slug).await.ok().flatten();
@@ -93,20 +92,20 @@ pub(crate) async fn run(args: &LoginMcpServerArgs, context: &CliContext) -> CliR
             "status": connected.and_then(|server| server.status),
         }));
     }
-    context.printer.line(&format!("signed in to {slug} at {}", escape::line(kept.issuer())))?;
+    context.printer.line(&format!("logged in to {slug} at {}", escape::line(kept.issuer())))?;
     if !kept.can_be_renewed() {
-        context.printer.note("the server gave no means to renew this: when it ends, sign in again");
+        context.printer.note("the server issued no refresh token: log in again when the login expires");
     }
     connected.map_or(Ok(()), |server| servers::print_server(&server, context))
 }
 
-/// Has the gateway that runs on this data folder connect with what there is now. Without one there is nothing to do.
+/// Makes the running gateway reconnect with the new login. Does nothing if no gateway runs on this data folder.
 async fn reconnect_running_gateway(slug: &Slug, context: &CliContext) -> Option<McpServerDetail> {
     let is_running = target::find_running(&context.folder).is_ok_and(|running| running.is_some());
     let client = context.client(&ConnectArgs::default()).ok().filter(|_| is_running)?;
     let server = servers::reconnect_and_wait(&client, slug.as_str(), RECONNECT_TIMEOUT).await;
     let warn = |failure: &CliError| {
-        let again = format!("`toolway mcp test {slug}` tries it again");
+        let again = format!("retry with `toolway mcp test {slug}`");
         context.printer.warning(&format!("the gateway did not connect: {}", failure.message()), &again);
     };
     server.inspect_err(warn).ok()
@@ -141,40 +140,41 @@ async fn remove_login(
     context: &CliContext,
 ) -> CliResult {
     if oauth.remove(slug).await.map_err(|error| login_error(slug, &error))? {
-        return context.printer.line(&format!("forgot the login to {slug}"));
+        return context.printer.line(&format!("removed the login of {slug}"));
     }
     if !is_defined {
         return Err(unknown_server_error(slug.as_str()));
     }
-    Err(CliError::new(format!("there is no login to {slug}")).with_code("mcp_no_login"))
+    Err(CliError::new(format!("no login for {slug}")).with_code("mcp_no_login"))
 }
 
-/// Removes what is kept of the login to a server that is no more. Gives whether there was anything.
+/// Removes the tokens of a removed server. Returns true if there were any.
 pub(super) fn remove_tokens(name: &str, context: &CliContext) -> CliResult<bool> {
     let Ok(slug) = name.parse::<Slug>() else { return Ok(false) };
     let store = FileTokenStore::with_key_file(context.folder.path().join(sign_in::TOKENS_FOLDER));
     store.remove(&slug).map_err(|error| CliError::new(error.to_string()).with_code("io"))
 }
 
-/// What the server says without a token. One that wants none until a tool is called is signed in to all the same, as
-/// long as it says where.
+/// Returns the server's challenge to a request without a token. A server that only asks for a token on tool calls also
+/// allows login, if its metadata names an authorization server.
 async fn probe_server(oauth: &OauthAuthorizer, slug: &Slug, url: &str) -> CliResult<BearerChallenge> {
-    let said = oauth.probe(url).await.map_err(|error| login_error(slug, &error))?;
-    Ok(said.unwrap_or_default())
+    let challenge = oauth.probe(url).await.map_err(|error| login_error(slug, &error))?;
+    Ok(challenge.unwrap_or_default())
 }
 
 fn login_error(slug: &Slug, error: &OauthError) -> CliError {
-    let failure = CliError::new(format!("cannot sign in to {slug}: {}", escape::line(&error.to_string())))
+    let failure = CliError::new(format!("cannot log in to {slug}: {}", escape::line(&error.to_string())))
         .with_code("mcp_login");
     match error {
         OauthError::NoClient(_) => failure.with_hint(format!(
-            "register a client there by hand and set its id (and secret) in the server's definition: \
+            "register a client with the server and set its id (and secret) in the server's definition: \
              [servers.{slug}.oauth] client_id = \"…\""
         )),
-        OauthError::Unreachable { .. } => failure
-            .with_hint("if the server takes a key instead, set it in its definition: headers = { Authorization = \"…\" }"),
+        OauthError::Unreachable { .. } => failure.with_hint(
+            "if the server uses an API key, set it in the definition: headers = { Authorization = \"…\" }",
+        ),
         OauthError::IssuerMismatch { .. } | OauthError::ResourceMismatch { .. } => {
-            failure.with_hint("tell whoever runs the server; signing in would hand the token to somebody else")
+            failure.with_hint("contact the server's operator; a login could send the token to another server")
         }
         OauthError::Browser(_) | OauthError::WrongCallback(_) => {
             failure.with_hint(format!("run `toolway mcp login {slug}` again"))

@@ -1,4 +1,4 @@
-//! `toolway mcp remove`.
+//! `toolway mcp remove`: removes an MCP server, its login and its secrets.
 
 use clap::Args;
 use reqwest::Method;
@@ -33,7 +33,7 @@ pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> Cli
         if context.printer.json {
             return context.printer.json_value(&json!({"name": name, "removed": true, "gateway": url}));
         }
-        return context.printer.line(&escape::line(&format!("{name} is removed")));
+        return context.printer.line(&escape::line(&format!("removed {name}")));
     }
     let loaded = load_settings(context)?;
     if loaded.settings.mcp.servers.contains_key(name) {
@@ -41,9 +41,11 @@ pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> Cli
             .remove(name)
             .map(|(_, origin)| origin_text(&origin))
             .unwrap_or_default();
-        return Err(CliError::new(format!("{name} stands in {place}, which is not changed here"))
-            .with_code("server_in_settings")
-            .with_hint("remove it there"));
+        return Err(CliError::new(format!(
+            "{name} is defined in {place}, which this command does not change"
+        ))
+        .with_code("server_in_settings")
+        .with_hint("remove it there"));
     }
     let file = context.folder.mcp_servers();
     let before = store::read_file(&file).ok();
@@ -62,18 +64,18 @@ pub(super) async fn run(args: &RemoveMcpServerArgs, context: &CliContext) -> Cli
             "name": name, "removed": true, "secrets_removed": forgotten, "login_removed": was_signed_in, "gateway": reload_status(&told),
         }))?;
     } else {
-        context.printer.line(&escape::line(&format!("{name} is removed")))?;
+        context.printer.line(&escape::line(&format!("removed {name}")))?;
         if was_signed_in {
-            context.printer.note("what the login to it gave is removed too");
+            context.printer.note("removed its login");
         }
         if !forgotten.is_empty() {
-            context.printer.note(&format!("what was kept for it is removed too: {}", forgotten.join(", ")));
+            context.printer.note(&format!("removed its secrets: {}", forgotten.join(", ")));
         }
     }
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// Removes the secrets that were kept for this server alone.
+/// Removes the secrets that only this server used.
 fn remove_secrets(name: &str, removed: &ServerDefinition, context: &CliContext) -> CliResult<Vec<String>> {
     let own = format!("mcp-{name}-");
     let named = |definition: &ServerDefinition| -> Vec<String> {
@@ -89,7 +91,7 @@ fn remove_secrets(name: &str, removed: &ServerDefinition, context: &CliContext) 
         }
         match secrets::remove(&context.folder, &secret) {
             Ok(()) => forgotten.push(secret),
-            // Gone already, or kept at a place that the settings name.
+            // Removed before, or stored at a location that the settings define.
             Err(failure) if failure.code() == "secret_not_found" => {}
             Err(failure) => return Err(failure),
         }

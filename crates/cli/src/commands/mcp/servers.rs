@@ -1,4 +1,4 @@
-//! The MCP servers as commands see them: through the running gateway, or as they stand in the files.
+//! Reads MCP servers through the running gateway or from the files.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use crate::print::escape;
 use crate::print::style::Style;
 use crate::settings::{self, LoadedSettings};
 
-/// Where the form of a definition is told.
-pub(crate) const FORMAT_HINT: &str = "docs/mcp-servers.md says what may be said of a server";
-/// How often it is looked whether a connection has been made.
+/// Hint about the format of a definition.
+pub(crate) const FORMAT_HINT: &str = "see docs/mcp-servers.md for the format";
+/// Interval for polling the connection state.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Whether there is a gateway to ask.
+/// True if there is a gateway to ask.
 pub(crate) fn has_gateway(connect: &ConnectArgs, context: &CliContext) -> CliResult<bool> {
     Ok(connect.gateway.is_some() || target::find_running(&context.folder)?.is_some())
 }
 
-/// One server of the gateway; none where it has none of this name.
+/// Fetches a server from the gateway.
 pub(crate) async fn fetch_server(client: &GatewayClient, name: &str) -> CliResult<McpServerDetail> {
     parse_response(&client.get(&["api", "mcp", "servers", name], &[]).await?)
 }
 
-/// One server of the gateway once its connection stands or has failed, and otherwise than it did `before`; after some
-/// time, as it is.
+/// Waits until a server has connected or failed since `before`, and returns it. After the timeout it returns the
+/// current state.
 pub(crate) async fn wait_until_settled(
     client: &GatewayClient,
     name: &str,
@@ -53,7 +53,7 @@ pub(crate) async fn wait_until_settled(
     }
 }
 
-/// Has the gateway connect anew, and waits for what comes of it.
+/// Makes the gateway reconnect to a server, and waits for the result.
 pub(crate) async fn reconnect_and_wait(
     client: &GatewayClient,
     name: &str,
@@ -64,7 +64,7 @@ pub(crate) async fn reconnect_and_wait(
     wait_until_settled(client, name, before, within).await
 }
 
-/// The definitions in the settings and in the data folder's file, with their locations.
+/// Loads the definitions of the settings and of the data folder's file, with their locations.
 pub(crate) fn load_definitions(
     loaded: &LoadedSettings,
     context: &CliContext,
@@ -86,14 +86,14 @@ pub(crate) fn load_definitions(
             let (place, other) = (origin_text(&origin), origin_text(other));
             return Err(CliError::new(format!("the MCP server {name} is defined in {place} and in {other}"))
                 .with_code("invalid_file")
-                .with_hint("remove one of them, or give it another name"));
+                .with_hint("remove or rename one of them"));
         }
         all.insert(name.clone(), (definition.clone(), origin));
     }
     Ok(all)
 }
 
-/// The location of a definition, for people.
+/// Describes the location of a definition.
 pub(crate) fn origin_text(origin: &DefinitionOrigin) -> String {
     match (&origin.path, origin.line) {
         (Some(path), Some(line)) => format!("{path}:{line}"),
@@ -102,7 +102,7 @@ pub(crate) fn origin_text(origin: &DefinitionOrigin) -> String {
     }
 }
 
-/// The fields of a definition without possible secrets.
+/// Returns the fields of a definition without secret values.
 pub(crate) fn redacted_fields(definition: &ServerDefinition) -> Map<String, Value> {
     match json!(definition.redacted()) {
         Value::Object(fields) => fields,
@@ -110,23 +110,23 @@ pub(crate) fn redacted_fields(definition: &ServerDefinition) -> Map<String, Valu
     }
 }
 
-/// The settings of this data folder.
+/// Loads the settings of this data folder.
 pub(crate) fn load_settings(context: &CliContext) -> CliResult<LoadedSettings> {
     settings::load(&context.setting_sources(Vec::new())).map_err(|wrong| settings::settings_error(&wrong))
 }
 
-/// There is none of this name.
+/// Creates the error for an unknown server.
 pub(crate) fn unknown_server_error(name: &str) -> CliError {
-    CliError::new(format!("there is no MCP server {name:?}"))
+    CliError::new(format!("unknown MCP server {name:?}"))
         .with_code("mcp_server_not_found")
-        .with_hint("`toolway mcp list` shows their names, `toolway mcp add` adds one")
+        .with_hint("list the servers with `toolway mcp list`, or add one with `toolway mcp add`")
 }
 
-/// What is wrong in a file.
+/// Creates the error for an invalid file.
 pub(crate) fn servers_file_error(problems: &[DefinitionFileProblem]) -> CliError {
     let what = match problems {
-        [_] => "the file of MCP servers can't be used".to_owned(),
-        several => format!("the file of MCP servers can't be used, for {} reasons", several.len()),
+        [_] => "the file of MCP servers is invalid".to_owned(),
+        several => format!("the file of MCP servers has {} errors", several.len()),
     };
     let problem =
         |one: &DefinitionFileProblem| CliProblem { message: one.to_string(), hint: one.hint.clone() };
@@ -136,16 +136,16 @@ pub(crate) fn servers_file_error(problems: &[DefinitionFileProblem]) -> CliError
         .with_hint(FORMAT_HINT)
 }
 
-/// What is wrong with one definition.
+/// Creates the error for an invalid definition.
 pub(crate) fn invalid_definition_error(name: &str, flaws: &[DefinitionError]) -> CliError {
     let problem =
         |flaw: &DefinitionError| CliProblem { message: flaw.to_string(), hint: Some(flaw.hint.clone()) };
-    CliError::usage(format!("{name} can't be an MCP server so"))
+    CliError::usage(format!("the definition of the MCP server {name} is invalid"))
         .with_problems(flaws.iter().map(problem).collect())
         .with_hint(FORMAT_HINT)
 }
 
-/// The file was not changed.
+/// Converts an error from changing the file.
 pub(crate) fn change_error(error: ServersFileError) -> CliError {
     match error {
         ServersFileError::Invalid { problems, .. } => servers_file_error(&problems),
@@ -156,13 +156,13 @@ pub(crate) fn change_error(error: ServersFileError) -> CliError {
     }
 }
 
-/// Shows how one server stands to a person.
+/// Prints the state of one server.
 pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let name = printer.paint(Style::Name, &escape::line(&server.name));
     let Some(status) = &server.status else {
         return printer.line(&format!(
-            "{} {name}: a device has this name, so it is not connected to",
+            "{} {name}: not connected, because a device has this name",
             printer.paint(Style::Error, "✗")
         ));
     };
@@ -180,7 +180,7 @@ pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> Cl
     printer.line(&format!("  {}", escape::line(&status_summary(status))))?;
     for left_out in &status.left_out {
         printer.line(&format!(
-            "  not offered: {}: {}",
+            "  skipped: {}: {}",
             escape::line(&left_out.name),
             escape::line(&left_out.reason)
         ))?;
@@ -198,18 +198,18 @@ pub(crate) fn print_server(server: &McpServerDetail, context: &CliContext) -> Cl
     Ok(())
 }
 
-/// The last few lines of a log.
+/// Returns the last lines of a log.
 fn last_lines(lines: &[String]) -> &[String] {
     const SHOWN: usize = 5;
     lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default()
 }
 
-/// What is known of a server, in a line.
+/// Describes the state of a server in one line.
 fn status_summary(status: &McpServerStatus) -> String {
     if !status.is_connected() {
         return match status.state.as_str() {
-            "connecting" => "still connecting; `toolway mcp list` shows how it goes on".to_owned(),
-            "needs_login" => "it wants its owner to sign in".to_owned(),
+            "connecting" => "still connecting; check with `toolway mcp list`".to_owned(),
+            "needs_login" => "login required".to_owned(),
             other => other.to_owned(),
         };
     }

@@ -1,9 +1,8 @@
-//! `toolway mcp`: an MCP server on standard input and output, for programs that start their servers themselves.
+//! `toolway mcp`: serves MCP over stdio, for programs that start their MCP servers as child processes.
 //!
-//! It passes lines on to a gateway and back, and knows as little of MCP as that takes: [`session`] keeps what a gateway
-//! that was restarted must be told again, so that the client need not know that it was. Standard output carries
-//! messages and nothing else; what there is to say to a person goes to standard error, and to the client in the answer
-//! to what it asked.
+//! It forwards lines between the client and a gateway. [`session`] stores the messages to replay after a restart of the
+//! gateway, so that the client does not notice it. Standard output carries only messages. Diagnostics go to standard
+//! error, and to the client as error responses.
 
 mod bridge;
 mod connection;
@@ -18,19 +17,19 @@ use crate::client::ConnectArgs;
 use crate::context::CliContext;
 use crate::error::CliResult;
 
-/// Flags of `mcp` by itself.
+/// Flags of `mcp` without a subcommand.
 #[derive(Debug, Args)]
 pub(crate) struct StdioArgs {
-    /// Show this agent's tools only
+    /// Only show the tools of this agent
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Show only tools that say that they read and change nothing
+    /// Only show read-only tools
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Show only tools whose source/tool matches, as laptop/*; may be said more than once
+    /// Only show tools whose SOURCE/TOOL id matches, for example 'laptop/*'; repeat the flag for more
     #[arg(long, value_name = "GLOB")]
     pub(crate) only: Vec<String>,
-    /// Use the token that `toolway mcp install` made for this client, as claude-desktop
+    /// Client whose token from `toolway mcp install` to use, for example claude-desktop
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `toolway mcp test`: the running gateway connects anew; where none runs, it is tried from here.
+//! `toolway mcp test`: makes the running gateway reconnect. If none runs, it connects from here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::client::{ConnectArgs, GatewayClient, parse_response};
 use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 
-/// How long a server may take: programs may have to be downloaded first.
+/// Maximum time for connecting: programs may have to be downloaded first.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
-/// How often it is looked whether a connection stands.
+/// Interval for polling the connection state.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long programs may take to end.
+/// Maximum time for stopping the programs.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flags of `mcp test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestMcpServersArgs {
-    /// Name of the MCP server, as `mcp list` shows it; all of them, where none is named
+    /// Name of the MCP server, as `mcp list` shows it (default: all)
     name: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -43,7 +43,7 @@ pub(super) async fn run(args: &TestMcpServersArgs, context: &CliContext) -> CliR
     } else {
         context
             .printer
-            .note("no gateway runs on this data folder, so it is tried from here, with this environment");
+            .note("no gateway is running on this data folder; testing from here with this environment");
         test_locally(args.name.as_deref(), context).await?
     };
     if context.printer.json {
@@ -61,11 +61,11 @@ pub(super) async fn run(args: &TestMcpServersArgs, context: &CliContext) -> CliR
         return Err(CliError::already_reported());
     }
     Err(CliError::new(match failed.as_slice() {
-        [one] => format!("{one} can't be used"),
-        several => format!("{} can't be used", several.join(", ")),
+        [one] => format!("{one} does not work"),
+        several => format!("{} do not work", several.join(", ")),
     })
     .with_code("mcp_server_failed")
-    .with_hint("the lines above say what to do"))
+    .with_hint("see the hints above"))
 }
 
 async fn test_through_gateway(
@@ -95,14 +95,14 @@ async fn test_through_gateway(
 
 fn require_servers<T>(all: Vec<T>) -> CliResult<Vec<T>> {
     if all.is_empty() {
-        return Err(CliError::new("there is no MCP server to try")
+        return Err(CliError::new("no MCP servers to test")
             .with_code("no_mcp_server")
-            .with_hint("`toolway mcp add` adds one"));
+            .with_hint("add one with `toolway mcp add`"));
     }
     Ok(all)
 }
 
-/// Connects to all of them at once.
+/// Connects to all servers at the same time.
 async fn test_locally(name: Option<&str>, context: &CliContext) -> CliResult<Vec<McpServerDetail>> {
     let loaded = load_settings(context)?;
     let mut defined = load_definitions(&loaded, context)?;

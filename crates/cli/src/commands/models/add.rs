@@ -1,4 +1,4 @@
-//! `toolway models add`.
+//! `toolway models add`: adds a model provider.
 
 use std::path::PathBuf;
 
@@ -22,52 +22,52 @@ use crate::secrets::{self, keyring};
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("key_place"))]
 pub(crate) struct AddModelArgs {
-    /// A name for it: lower-case letters, digits and hyphens. Where it is a preset's, and neither --preset nor --kind
-    /// is said, it is that preset
+    /// Name of the provider: lower-case letters, digits and hyphens. Also selects the preset with this name, unless
+    /// --preset or --kind is given
     name: String,
-    /// What is known of a model provider, as `toolway models presets` lists it
+    /// Preset, as `toolway models presets` lists it
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// The API that it speaks: openai, openai-responses, anthropic, gemini, or compatible (what speaks OpenAI's Chat
-    /// Completions without being OpenAI's)
+    /// API of the provider: openai, openai-responses, anthropic, gemini, or compatible (other services with OpenAI's
+    /// Chat Completions API)
     #[arg(long, value_name = "KIND")]
     kind: Option<ProviderKind>,
-    /// Where it is, as https://models.example/v1; else where the preset says
+    /// Base URL, for example https://models.example/v1 (default: the preset's URL)
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Read its key from this variable of the gateway's environment; else from the one that the preset names
+    /// Environment variable of the gateway with the API key (default: the preset's variable)
     #[arg(long, value_name = "VAR", group = "key_place")]
     key_env: Option<String>,
-    /// Read its key from this file on the gateway's computer
+    /// File with the API key, on the gateway's computer
     #[arg(long, value_name = "FILE", group = "key_place")]
     key_file: Option<PathBuf>,
-    /// Keep its key, read from standard input, among the data folder's secrets
+    /// Read the API key from standard input and store it as a secret in the data folder
     #[arg(long, group = "key_place")]
     key_stdin: bool,
-    /// Keep its key, read from standard input, in the system's keyring; where there is none, among the secrets
+    /// Read the API key from standard input and store it in the system's keyring, or as a secret if there is none
     #[arg(long, group = "key_place")]
     key_keyring: bool,
-    /// The model to ask where only this provider's name is said
+    /// Default model of this provider
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// A header to send with every request, as X-Title=toolway; may be said more than once
+    /// Header for every request, for example X-Title=toolway; repeat the flag for more
     #[arg(long, value_name = "NAME=VALUE")]
     header: Vec<String>,
-    /// Make it the default: agents without a model of their own use it
+    /// Make this the default provider for agents without a model
     #[arg(long)]
     default: bool,
-    /// Put it in the place of the one that has this name
+    /// Replace the provider with this name
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Headers in which keys are sent.
+/// Headers that carry API keys.
 const KEY_HEADERS: &[&str] =
     &["authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "api-key"];
 
-/// Where a key is, as the file says it.
+/// Location of an API key, as the file defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ApiKeyLocation {
     Env(String),
@@ -95,10 +95,10 @@ pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult 
     if !args.replace
         && models_file::entry_names(&before).map_err(|why| edit_error(&why, context))?.contains(&args.name)
     {
-        return Err(CliError::new(format!("there is a model provider {} already", args.name))
+        return Err(CliError::new(format!("the model provider {} already exists", args.name))
             .with_code("already_exists")
-            .with_hint("--replace puts this one in its place")
-            .with_hint(format!("`toolway models remove {}` takes it away", args.name)));
+            .with_hint("use --replace to replace it")
+            .with_hint(format!("or remove it with `toolway models remove {}`", args.name)));
     }
     let place = key_location(args, context)?;
     let entry = NewModelEntry {
@@ -112,7 +112,7 @@ pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult 
         is_first: args.default,
     };
     let after = models_file::add_entry(&before, &entry).map_err(|why| edit_error(&why, context))?;
-    // Nothing is asked for, and nothing kept, for what could not stand.
+    // Validate first: do not ask for a key or store one for an invalid entry.
     toolway_agent::models::check(&after, &context.folder.models())
         .map_err(|problems| super::models_file_error(&problems))?;
     store_key(place.as_ref(), args, context).await?;
@@ -130,67 +130,67 @@ pub(super) async fn run(args: &AddModelArgs, context: &CliContext) -> CliResult 
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// The preset that is meant: the one that is named, or the one of this name where nothing else says what it is.
+/// Returns the preset of `--preset`, or the one with the provider's name if no `--kind` is given.
 fn find_preset(args: &AddModelArgs) -> CliResult<Option<&'static ProviderPreset>> {
     let Some(name) = &args.preset else {
         if args.kind.is_some() {
             return Ok(None);
         }
         return presets::get(&args.name).map(Some).ok_or_else(|| {
-            CliError::usage(format!("{:?} is no preset, so it must be said what API it speaks", args.name))
+            CliError::usage(format!("{:?} is not a preset, so its API is required", args.name))
                 .with_hint(
-                    "--kind openai, openai-responses, anthropic, gemini or compatible, with --base-url",
+                    "use --kind openai, openai-responses, anthropic, gemini or compatible, with --base-url",
                 )
-                .with_hint("or --preset with one of those that `toolway models presets` lists")
+                .with_hint("or use --preset with a name from `toolway models presets`")
         });
     };
     presets::get(name).map(Some).ok_or_else(|| {
-        let failure = CliError::usage(format!("there is no preset {name:?}"));
+        let failure = CliError::usage(format!("unknown preset {name:?}"));
         let near = presets::ALL.iter().map(|preset| (strsim::jaro_winkler(preset.name, name), preset.name));
         let near = near.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
         failure
             .with_optional_hint(near.map(|(_, near)| format!("did you mean {near}?")))
-            .with_hint("`toolway models presets` lists them")
+            .with_hint("list the presets with `toolway models presets`")
     })
 }
 
-fn parse_headers(said: &[String]) -> CliResult<Vec<(String, String)>> {
+fn parse_headers(headers: &[String]) -> CliResult<Vec<(String, String)>> {
     let one = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            CliError::usage(format!("--header {text}: there is no = in it"))
-                .with_hint("write --header NAME=VALUE, as --header X-Title=toolway")
+            CliError::usage(format!("--header {text}: = is missing"))
+                .with_hint("use --header NAME=VALUE, for example --header X-Title=toolway")
         })?;
         let name = name.trim();
         if KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
             return Err(CliError::usage(format!(
-                "--header {name}: a key is no argument, others could see it"
+                "--header {name}: do not pass a key as an argument, because other users could see it"
             ))
-            .with_hint("--key-env, --key-file, --key-stdin or --key-keyring say where the key is"));
+            .with_hint("use --key-env, --key-file, --key-stdin or --key-keyring for the key"));
         }
         Ok((name.to_owned(), value.trim().to_owned()))
     };
-    said.iter().map(one).collect()
+    headers.iter().map(one).collect()
 }
 
-/// Where the key is; none where the preset says that, or none is wanted.
+/// Returns the location of the key; `None` if the preset defines it or there is no key.
 fn key_location(args: &AddModelArgs, context: &CliContext) -> CliResult<Option<ApiKeyLocation>> {
-    // Others in the same folder must not be overwritten.
+    // Use a name of our own, so that other entries in the keyring or the folder are not overwritten.
     let own = secret_name(&args.name);
     Ok(match args {
         AddModelArgs { key_env: Some(variable), .. } => Some(ApiKeyLocation::Env(variable.clone())),
         AddModelArgs { key_file: Some(path), .. } => {
-            // The gateway has another folder to start from.
+            // The gateway has another working directory, so a relative path must become absolute.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             let text = path.to_str().map(str::to_owned);
-            let text = text.ok_or_else(|| CliError::usage("the path of --key-file is not text"))?;
+            let text = text.ok_or_else(|| CliError::usage("the path of --key-file is not UTF-8"))?;
             Some(ApiKeyLocation::File(text))
         }
         AddModelArgs { key_stdin: true, .. } => Some(ApiKeyLocation::Secret(own)),
         AddModelArgs { key_keyring: true, .. } if keyring::IS_AVAILABLE => Some(ApiKeyLocation::Keyring(own)),
         AddModelArgs { key_keyring: true, .. } => {
             context.printer.note(
-                "this system has no keyring that is used here; the key is kept among the data folder's secrets, in a \
-                 file for you alone",
+                "no supported keyring on this system; storing the key as a secret in the data folder, in a \
+                 file that only you can read",
             );
             Some(ApiKeyLocation::Secret(own))
         }
@@ -198,12 +198,12 @@ fn key_location(args: &AddModelArgs, context: &CliContext) -> CliResult<Option<A
     })
 }
 
-/// The name under which a model provider's key is kept.
+/// Returns the name of the secret for a provider's key.
 pub(super) fn secret_name(name: &str) -> String {
     format!("model-{name}")
 }
 
-/// Keeps the key where that is to be done here.
+/// Stores the key, if it belongs into the secrets or the keyring.
 async fn store_key(place: Option<&ApiKeyLocation>, args: &AddModelArgs, context: &CliContext) -> CliResult {
     let (Some(ApiKeyLocation::Secret(name)) | Some(ApiKeyLocation::Keyring(name))) = place else {
         return Ok(());
@@ -223,7 +223,7 @@ fn print_added(
 ) -> CliResult {
     let printer = &context.printer;
     let file = context.folder.models();
-    printer.line(&escape::line(&format!("{} is a model provider now, in {}", args.name, file.display())))?;
+    printer.line(&escape::line(&format!("added the model provider {} to {}", args.name, file.display())))?;
     let variable = match place {
         Some(ApiKeyLocation::Env(variable)) => Some(variable.as_str()),
         None => preset.and_then(|preset| preset.key_env),
@@ -231,25 +231,23 @@ fn print_added(
     };
     if let Some(variable) = variable {
         let is_set = context.environment.variable(variable).is_some();
-        let here = if is_set { "it is set here" } else { "it is not set here" };
-        printer.note(&format!(
-            "its key is read from the variable {variable} of the gateway's environment; {here}"
-        ));
+        let here = if is_set { "it is set in this shell" } else { "it is not set in this shell" };
+        printer.note(&format!("the gateway reads the key from its environment variable {variable}; {here}"));
     }
     if let Some(preset) = preset.filter(|preset| !preset.note.is_empty()) {
         printer.note(preset.note);
     }
     if args.model.is_none() {
-        printer.note(&format!("no model is set for it: an agent names one as {}/ID", args.name));
+        printer.note(&format!("no default model: set an agent's model to {}/ID", args.name));
     }
     let flag = context.folder.data_dir_flag();
-    printer.note(&format!("to try it: toolway models test {}{flag}", args.name));
+    printer.note(&format!("to test it: toolway models test {}{flag}", args.name));
     Ok(())
 }
 
-/// The file is not one that can be changed here.
+/// Creates the error for a file that this command cannot change.
 pub(super) fn edit_error(why: &ModelsFileEditError, context: &CliContext) -> CliError {
-    CliError::new(format!("{} can't be changed: {why}", context.folder.models().display()))
+    CliError::new(format!("cannot change {}: {why}", context.folder.models().display()))
         .with_code("invalid_file")
         .with_hint(FORMAT_HINT)
 }

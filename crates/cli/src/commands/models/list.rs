@@ -1,4 +1,4 @@
-//! `toolway models list`.
+//! `toolway models list`: lists the model providers.
 
 use clap::Args;
 use toolway_api::models::ModelProviderList;
@@ -19,7 +19,7 @@ pub(crate) struct ListModelsArgs {
 }
 
 pub(super) async fn run(args: &ListModelsArgs, context: &CliContext) -> CliResult {
-    // A gateway knows which keys it has; without one, it is what this program finds.
+    // Only a running gateway knows which keys it finds in its environment.
     if args.connect.gateway.is_some() || target::find_running(&context.folder)?.is_some() {
         let text = context.client(&args.connect)?.get(&["api", "models"], &[]).await?;
         if context.printer.json {
@@ -64,7 +64,7 @@ fn print(found: &ModelProviderList, context: &CliContext) -> CliResult {
             key,
         ]);
     }
-    context.printer.table(&table, "there is no model provider; `toolway models add` adds one")?;
+    context.printer.table(&table, "no model providers; add one with `toolway models add`")?;
     for problem in &found.problems {
         context.printer.warning(&problem.message, problem.hint.as_deref().unwrap_or_default());
     }

@@ -1,41 +1,41 @@
-//! Changing the text of `models.toml`: what is not changed stays as it was written, with its comments and its order.
+//! Edits the text of `models.toml` and keeps the comments, order and format of unchanged entries.
 
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TomlError, value};
 
-/// What a new file begins with.
-const FILE_HEADER: &str = "# Model providers. The first is what agents use that name no model.\n\n";
+/// Header of a new file.
+const FILE_HEADER: &str = "# Model providers. Agents without a model use the first one.\n\n";
 
-/// Why a text can't be changed.
+/// Reason why a text cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ModelsFileEditError {
-    #[error("it is not TOML: {0}")]
+    #[error("invalid TOML: {0}")]
     NotToml(#[from] TomlError),
-    #[error("`model` is written as one value; each model provider needs a line [[model]] of its own")]
+    #[error("`model` must be an array of tables: start each model provider with [[model]]")]
     NotTables,
 }
 
-/// An entry to be written; only what is said stands in it.
+/// A new entry. Absent fields are omitted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct NewModelEntry<'a> {
     pub(super) name: &'a str,
     pub(super) kind: Option<&'a str>,
     pub(super) preset: Option<&'a str>,
     pub(super) base_url: Option<&'a str>,
-    /// Where the key is: which sort of place, and which one.
+    /// Location of the key: kind of location, and name.
     pub(super) key: Option<(&'a str, &'a str)>,
     pub(super) model: Option<&'a str>,
     pub(super) headers: &'a [(String, String)],
-    /// Whether it comes before all others.
+    /// True to insert the entry before all others.
     pub(super) is_first: bool,
 }
 
-/// The names of the entries.
+/// Returns the names of the entries.
 pub(super) fn entry_names(text: &str) -> Result<Vec<String>, ModelsFileEditError> {
     let mut document = parse_document(text)?;
     Ok(entries(&mut document)?.iter().filter_map(entry_name).map(str::to_owned).collect())
 }
 
-/// The text with an entry more, or with it in the place of the one of its name.
+/// Adds an entry, or replaces the entry with the same name.
 pub(super) fn add_entry(text: &str, entry: &NewModelEntry<'_>) -> Result<String, ModelsFileEditError> {
     let mut document = parse_document(text)?;
     let entries = entries(&mut document)?;
@@ -65,14 +65,14 @@ pub(super) fn add_entry(text: &str, entry: &NewModelEntry<'_>) -> Result<String,
     Ok(document.to_string())
 }
 
-/// The text without the entry of this name; none where there is no such entry.
+/// Removes an entry; `None` if there is no such entry.
 pub(super) fn remove_entry(text: &str, name: &str) -> Result<Option<String>, ModelsFileEditError> {
     let mut document = parse_document(text)?;
     let entries = entries(&mut document)?;
     let Some(at) = entries.iter().position(|one| entry_name(one) == Some(name)) else { return Ok(None) };
     let head = (at == 0).then(|| entries.get(0).map(|first| split_head(first).0)).flatten();
     entries.remove(at);
-    // What the file begins with is the file's, and not that of its first entry.
+    // The header comment belongs to the file, not to its first entry, so keep it.
     if let (Some(head), Some(first)) = (head.filter(|head| !head.is_empty()), entries.get_mut(0)) {
         let own = entry_prefix(first).trim_start_matches('\n').to_owned();
         first.decor_mut().set_prefix(format!("{head}{own}"));
@@ -97,14 +97,15 @@ fn entry_prefix(table: &Table) -> &str {
     table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default()
 }
 
-/// What stands before the first entry: what belongs to the file, and what to the entry. An empty line parts them.
+/// Splits the text before the first entry into the file's header and the entry's own comment, at an empty line.
 fn split_head(first: &Table) -> (String, String) {
     let prefix = entry_prefix(first);
     let at = prefix.rfind("\n\n").map_or(0, |at| at + 2);
     (prefix.get(..at).unwrap_or_default().to_owned(), prefix.get(at..).unwrap_or_default().to_owned())
 }
 
-/// Tables are written in the order of their positions; a new one has none, and then comes after what is before it.
+/// Inserts a table before the others. TOML tables are written in the order of their positions, and a new table has
+/// none, so all tables are inserted again.
 fn put_first(entries: &mut ArrayOfTables, mut table: Table) {
     let mut others: Vec<Table> = std::iter::from_fn(|| {
         let last = entries.len().checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! `toolway models presets`.
+//! `toolway models presets`: lists the known model providers.
 
 use serde_json::json;
 use toolway_models::presets::{ALL, ProviderPreset};
@@ -20,11 +20,11 @@ pub(super) fn run(context: &CliContext) -> CliResult {
     }
     let mut table = TextTable::new(vec![
         TableColumn::fixed("name"),
-        TableColumn::truncatable("for", 10),
+        TableColumn::truncatable("provider", 10),
         TableColumn::fixed("kind").optional(),
         TableColumn::truncatable("address", 16).optional(),
         TableColumn::fixed("key").optional(),
-        TableColumn::fixed("tried"),
+        TableColumn::fixed("tested"),
     ]);
     for preset in ALL {
         let (tried, style) = if preset.is_tested { ("yes", Style::Good) } else { ("no", Style::Faint) };
@@ -37,12 +37,12 @@ pub(super) fn run(context: &CliContext) -> CliResult {
             TableCell::styled(tried, style),
         ]);
     }
-    context.printer.table(&table, "no preset is known")?;
+    context.printer.table(&table, "no presets")?;
     let dates: std::collections::BTreeSet<_> = ALL.iter().map(|preset| preset.verified_on).collect();
     let dates: Vec<_> = dates.into_iter().collect();
     context.printer.note(&format!(
-        "From their makers' documentation as of {}. Whether one was tried against the provider itself is said; any other \
-         is added with --kind and --base-url.",
+        "From the providers' documentation as of {}. \"tested\" shows which ones were tested against the service. \
+         Add any other provider with --kind and --base-url.",
         dates.join(", ")
     ));
     Ok(())

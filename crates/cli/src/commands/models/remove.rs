@@ -1,4 +1,4 @@
-//! `toolway models remove`.
+//! `toolway models remove`: removes a model provider and its stored key.
 
 use clap::Args;
 use serde_json::json;
@@ -28,9 +28,9 @@ pub(super) async fn run(args: &RemoveModelArgs, context: &CliContext) -> CliResu
     let after = models_file::remove_entry(&before, &args.name)
         .map_err(|why| edit_error(&why, context))?
         .ok_or_else(|| {
-            CliError::new(format!("there is no model provider {:?}", args.name))
+            CliError::new(format!("unknown model provider {:?}", args.name))
                 .with_code("model_provider_not_found")
-                .with_hint("`toolway models list` shows their names")
+                .with_hint("list the providers with `toolway models list`")
         })?;
     write_models_file(&after, context)?;
     let key_is_gone = remove_unused_key(&before, &after, &args.name, context);
@@ -42,16 +42,16 @@ pub(super) async fn run(args: &RemoveModelArgs, context: &CliContext) -> CliResu
         });
         context.printer.json_value(&done)?;
     } else {
-        context.printer.line(&escape::line(&format!("{} is removed", args.name)))?;
+        context.printer.line(&escape::line(&format!("removed {}", args.name)))?;
         if matches!(key_is_gone, Ok(true)) {
-            context.printer.note("its key, which was kept here, is removed too");
+            context.printer.note("removed its stored key");
         }
     }
     key_is_gone?;
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// Removes the key that was kept here for this provider, unless another still names it; whether there was one.
+/// Removes the stored key of this provider, unless another entry uses it. Returns true if a key was removed.
 fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext) -> CliResult<bool> {
     let path = context.folder.models();
     let keys = |text: &str| -> Vec<(String, Option<KeyLocation>)> {
@@ -65,7 +65,7 @@ fn remove_unused_key(before: &str, after: &str, name: &str, context: &CliContext
         Some(_) if is_used => Ok(false),
         Some(KeyLocation::Secret(secret)) if secret == own => match secrets::remove(&context.folder, &own) {
             Ok(()) => Ok(true),
-            // Gone already, or kept at a place that the settings name.
+            // Removed before, or stored at a location that the settings define.
             Err(failure) if failure.code() == "secret_not_found" => Ok(false),
             Err(failure) => Err(failure),
         },

@@ -1,4 +1,4 @@
-//! `toolway models test`: asked of the running gateway, which has the keys that count; where none runs, tried from here.
+//! `toolway models test`: tests providers through the running gateway, which has the keys; if none runs, from here.
 
 use clap::Args;
 use serde_json::json;
@@ -15,9 +15,9 @@ use crate::print::{escape, time};
 /// Flags of `models test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestModelsArgs {
-    /// Name of the model provider, as `models list` shows it; all of them, where none is named
+    /// Name of the model provider, as `models list` shows it (default: all)
     name: Option<String>,
-    /// The model to ask, where that is not the one set for it
+    /// Model to test (default: the provider's default model)
     #[arg(long, value_name = "ID", requires = "name")]
     model: Option<String>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResul
     } else {
         context
             .printer
-            .note("no gateway runs on this data folder, so it is tried from here, with this environment");
+            .note("no gateway is running on this data folder; testing from here with this environment");
         test_locally(args, context).await?
     };
     if context.printer.json {
@@ -42,12 +42,12 @@ pub(super) async fn run(args: &TestModelsArgs, context: &CliContext) -> CliResul
     match failed.as_slice() {
         [] => Ok(()),
         _ if context.printer.json => Err(CliError::already_reported()),
-        [one] => Err(CliError::new(format!("{one} does not work as it should"))
+        [one] => Err(CliError::new(format!("{one} failed the test"))
             .with_code("model_failed")
-            .with_hint("the lines above say what to do")),
-        several => Err(CliError::new(format!("{} do not work as they should", several.join(", ")))
+            .with_hint("see the hints above")),
+        several => Err(CliError::new(format!("{} failed the test", several.join(", ")))
             .with_code("model_failed")
-            .with_hint("the lines above say what to do")),
+            .with_hint("see the hints above")),
     }
 }
 
@@ -88,7 +88,7 @@ async fn test_locally(args: &TestModelsArgs, context: &CliContext) -> CliResult<
         let report = models.test(&name, args.model.as_deref()).await.map_err(|error| {
             CliError::new(error.to_string())
                 .with_code("model_provider_not_found")
-                .with_hint("`toolway models list` shows their names")
+                .with_hint("list the providers with `toolway models list`")
         })?;
         reports.push(print_report(model_test_report(report), context)?);
     }
@@ -97,14 +97,14 @@ async fn test_locally(args: &TestModelsArgs, context: &CliContext) -> CliResult<
 
 fn require_providers(names: Vec<String>) -> CliResult<Vec<String>> {
     if names.is_empty() {
-        return Err(CliError::new("there is no model provider to try").with_code("no_model").with_hint(
-            "`toolway models add` adds one, `toolway models presets` lists those that are known",
+        return Err(CliError::new("no model providers to test").with_code("no_model").with_hint(
+            "add one with `toolway models add`; `toolway models presets` lists the known providers",
         ));
     }
     Ok(names)
 }
 
-/// Shows a report to a person, as soon as it is there.
+/// Prints a report as soon as it is complete.
 fn print_report(report: ModelTestReport, context: &CliContext) -> CliResult<ModelTestReport> {
     let printer = &context.printer;
     if printer.json {

@@ -1,4 +1,4 @@
-//! `toolway policy add`: a rule from flags, from JSON or TOML, or from both.
+//! `toolway policy add`: creates a rule from flags, from JSON or TOML, or from both.
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -18,24 +18,24 @@ use crate::print::escape;
 pub(crate) struct AddRuleArgs {
     /// Name of the rule
     name: String,
-    /// What becomes of the calls that it is for
+    /// Effect on matching calls
     #[arg(long, value_enum, value_name = "EFFECT")]
     effect: EffectFlag,
     #[command(flatten)]
     when: WhenArgs,
-    /// With --effect ask: the caller may answer for its own call, and not only the owner
+    /// With --effect ask: the caller may approve its own calls, not only the owner
     #[arg(long)]
     caller_may_answer: bool,
-    /// Calls that one principal may make in a minute, all tools of the rule together
+    /// Maximum calls per minute and principal, for all tools of the rule together
     #[arg(long, value_name = "N")]
     calls_per_minute: Option<u32>,
-    /// Calls that one principal may make in a minute of each tool of the rule
+    /// Maximum calls per minute and principal, for each tool of the rule
     #[arg(long, value_name = "N")]
     calls_per_minute_per_tool: Option<u32>,
-    /// Calls that one principal may have in flight, all tools of the rule together
+    /// Maximum concurrent calls per principal, for all tools of the rule together
     #[arg(long, value_name = "N")]
     in_flight: Option<u32>,
-    /// How many of the rules made here come before it; without it, it comes last, or stays where it is
+    /// Number of stored rules before this one (default: all for a new rule, unchanged for an existing one)
     #[arg(long, value_name = "N")]
     before: Option<u16>,
     #[command(flatten)]
@@ -44,45 +44,45 @@ pub(crate) struct AddRuleArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EffectFlag {
-    /// It runs
+    /// Run the call
     Allow,
-    /// It does not run, and the tool is not listed
+    /// Deny the call and hide the tool
     Deny,
-    /// A person is asked first
+    /// Ask for approval first
     Ask,
 }
 
-/// Which calls the rule is for; all of them, where nothing is said.
+/// Conditions of the rule. Without any, it matches all calls.
 #[derive(Debug, Default, Args)]
 struct WhenArgs {
-    /// All of it at once, as JSON or TOML: '{"tools": ["pixel-8/*"]}' or 'tools = ["pixel-8/*"]'
+    /// All conditions as JSON or TOML: '{"tools": ["pixel-8/*"]}' or 'tools = ["pixel-8/*"]'
     #[arg(long, value_name = "JSON|TOML")]
     when: Option<String>,
-    /// Whose calls: owner, a token's id or label, or a pattern of ids; may be said more than once
+    /// Caller: owner, a token's id or label, or a pattern of ids; repeat the flag for more
     #[arg(long, value_name = "PRINCIPAL")]
     principal: Vec<String>,
-    /// Calls by this role: owner, client, companion; may be said more than once
+    /// Role of the caller: owner, client or companion; repeat the flag for more
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
-    /// Calls in the name of this agent, or of agents that fit a pattern; may be said more than once
+    /// Agent that makes the call, or a pattern; repeat the flag for more
     #[arg(long, value_name = "AGENT")]
     agent: Vec<String>,
-    /// Tools, as a pattern over source/tool: pixel-8/*, */read_*; may be said more than once
+    /// Tool, as a SOURCE/TOOL pattern such as 'pixel-8/*' or '*/read_*'; repeat the flag for more
     #[arg(long, value_name = "TOOL-PATTERN")]
     tool: Vec<String>,
-    /// Tools that only read, or all others
+    /// Read-only tools (true), or all others (false)
     #[arg(long, value_name = "BOOL")]
     read_only: Option<bool>,
-    /// Tools that may destroy something, or all others
+    /// Destructive tools (true), or all others (false)
     #[arg(long, value_name = "BOOL")]
     destructive: Option<bool>,
-    /// Tools that reach beyond their source, or all others
+    /// Tools that reach beyond their source (true), or all others (false)
     #[arg(long, value_name = "BOOL")]
     open_world: Option<bool>,
 }
 
 impl WhenArgs {
-    /// What was given at once, with the flags added to it.
+    /// Returns the conditions of `--when`, extended by the other flags.
     fn to_condition(&self) -> CliResult<RuleCondition> {
         let mut when = self.when.as_deref().map(parse_condition).transpose()?.unwrap_or_default();
         when.principals.extend_from_slice(&self.principal);
@@ -96,16 +96,17 @@ impl WhenArgs {
     }
 }
 
-/// A selector as JSON, as TOML lines, or as an inline table of TOML.
+/// Parses conditions from JSON, TOML lines, or an inline TOML table.
 fn parse_condition(text: &str) -> CliResult<RuleCondition> {
     let wrong = |why: String| {
-        CliError::usage(format!("--when: {why}"))
-            .with_hint("write it as '{\"tools\": [\"pixel-8/*\"]}' or as 'tools = [\"pixel-8/*\"]'; docs/policy.md says what it may hold")
+        CliError::usage(format!("--when: {why}")).with_hint(
+            "for example '{\"tools\": [\"pixel-8/*\"]}' or 'tools = [\"pixel-8/*\"]'; see docs/policy.md",
+        )
     };
     let text = text.trim();
     if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
         if !value.is_object() {
-            return Err(wrong("it is JSON, but not an object".to_owned()));
+            return Err(wrong("it must be a JSON object".to_owned()));
         }
         return serde_json::from_value(value).map_err(|error| wrong(error.to_string()));
     }
@@ -121,7 +122,7 @@ fn parse_condition(text: &str) -> CliResult<RuleCondition> {
     read.map_err(|error| wrong(error.message().to_owned()))
 }
 
-/// Makes or changes the rule.
+/// Creates or changes the rule.
 pub(super) async fn add(args: &AddRuleArgs, context: &CliContext) -> CliResult {
     let mut when = args.when.to_condition()?;
     let client = context.client(&args.connect)?;
@@ -145,9 +146,9 @@ pub(super) async fn add(args: &AddRuleArgs, context: &CliContext) -> CliResult {
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "new": is_new, "rule": raw}));
     }
-    let done = if is_new { "holds now" } else { "is changed" };
+    let done = if is_new { "added" } else { "changed" };
     context.printer.line(&escape::line(&format!(
-        "the rule {} {done}: {} {}",
+        "{done} the rule {}: {} {}",
         args.name,
         rule_text::effect_text(&rule),
         rule_text::condition_text(&rule.when)

@@ -1,8 +1,8 @@
-//! Rules in words.
+//! Describes rules for people.
 
 use toolway_core::policy::definition::{Effect, RuleCondition, RuleDefinition};
 
-/// What becomes of a call.
+/// Returns the name of an effect.
 pub(super) fn effect_verb(effect: Effect) -> &'static str {
     match effect {
         Effect::Allow => "allow",
@@ -11,7 +11,7 @@ pub(super) fn effect_verb(effect: Effect) -> &'static str {
     }
 }
 
-/// The same of a rule: also whom it asks.
+/// Returns the effect of a rule, including the approver.
 pub(super) fn effect_text(rule: &RuleDefinition) -> &'static str {
     match rule.effect {
         Effect::Ask if rule.caller_may_answer => "ask the caller",
@@ -19,7 +19,7 @@ pub(super) fn effect_text(rule: &RuleDefinition) -> &'static str {
     }
 }
 
-/// Which calls a rule is for.
+/// Describes the conditions of a rule.
 pub(super) fn condition_text(when: &RuleCondition) -> String {
     let list = |label: &str, values: &[String]| {
         (!values.is_empty()).then(|| format!("{label} {}", values.join(" or ")))
@@ -41,13 +41,13 @@ pub(super) fn condition_text(when: &RuleCondition) -> String {
     if parts.is_empty() { "every call".to_owned() } else { parts.join(", ") }
 }
 
-/// How much of it there may be.
+/// Describes the limits of a rule.
 pub(super) fn limits_text(rule: &RuleDefinition) -> String {
     let limit = |value: Option<u32>, unit: &str| value.map(|value| format!("{value} {unit}"));
     let parts: Vec<String> = [
-        limit(rule.calls_per_minute, "a minute"),
-        limit(rule.calls_per_minute_per_tool, "a minute and tool"),
-        limit(rule.in_flight, "at a time"),
+        limit(rule.calls_per_minute, "per minute"),
+        limit(rule.calls_per_minute_per_tool, "per minute and tool"),
+        limit(rule.in_flight, "concurrent"),
     ]
     .into_iter()
     .flatten()

@@ -1,4 +1,4 @@
-//! This computer as a device of its own gateway: over a socket like any other, with a token of its own.
+//! Connects this computer to its own gateway as a device, over a socket and with its own token like any other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use toolway_gateway::{AppState, Gateway};
 
 use crate::host;
 
-/// The id under which its source stays the same.
+/// Device id, which keeps the source the same across restarts.
 const DEVICE_ID: &str = "local";
-/// Between two attempts with a new token or key.
+/// Delay between attempts with a new token or key.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
-/// Runs until it is dropped.
+/// The local device. Dropping it stops the device.
 #[derive(Debug)]
 pub(super) struct LocalDevice {
     status: watch::Receiver<ConnectionStatus>,
@@ -22,7 +22,7 @@ pub(super) struct LocalDevice {
 }
 
 impl LocalDevice {
-    /// Starts it.
+    /// Starts the device.
     pub(super) fn start(gateway: &Gateway) -> Self {
         let (sender, status) = watch::channel(ConnectionStatus::Connecting);
         let stop = CancellationToken::new();
@@ -30,7 +30,7 @@ impl LocalDevice {
         Self { status, stop }
     }
 
-    /// The slug under which its tools are known, once the gateway has taken them; none where that takes too long.
+    /// Returns the slug of its tools once the gateway has accepted them; `None` after the timeout.
     pub(super) async fn wait_for_source(&self, timeout: Duration) -> Option<String> {
         let mut status = self.status.clone();
         let connected = status.wait_for(
@@ -49,8 +49,8 @@ impl Drop for LocalDevice {
     }
 }
 
-/// Stays connected. A token that no longer counts (the database was restored) or a key that has changed (the
-/// owner's certificate was renewed) is replaced, since this device needs nobody to let it in.
+/// Stays connected. Replaces a token that became invalid (restored database) or a key that changed (renewed
+/// certificate), because this device needs no pairing.
 async fn run_with_restarts(
     app: Arc<AppState>,
     url: String,
@@ -64,7 +64,7 @@ async fn run_with_restarts(
         };
         match ended {
             Ok(()) => return,
-            Err(why) => tracing::warn!("this computer's own tools are away for a moment: {why}"),
+            Err(why) => tracing::warn!("restarting the local device: {why}"),
         }
         if tokio::time::timeout(RESTART_DELAY, stop.cancelled()).await.is_ok() {
             return;
@@ -72,7 +72,7 @@ async fn run_with_restarts(
     }
 }
 
-/// Runs until it is stopped for good (`Ok`) or needs a new token or key.
+/// Runs until it is stopped (`Ok`), or until it needs a new token or key.
 async fn run(
     app: &AppState,
     url: &str,
@@ -80,14 +80,14 @@ async fn run(
     stop: &CancellationToken,
 ) -> Result<(), String> {
     let token = app.access.issue_local_device().await.map_err(|error| error.to_string())?;
-    // Looking for sensors blocks.
+    // Detecting sensors blocks.
     let tools = tokio::task::spawn_blocking(host::tools).await.map_err(|error| error.to_string())?;
     let trust =
         app.tls.as_ref().map_or_else(GatewayTrust::default, |tls| GatewayTrust::Key(tls.served_pin()));
     let device = Device::builder(url)
         .token(token)
         .trust(trust)
-        // The gateway may listen on an address of this computer that is not loopback, unencrypted.
+        // The gateway may listen without TLS on a local address that is not loopback.
         .insecure(true)
         .device_id(DEVICE_ID)
         .name(host::name())
@@ -98,7 +98,7 @@ async fn run(
     let device = match device {
         Ok(device) => device,
         Err(error) => {
-            tracing::error!("this computer's own tools can't be offered: {error}");
+            tracing::error!("cannot share this computer's tools: {error}");
             return Ok(());
         }
     };
@@ -112,7 +112,7 @@ async fn run(
                     Err(stopped.to_string())
                 }
                 Err(stopped) => {
-                    tracing::warn!(hint = stopped.hint(), "this computer's own tools are no longer offered: {stopped}");
+                    tracing::warn!(hint = stopped.hint(), "this computer's tools are no longer shared: {stopped}");
                     Ok(())
                 }
                 Ok(()) => Ok(()),

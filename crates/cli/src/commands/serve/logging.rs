@@ -1,4 +1,4 @@
-//! The log: lines on standard error, for people or for programs.
+//! Sets up the log: lines on standard error, as text or JSON.
 
 use toolway_gateway::settings::{LogFormat, LogSettings};
 use tracing_subscriber::EnvFilter;
@@ -7,14 +7,13 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::environment::OutputStream;
 use crate::error::{CliError, CliResult};
 
-/// The library that speaks MCP. It tells several things of every single request at `info`, and whole requests at
-/// `debug`.
+/// Target of the MCP library. It logs several lines per request at `info`, and complete requests at `debug`.
 const MCP_LIBRARY: &str = "rmcp";
 
-/// Logs from now on.
+/// Starts logging.
 pub(super) fn init_logging(settings: &LogSettings, stderr: OutputStream) -> CliResult {
     let filter = EnvFilter::try_new(&settings.level).map_err(|error| {
-        CliError::new(format!("log.level: {error}")).with_hint("write error, warn, info, debug or trace")
+        CliError::new(format!("log.level: {error}")).with_hint("use error, warn, info, debug or trace")
     })?;
     let filter = silence_unnamed_targets(filter, &settings.level);
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -22,10 +21,10 @@ pub(super) fn init_logging(settings: &LogSettings, stderr: OutputStream) -> CliR
         LogFormat::Text => log.with_ansi(stderr.colour).with_target(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
-    started.map_err(|error| CliError::new(format!("the log can't be started: {error}")))
+    started.map_err(|error| CliError::new(format!("cannot start the log: {error}")))
 }
 
-/// The MCP library's lines from warnings on, unless the level says otherwise of it.
+/// Limits the MCP library to warnings, unless the level names it.
 fn silence_unnamed_targets(filter: EnvFilter, level: &str) -> EnvFilter {
     let is_talkative = filter.max_level_hint().is_none_or(|most| most >= LevelFilter::INFO);
     match format!("{MCP_LIBRARY}=warn").parse() {
@@ -43,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_mcp_are_logged_only_where_that_is_asked_for() {
+    fn mcp_requests_are_logged_only_on_request() {
         assert_eq!(filter("info"), "rmcp=warn,info");
         assert_eq!(filter("debug"), "rmcp=warn,debug");
         assert_eq!(filter("info,rmcp=debug"), "rmcp=debug,info");

@@ -1,10 +1,10 @@
-//! Every connection is an open file. Systems let programs have few of them unless they ask for more.
+//! Raises the limit of open files: every connection is one, and the default limit is low.
 
-/// More than this no setting asks for.
+/// Limit to ask for; no setting needs more.
 #[cfg(unix)]
 const WANTED_OPEN_FILES: u64 = 1 << 18;
 
-/// Asks for as many open files as the system lets this program have.
+/// Raises the limit as far as the system allows.
 #[cfg(unix)]
 pub(super) fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -13,11 +13,11 @@ pub(super) fn raise_limit() {
     let Some(current) = limit.current.filter(|current| *current < wanted) else { return };
     let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     match raised {
-        Ok(()) => tracing::debug!(from = current, to = wanted, "allowed more open files"),
-        Err(error) => tracing::debug!(%error, limit = current, "the number of open files can't be raised"),
+        Ok(()) => tracing::debug!(from = current, to = wanted, "raised the limit of open files"),
+        Err(error) => tracing::debug!(%error, limit = current, "cannot raise the limit of open files"),
     }
 }
 
-/// Nothing to ask for.
+/// Does nothing: this system has no such limit.
 #[cfg(not(unix))]
-pub(super) fn allow_many() {}
+pub(super) fn raise_limit() {}

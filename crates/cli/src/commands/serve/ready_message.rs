@@ -1,4 +1,4 @@
-//! What `serve` says once it answers: where it listens, where its data lies, what to try first.
+//! Prints the message of `serve` when it is ready: address, data folder and a first command.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::print::style::Style;
 use crate::print::table::LabeledValues;
 use crate::program::program_command;
 
-/// How long the first command may wait for this computer's tools.
+/// Maximum time to wait for this computer's tools.
 const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Says it. That nobody reads it is no reason not to serve.
+/// Prints the message. Errors are ignored, because the gateway also works if nobody reads it.
 pub(super) async fn print_ready(running: &RunningGateway, local: Option<&LocalDevice>, context: &CliContext) {
     let printer = &context.printer;
     if printer.json {
@@ -51,11 +51,11 @@ fn print_text(
     printer.pairs(&pairs)?;
     let flag = context.folder.data_dir_flag();
     let toolway = program_command(&context.environment);
-    let (matter, command) = match source {
+    let (purpose, command) = match source {
         Some(source) => ("to try it", format!("{toolway} tools call {source}__device_info '{{}}'{flag}")),
-        // The name is not known yet, or there are no tools of this computer.
+        // The slug is not known yet, or this computer shares no tools.
         None if has_local => ("to try it", format!("{toolway} tools list{flag}")),
         None => ("to connect a device", format!("{toolway} pair{flag}")),
     };
-    printer.line(&format!("{matter}, in another terminal:\n  {}\n", printer.paint(Style::Name, &command)))
+    printer.line(&format!("{purpose}, in another terminal:\n  {}\n", printer.paint(Style::Name, &command)))
 }

@@ -1,18 +1,17 @@
-//! Notices that a file was changed, without the operating system's help: it is looked at now and then.
+//! Detects changes of a file by polling, which works on every file system.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// How often it is looked at.
+/// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// How long it must stand still to count. Whoever writes it may be in the middle of it, or about to put another file
-/// in its place, and half of the rules can be as right as all of them.
+/// Time without changes before a change counts. The file may be half written, and half of the rules can be valid.
 const SETTLE_DELAY: Duration = Duration::from_millis(300);
 
-/// What tells one state of a file from another; none where there is no file.
+/// Modification time and size of a file; `None` if it does not exist.
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
-/// A file that is looked at now and then.
+/// A file that is polled for changes.
 #[derive(Debug)]
 pub(super) struct WatchedFile {
     path: PathBuf,
@@ -20,13 +19,13 @@ pub(super) struct WatchedFile {
 }
 
 impl WatchedFile {
-    /// Looks at it for the first time.
+    /// Records the current state of the file.
     pub(super) fn new(path: PathBuf) -> Self {
         let seen = file_stamp(&path);
         Self { path, last_stamp: seen }
     }
 
-    /// Waits until the file is another than when it was last looked at, and stands still.
+    /// Waits until the file has changed and is stable.
     pub(super) async fn wait_for_change(&mut self) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -1,18 +1,17 @@
-//! How many threads serve connections.
+//! Chooses the number of threads that serve connections.
 //!
-//! A call goes from one socket to another and back. Where both are served by one thread, nobody has to be woken;
-//! with two, each hop may wake a sleeping thread, which costs more than the work itself as long as there is
-//! little of it. So fewer threads than processors are used, and one alone where there are at most two: the rest
-//! of the machine is for the database's writer and for whoever calls.
+//! A call goes from one socket to another and back. If one thread serves both, no thread has to be woken; with two,
+//! each hop may wake a sleeping thread, which costs more than the work itself under light load. So the default is half
+//! of the processors, and one thread on a machine with at most two: the database writer and the callers need the rest.
 
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{CliError, CliResult};
 
-/// Threads for work that blocks: files, look-ups of names.
+/// Maximum number of threads for blocking work: files and name resolution.
 const MAX_BLOCKING_THREADS: usize = 64;
 
-/// As many as suit this machine.
+/// Returns the default for this machine.
 pub(super) fn default_count() -> usize {
     count_for(std::thread::available_parallelism().map_or(1, usize::from))
 }
@@ -21,7 +20,7 @@ fn count_for(processors: usize) -> usize {
     (processors / 2).max(1)
 }
 
-/// A runtime with this many.
+/// Creates a runtime with this number of threads.
 pub(super) fn runtime(workers: usize) -> CliResult<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(workers)
@@ -31,7 +30,7 @@ pub(super) fn runtime(workers: usize) -> CliResult<Runtime> {
         .build()
         .map_err(|error| {
             CliError::new(format!(
-                "{workers} threads can't be started: {}",
+                "cannot start {workers} threads: {}",
                 crate::error::io_error_message(&error)
             ))
             .with_hint("set workers to a smaller number")
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_on_small_machines_and_half_of_large_ones() {
+    fn small_machines_use_one_thread_and_large_ones_half_of_their_processors() {
         let counts: Vec<_> = [1, 2, 3, 4, 8, 64].map(count_for).to_vec();
         assert_eq!(counts, [1, 1, 1, 2, 4, 32]);
     }

@@ -1,4 +1,4 @@
-//! `toolway sessions export`: a conversation as a document.
+//! `toolway sessions export`: exports a conversation as a document.
 
 use std::path::PathBuf;
 
@@ -13,24 +13,24 @@ use crate::folder::private_file;
 /// Flags of `sessions export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportSessionArgs {
-    /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
+    /// Id of the session, as `sessions list` shows it (last: the latest one)
     id: String,
-    /// Format of the document. Default: markdown, or json with --json
+    /// Output format (default: markdown, or json with --json)
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<SessionExportFormat>,
-    /// File to write, readable for you alone, instead of standard output; it must not exist yet
+    /// File to write, readable only by you (default: standard output; must not exist)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// A form of conversations.
+/// Output format of `sessions export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SessionExportFormat {
-    /// For reading
+    /// Markdown, for reading
     Markdown,
-    /// With everything that is kept
+    /// JSON with all details
     Json,
 }
 
@@ -38,8 +38,8 @@ pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliRe
     let printer = &context.printer;
     let form = match (args.format, printer.json, &args.output) {
         (Some(SessionExportFormat::Markdown), true, None) => {
-            return Err(CliError::usage("--json and --format markdown are two formats at once")
-                .with_hint("leave one of them out, or name a file with --output"));
+            return Err(CliError::usage("--json conflicts with --format markdown")
+                .with_hint("remove one of them, or write to a file with --output"));
         }
         (Some(form), ..) => form,
         (None, true, None) => SessionExportFormat::Json,
@@ -62,10 +62,10 @@ pub(super) async fn run(args: &ExportSessionArgs, context: &CliContext) -> CliRe
     if printer.json {
         return printer.json_value(&json!({"id": id, "file": path, "form": word}));
     }
-    printer.line(&crate::print::escape::line(&format!("written to {}", path.display())))
+    printer.line(&crate::print::escape::line(&format!("wrote {}", path.display())))
 }
 
-/// The text of a conversation in a form.
+/// Fetches a conversation in a format.
 pub(crate) async fn fetch_export(id: &str, form: &str, client: &GatewayClient) -> CliResult<String> {
     client.get(&["api", "sessions", id, "export"], &[("format", form.to_owned())]).await
 }

@@ -1,4 +1,4 @@
-//! `toolway sessions show`: a conversation as it was held.
+//! `toolway sessions show`: prints a conversation.
 
 use clap::Args;
 use toolway_api::sessions::{MessagePart, SessionDetail, SessionMessage};
@@ -12,13 +12,13 @@ use crate::print::style::Style;
 use crate::print::table::LabeledValues;
 use crate::print::{amount, escape, live};
 
-/// Of arguments and results no more is shown, in columns.
+/// Maximum width of arguments and results, in columns.
 const MAX_PREVIEW_CHARS: usize = 200;
 
 /// Flags of `sessions show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowSessionArgs {
-    /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
+    /// Id of the session, as `sessions list` shows it (last: the latest one)
     id: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -39,8 +39,8 @@ pub(super) async fn run(args: &ShowSessionArgs, context: &CliContext) -> CliResu
     pairs.add("id", &found.id);
     pairs.add_optional("title", found.title.as_ref());
     pairs.add("agent", &found.agent);
-    pairs.add("of", &found.principal);
-    pairs.add("began", moments.format_local_and_ago(found.created_ms));
+    pairs.add("owner", &found.principal);
+    pairs.add("started", moments.format_local_and_ago(found.created_ms));
     pairs.add("last", moments.format_local_and_ago(found.updated_ms));
     pairs.add("messages", found.message_count.to_string());
     if found.running {
@@ -58,7 +58,7 @@ pub(super) async fn run(args: &ShowSessionArgs, context: &CliContext) -> CliResu
     print_turn_usage(&whole, turn.as_deref(), context)
 }
 
-/// What a turn took, and how it ended where that is not as it should be.
+/// Prints the usage of a turn, and its status unless it ended normally.
 fn print_turn_usage(found: &SessionDetail, turn: Option<&str>, context: &CliContext) -> CliResult {
     let Some(turn) = found.turns.iter().find(|one| Some(one.id.as_str()) == turn) else { return Ok(()) };
     let printer = &context.printer;
@@ -79,7 +79,7 @@ fn print_message(message: &SessionMessage, context: &CliContext) -> CliResult {
     let printer = &context.printer;
     let when = context.time_formatter().format_local(message.created_ms);
     if message.role != "tool" {
-        let who = if is_from_user(message) { "person" } else { "agent" };
+        let who = if is_from_user(message) { "user" } else { "agent" };
         printer.line(&format!(
             "\n{}  {}",
             printer.paint(Style::Label, who),
@@ -95,7 +95,7 @@ fn print_part(part: &MessagePart, is_persons: bool, context: &CliContext) -> Cli
     let faint = |text: &str| printer.paint(Style::Faint, &escape::line(text));
     let name = printer.paint(Style::Name, &escape::line(part.name.as_deref().unwrap_or_default()));
     match part.kind.as_str() {
-        // Where a program reads it, it is as it was said.
+        // Programs get the text unchanged.
         "text" if is_persons || !printer.stdout().is_terminal => printer.untrusted_text(text),
         "text" => render(text, MarkdownLayout::from_stream(printer.stdout()))
             .iter()
@@ -115,14 +115,14 @@ fn print_part(part: &MessagePart, is_persons: bool, context: &CliContext) -> Cli
         "tool_result" => {
             let is_good = part.status.as_deref() == Some("success");
             let (mark, style) = if is_good { ("✓", Style::Good) } else { ("✗", Style::Error) };
-            let said = match (&part.result, &part.message, &part.code) {
+            let summary = match (&part.result, &part.message, &part.code) {
                 (Some(result), ..) if is_good => {
                     result.to::<String>().unwrap_or_else(|_| result.get().to_owned())
                 }
                 (_, Some(message), Some(code)) => format!("{message} ({code})"),
                 (_, message, code) => message.clone().or(code.clone()).unwrap_or_default(),
             };
-            let short = live::truncate(&escape::line(&said), MAX_PREVIEW_CHARS);
+            let short = live::truncate(&escape::line(&summary), MAX_PREVIEW_CHARS);
             printer.line(&format!("{} {name} {}", printer.paint(style, mark), faint(&short)))
         }
         _ => Ok(()),

@@ -1,6 +1,6 @@
-//! `toolway tools call`: one call by hand. The result goes to standard output, progress and questions to standard
-//! error. Whoever sits at the terminal is asked what the call needs a person for; where nobody does, the call ends
-//! at once if nobody else is there who may answer.
+//! `toolway tools call`: calls a tool. The result goes to standard output, progress and approvals to standard error. If
+//! the call needs approval, the user at the terminal is asked; without a terminal, the call fails immediately unless
+//! another principal watches approvals.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -21,18 +21,18 @@ use crate::time_args::DurationArg;
 /// Flags of `tools call`.
 #[derive(Debug, Args)]
 pub(crate) struct CallToolArgs {
-    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    /// Name of the tool, as `tools list` shows it, or its short name if that is unique
     name: String,
-    /// Arguments, as a JSON object; - reads them from standard input
+    /// Arguments as a JSON object (- for standard input)
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
-    /// How long to wait at most, as 10s or 2m; the tool's own limit holds as well
+    /// Maximum time to wait, for example 10s or 2m; the tool's own limit also applies
     #[arg(long, value_name = "TIME")]
     timeout: Option<DurationArg>,
-    /// Makes the same call again safe for ten minutes: it runs once and both get its outcome
+    /// Idempotency key: a repeated call within ten minutes returns the first result without running again
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Don't ask here what the call needs a person for
+    /// Do not ask for approvals at this terminal
     #[arg(long)]
     non_interactive: bool,
     #[command(flatten)]
@@ -43,9 +43,9 @@ pub(crate) struct CallToolArgs {
 pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult {
     let arguments = parse_arguments(&args.arguments)?;
     if args.timeout.is_some_and(|timeout| timeout.0 == 0) {
-        return Err(CliError::usage("--timeout must be more than 0"));
+        return Err(CliError::usage("--timeout must be greater than 0"));
     }
-    // Standard input that the arguments came from has nobody behind it.
+    // Standard input with the arguments cannot answer approvals.
     let asks = !args.non_interactive && args.arguments != "-" && approval_prompt::is_available(context);
     let body = CallToolRequest {
         args: Some(arguments),
@@ -55,7 +55,7 @@ pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult 
     };
     let client = context.client(&args.connect)?;
     let path = ["api", "tools", &args.name, "call"];
-    // Progress is for somebody who watches.
+    // Only people need progress.
     let watched = context.printer.stderr().is_terminal && !context.printer.json;
     let answer = if watched {
         call_with_events(&client, &path, &body, context).await?
@@ -65,7 +65,7 @@ pub(super) async fn run(args: &CallToolArgs, context: &CliContext) -> CliResult 
     print_outcome(&answer, RecordLocation::GatewayRecord, context)
 }
 
-/// The arguments as they were given, if they are a JSON object.
+/// Parses the arguments, which must be a JSON object.
 pub(crate) fn parse_arguments(given: &str) -> CliResult<RawJson> {
     let mut text = given.to_owned();
     if given == "-" {
@@ -74,17 +74,18 @@ pub(crate) fn parse_arguments(given: &str) -> CliResult<RawJson> {
             CliError::new(format!("cannot read the arguments: {}", crate::error::io_error_message(&error)))
         })?;
     }
-    let hint = "write them as a JSON object in single quotes: '{\"limit\": 5}'";
+    let hint = "use a JSON object in single quotes: '{\"limit\": 5}'";
     let text = if text.trim().is_empty() { "{}" } else { text.trim() };
-    let raw = RawJson::parse(text)
-        .map_err(|error| CliError::usage(format!("the arguments are not JSON: {error}")).with_hint(hint))?;
+    let raw = RawJson::parse(text).map_err(|error| {
+        CliError::usage(format!("the arguments are not valid JSON: {error}")).with_hint(hint)
+    })?;
     if !raw.get().starts_with('{') {
-        return Err(CliError::usage("the arguments are JSON, but not an object").with_hint(hint));
+        return Err(CliError::usage("the arguments must be a JSON object").with_hint(hint));
     }
     Ok(raw)
 }
 
-/// Calls, shows progress, and asks, until the outcome is there.
+/// Calls the tool, prints progress and asks for approvals until the result arrives.
 async fn call_with_events(
     client: &GatewayClient,
     path: &[&str],
@@ -92,7 +93,7 @@ async fn call_with_events(
     context: &CliContext,
 ) -> CliResult<String> {
     let mut events = client.post_for_events(path, body).await?;
-    // Whoever calls knows who calls: no names are needed.
+    // The caller is the user, so no labels are needed.
     let mut asking = body.interactive.then(|| ApprovalPrompter::new(client, HashMap::new(), context));
     while let Some(event) = next_event(&mut events, asking.as_mut()).await? {
         match event.kind.as_str() {
@@ -104,9 +105,9 @@ async fn call_with_events(
             _ => {}
         }
     }
-    Err(CliError::new("the gateway ended the answer before the outcome was there")
+    Err(CliError::new("the gateway closed the stream before the result arrived")
         .with_code("connection_lost")
-        .with_hint("`toolway calls list` shows what became of the call"))
+        .with_hint("check the call with `toolway calls list`"))
 }
 
 async fn next_event(
@@ -122,7 +123,7 @@ async fn next_event(
 fn describe_progress(progress: &CallProgress) -> String {
     let amount = match progress.total {
         Some(total) if total > 0.0 => format!("{:.0} %", 100.0 * progress.progress / total),
-        // Without a total a device says a part of one.
+        // Without a total, devices report a fraction of one.
         _ if (0.0..=1.0).contains(&progress.progress) => format!("{:.0} %", 100.0 * progress.progress),
         _ => progress.progress.to_string(),
     };

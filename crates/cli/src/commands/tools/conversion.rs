@@ -1,4 +1,4 @@
-//! `toolway tools show NAME --for API`: a tool as the models of an API are told of it.
+//! `toolway tools show NAME --for API`: prints the tool definition that models of an API get.
 
 use toolway_api::tools::ToolConversion;
 
@@ -26,12 +26,12 @@ pub(super) async fn show(
     pairs.add_optional("left out", found.excluded_reason.as_ref());
     if found.excluded_reason.is_none() {
         let lost = if found.lost.is_empty() { "nothing".to_owned() } else { found.lost.join("\n") };
-        pairs.add("lost", lost);
+        pairs.add("not supported", lost);
     }
-    pairs.add_optional("told", found.definition.map(|raw| escape::json(&json::pretty(raw.get()))));
+    pairs.add_optional("definition", found.definition.map(|raw| escape::json(&json::pretty(raw.get()))));
     printer.pairs(&pairs)?;
     if !found.lost.is_empty() {
-        printer.note("what is lost there is enforced all the same: arguments are checked against the tool's own schema");
+        printer.note("the gateway still enforces unsupported constraints: it checks arguments against the tool's own schema");
     }
     Ok(())
 }

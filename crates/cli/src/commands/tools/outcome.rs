@@ -1,4 +1,4 @@
-//! How a call ended, for people and for programs.
+//! Prints the outcome of a call.
 
 use toolway_api::tools::CallToolResponse;
 use toolway_types::{ContentPart, RawJson};
@@ -8,16 +8,16 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::print::{escape, json, time};
 
-/// Where more can be read about a call.
+/// Location of more details about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordLocation {
-    /// In the gateway's record.
+    /// The gateway's record of calls.
     GatewayRecord,
-    /// Nowhere: it was a trial.
+    /// No record, because the call was a test.
     Nowhere,
 }
 
-/// Prints a result; an error becomes the command's own.
+/// Prints the result. Returns an error if the call failed.
 pub(crate) fn print_outcome(answer: &str, recorded: RecordLocation, context: &CliContext) -> CliResult {
     let outcome: CallToolResponse = parse_response(answer)?;
     if context.printer.json {
@@ -40,23 +40,23 @@ fn outcome_error(outcome: CallToolResponse, recorded: RecordLocation) -> CliErro
     let code = outcome.code.unwrap_or_else(|| "error".to_owned());
     let message = outcome.message.unwrap_or_default();
     let next = match (recorded, code.as_str()) {
-        (_, "tool_not_available") => Some("`toolway tools list` shows what can be called".to_owned()),
+        (_, "tool_not_available") => Some("list the tools with `toolway tools list`".to_owned()),
         (RecordLocation::GatewayRecord, _) => {
-            Some(format!("`toolway calls show {}` shows the whole call", escape::line(&call_id)))
+            Some(format!("see the call with `toolway calls show {}`", escape::line(&call_id)))
         }
         (RecordLocation::Nowhere, _) => None,
     };
     let failure = CliError::new(format!("{message} ({code})")).with_code(code).with_optional_hint(hint);
     match outcome.error_type.as_deref() {
         Some("timeout") if outcome.dispatched == Some(true) => {
-            failure.with_hint("the tool had begun, so it may have had effects")
+            failure.with_hint("the tool was already running, so it may have had effects")
         }
         _ => failure,
     }
     .with_optional_hint(next)
 }
 
-/// Text as text, everything else as JSON laid out.
+/// Prints a string as text, and any other value as formatted JSON.
 fn print_result(result: &RawJson, has_content: bool, context: &CliContext) -> CliResult {
     match result.to::<String>() {
         Ok(text) if text.is_empty() && has_content => Ok(()),
@@ -65,16 +65,16 @@ fn print_result(result: &RawJson, has_content: bool, context: &CliContext) -> Cl
     }
 }
 
-/// A part that is not text, in words.
+/// Describes a content part that is not text.
 fn describe_content(part: &ContentPart) -> String {
     let size = |data: &str| time::format_bytes(data.len() as u64 / 4 * 3);
-    let whole = "--json shows it whole";
+    let whole = "use --json for the data";
     match part {
         ContentPart::Text { text } => text.clone(),
         ContentPart::Image { data, mime_type } => format!("[image, {mime_type}, {}; {whole}]", size(data)),
         ContentPart::Audio { data, mime_type } => format!("[audio, {mime_type}, {}; {whole}]", size(data)),
         ContentPart::Resource { resource } => {
-            let uri = resource.get("uri").and_then(serde_json::Value::as_str).unwrap_or("without address");
+            let uri = resource.get("uri").and_then(serde_json::Value::as_str).unwrap_or("without URI");
             format!("[resource, {uri}; {whole}]")
         }
         ContentPart::ResourceLink { uri, name, .. } => format!("[link, {name}: {uri}]"),

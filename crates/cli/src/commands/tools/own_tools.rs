@@ -1,5 +1,6 @@
-//! `toolway tools add`, `remove` and `test`: tools of the owner's own. They are defined in files on the gateway's
-//! computer, never over a network: what a definition makes that computer run is set by whoever may write there.
+//! `toolway tools add`, `remove` and `test`: manages the owner's own tools. Their definitions are files on the
+//! gateway's computer and never come over the network: only users who can write these files decide what the computer
+//! runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use crate::folder::private_file;
 use crate::print::escape;
 use crate::settings;
 
-/// Where the form of definitions is told.
-const FORMAT_HINT: &str = "docs/own-tools.md shows how tools are defined";
+/// Hint about the format of definitions.
+const FORMAT_HINT: &str = "see docs/own-tools.md for the format";
 
 /// Flags of `tools add`.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(crate) struct AddOwnToolArgs {
 /// Flags of `tools remove`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOwnToolArgs {
-    /// Name of the tool, as own/NAME or NAME
+    /// Name of the tool: own/NAME or NAME
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -47,18 +48,18 @@ pub(crate) struct RemoveOwnToolArgs {
 /// Flags of `tools test`.
 #[derive(Debug, Args)]
 pub(crate) struct TestOwnToolArgs {
-    /// Name of a tool that is defined, or a TOML file with one that is not yet
+    /// Name of a defined tool, or a TOML file with a new one
     #[arg(value_name = "NAME|FILE")]
     tool: String,
-    /// Arguments, as a JSON object; - reads them from standard input
+    /// Arguments as a JSON object (- for standard input)
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
-    /// Which tool, where the file defines several
+    /// Tool to run, if the file defines several
     #[arg(long = "tool", value_name = "NAME")]
     which: Option<String>,
 }
 
-/// The owner's definitions, as the gateway of this data folder reads them.
+/// Creates a loader of the owner's definitions, like the gateway of this data folder does.
 pub(crate) fn own_tools(
     settings: &settings::LoadedSettings,
     context: &CliContext,
@@ -79,26 +80,24 @@ fn open_own_tools(context: &CliContext) -> CliResult<OwnToolLoader> {
     Ok(own)
 }
 
-/// Whoever points at a gateway elsewhere means that one, whose files are not here.
+/// Fails if `--gateway` selects a gateway on another computer, whose files are not here.
 pub(crate) fn require_local_gateway(connect: &ConnectArgs, context: &CliContext) -> CliResult {
     match &connect.gateway {
         Some(url) if !target::is_local_gateway(url, &context.folder) => Err(CliError::new(format!(
-            "{url} is not the gateway of {}, and this is written into files on the gateway's own computer",
+            "{url} is not the gateway of {}; this command changes files on the gateway's computer",
             context.folder.path().display()
         ))
         .with_code("remote_gateway")
-        .with_hint("run this on that computer, as the user that its gateway runs as")
-        .with_hint(
-            "for the gateway of this data folder leave out --gateway (and the variable TOOLWAY_GATEWAY)",
-        )),
+        .with_hint("run this command on the gateway's computer, as the gateway's user")
+        .with_hint("for the gateway of this data folder, omit --gateway (and unset TOOLWAY_GATEWAY)")),
         _ => Ok(()),
     }
 }
 
-/// The text of a file of definitions.
+/// Reads a file of definitions.
 fn read_definition(path: &Path) -> CliResult<String> {
     private_file::read(path)?.ok_or_else(|| {
-        CliError::new(format!("there is no file {}", path.display()))
+        CliError::new(format!("file not found: {}", path.display()))
             .with_code("tools_file")
             .with_hint(FORMAT_HINT)
     })
@@ -109,7 +108,7 @@ pub(super) async fn add(args: &AddOwnToolArgs, context: &CliContext) -> CliResul
     require_local_gateway(&args.connect, context)?;
     let text = read_definition(&args.file)?;
     let own = open_own_tools(context)?;
-    // All that is wrong, and not only the first.
+    // Report all errors, not only the first.
     let checked = own::check(&text, &args.file, &own.sources, &own.kit);
     if !checked.refused.is_empty() {
         return Err(invalid_definitions_error(&checked.refused));
@@ -123,20 +122,22 @@ pub(super) async fn add(args: &AddOwnToolArgs, context: &CliContext) -> CliResul
             "id": format!("own/{name}"), "kind": added.kind, "file": added.file, "gateway": reload_status(&told),
         }))?;
     } else {
-        context.printer.line(&format!("own/{name} is defined in {}", added.file.display()))?;
+        context.printer.line(&format!("defined own/{name} in {}", added.file.display()))?;
         match &told {
             Ok(true) => context.printer.note(&format!(
-                "the gateway offers it now; to try it: toolway tools call own__{name} '{{…}}'{}",
+                "to test it: toolway tools call own__{name} '{{…}}'{}",
                 context.folder.data_dir_flag()
             )),
-            Ok(false) => context.printer.note("no gateway runs here; it is offered from the next start on"),
+            Ok(false) => {
+                context.printer.note("no gateway is running; the tool is available after the next start")
+            }
             Err(_) => {}
         }
     }
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// Takes a definition away.
+/// Removes a definition.
 pub(super) async fn remove(args: &RemoveOwnToolArgs, context: &CliContext) -> CliResult {
     require_local_gateway(&args.connect, context)?;
     let own = open_own_tools(context)?;
@@ -148,21 +149,21 @@ pub(super) async fn remove(args: &RemoveOwnToolArgs, context: &CliContext) -> Cl
             &json!({"id": format!("own/{name}"), "removed": true, "file": file, "gateway": reload_status(&told)}),
         )?;
     } else {
-        context.printer.line(&escape::line(&format!("own/{name} is removed, with {}", file.display())))?;
+        context.printer.line(&escape::line(&format!("removed own/{name} and {}", file.display())))?;
         if matches!(told, Ok(false)) {
-            context.printer.note("no gateway runs here, so none has to be told");
+            context.printer.note("no gateway is running");
         }
     }
     told.map(drop).map_err(|failure| reload_error(&failure))
 }
 
-/// Runs a tool here and now, whether a gateway runs or not. Nothing is asked, recorded or limited.
+/// Runs a tool without a gateway. It needs no approval, and no policy or record applies.
 pub(super) async fn test(args: &TestOwnToolArgs, context: &CliContext) -> CliResult {
     let arguments = super::call::parse_arguments(&args.arguments)?;
     let is_file = args.tool.contains(['/', '\\', '.']) && !args.tool.starts_with("own/");
     if args.which.is_some() && !is_file {
-        return Err(CliError::usage("--tool is for a file that defines several tools")
-            .with_hint("name the tool, or the file and which tool of it"));
+        return Err(CliError::usage("--tool requires a file that defines several tools")
+            .with_hint("use a tool's name, or a file with --tool"));
     }
     let own = open_own_tools(context)?;
     let tool = if is_file {
@@ -175,13 +176,13 @@ pub(super) async fn test(args: &TestOwnToolArgs, context: &CliContext) -> CliRes
     print_outcome(&answer, RecordLocation::Nowhere, context)
 }
 
-/// What a file defines, each tool as it would be once it was added, or as the settings list it.
+/// Loads the definitions of a file as they would be after `tools add`, or as the settings list them.
 fn load_file(path: &Path, own: &OwnToolLoader) -> CliResult<LoadedDefinitions> {
     let text = read_definition(path)?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let is_listed = own.sources.files.contains(&absolute);
     let its_folder = absolute.parent().filter(|_| is_listed).map(Path::to_owned);
-    // Beside nothing: it may be there already under the same name.
+    // Check the file alone: the data folder may already have a tool with this name.
     let alone = DefinitionSources {
         working_dir: its_folder.unwrap_or_else(|| own.sources.working_dir.clone()),
         ..DefinitionSources::default()
@@ -189,7 +190,7 @@ fn load_file(path: &Path, own: &OwnToolLoader) -> CliResult<LoadedDefinitions> {
     Ok(own::check(&text, path, &alone, &own.kit))
 }
 
-/// The tool that is meant in a file.
+/// Selects a tool of a file.
 fn select_tool(loaded: LoadedDefinitions, path: &Path, which: Option<&str>) -> CliResult<OwnTool> {
     if let Some(name) = which {
         return find_tool(loaded, strip_source(name));
@@ -202,12 +203,12 @@ fn select_tool(loaded: LoadedDefinitions, path: &Path, which: Option<&str>) -> C
     match (tools.pop(), tools.is_empty()) {
         (Some(tool), true) => Ok(tool),
         (Some(_), false) => Err(CliError::usage(format!("{} defines several tools", path.display()))
-            .with_hint(format!("say which with --tool: {}", names.join(", ")))),
+            .with_hint(format!("select one with --tool: {}", names.join(", ")))),
         (None, _) => Err(empty_file_error(path)),
     }
 }
 
-/// The tool of this name, or why it can't be had.
+/// Finds a tool by name; the error explains why it is missing.
 fn find_tool(mut loaded: LoadedDefinitions, name: &str) -> CliResult<OwnTool> {
     if let Some(at) = loaded.tools.iter().position(|tool| tool.name() == name) {
         return Ok(loaded.tools.swap_remove(at));
@@ -220,16 +221,16 @@ fn find_tool(mut loaded: LoadedDefinitions, name: &str) -> CliResult<OwnTool> {
     }
 }
 
-/// A name without what shows whose it is.
+/// Removes the source from a tool name.
 fn strip_source(name: &str) -> &str {
     name.strip_prefix("own/").or_else(|| name.strip_prefix("own__")).unwrap_or(name)
 }
 
 fn unknown_tool_error(name: &str) -> CliError {
-    CliError::new(format!("there is no tool own/{name}"))
+    CliError::new(format!("unknown tool own/{name}"))
         .with_code("tool_not_found")
-        .with_hint("`toolway tools list --source own` shows those that the gateway offers")
-        .with_hint("a file is named with its path: ./tool.toml")
+        .with_hint("list your tools with `toolway tools list --source own`")
+        .with_hint("for a file, use a path: ./tool.toml")
 }
 
 fn empty_file_error(path: &Path) -> CliError {
@@ -238,11 +239,11 @@ fn empty_file_error(path: &Path) -> CliError {
         .with_hint(FORMAT_HINT)
 }
 
-/// Definitions that can't stand, each with its place.
+/// Creates the error for invalid definitions, with their locations.
 pub(crate) fn invalid_definitions_error(refused: &[RefusedDefinition]) -> CliError {
     let what = match refused {
-        [_] => "a definition can't stand".to_owned(),
-        several => format!("{} definitions can't stand", several.len()),
+        [_] => "a definition is invalid".to_owned(),
+        several => format!("{} definitions are invalid", several.len()),
     };
     let problem = |one: &RefusedDefinition| CliProblem {
         message: one.to_string(),
@@ -254,11 +255,13 @@ pub(crate) fn invalid_definitions_error(refused: &[RefusedDefinition]) -> CliErr
         .with_hint(FORMAT_HINT)
 }
 
-/// What to do where a definition names a secret that there is not.
+/// Returns a hint for a definition that uses a missing secret.
 fn missing_secret_hint(reason: &str) -> Option<String> {
     let (_, rest) = reason.split_once("there is no secret named \"")?;
     let (name, _) = rest.split_once('"')?;
-    Some(format!("`toolway secrets set {name}` keeps it, or name its place in the settings: [secrets]"))
+    Some(format!(
+        "store it with `toolway secrets set {name}`, or set its location in [secrets] of the settings"
+    ))
 }
 
 fn write_error(problem: WriteDefinitionError, file: &Path) -> CliError {
@@ -266,14 +269,14 @@ fn write_error(problem: WriteDefinitionError, file: &Path) -> CliError {
     match problem {
         WriteDefinitionError::NotSingleTool(0) => empty_file_error(file),
         WriteDefinitionError::NotSingleTool(count) => {
-            CliError::new(format!("{} defines {count} tools; they are added one by one", file.display()))
+            CliError::new(format!("{} defines {count} tools; add one tool at a time", file.display()))
                 .with_code("invalid_definition")
-                .with_hint("put each into a file of its own, or list this file in the settings: tools.own")
+                .with_hint("use one file per tool, or list this file in the setting tools.own")
         }
         WriteDefinitionError::Refused(one) => invalid_definitions_error(&[one]),
         WriteDefinitionError::Exists(_) => CliError::new(words)
             .with_code("already_exists")
-            .with_hint("`toolway tools remove` takes it away first"),
+            .with_hint("remove it first with `toolway tools remove`"),
         WriteDefinitionError::Io { path, error } => CliError::io("write", &path, &error),
     }
 }
@@ -284,12 +287,12 @@ fn remove_error(problem: RemoveDefinitionError) -> CliError {
         RemoveDefinitionError::Unknown(name) => unknown_tool_error(&name),
         RemoveDefinitionError::InOtherFile { .. } => CliError::new(words)
             .with_code("tool_in_file")
-            .with_hint("once it is out of the file, the gateway notices by itself"),
+            .with_hint("remove it from the file; the gateway detects the change"),
         RemoveDefinitionError::Io { path, error } => CliError::io("remove", &path, &error),
     }
 }
 
-/// Has the running gateway read the definitions again; false where none runs.
+/// Makes the running gateway reload its definitions. Returns false if none runs.
 pub(crate) async fn reload_gateway(connect: &ConnectArgs, context: &CliContext) -> CliResult<bool> {
     if target::find_running(&context.folder)?.is_none() {
         return Ok(false);
@@ -297,7 +300,7 @@ pub(crate) async fn reload_gateway(connect: &ConnectArgs, context: &CliContext) 
     context.client(connect)?.send_empty(Method::POST, &["api", "reload"]).await.map(|_| true)
 }
 
-/// For programs.
+/// Returns the status of a reload for JSON output.
 pub(crate) fn reload_status(told: &CliResult<bool>) -> &'static str {
     match told {
         Ok(true) => "reloaded",
@@ -307,9 +310,9 @@ pub(crate) fn reload_status(told: &CliResult<bool>) -> &'static str {
 }
 
 pub(crate) fn reload_error(failure: &CliError) -> CliError {
-    CliError::new(format!("that is done, but the running gateway did not take it in: {}", failure.message()))
+    CliError::new(format!("done, but the running gateway failed to reload: {}", failure.message()))
         .with_code("reload_failed")
-        .with_hint("restart the gateway, or send it SIGHUP; its log says more")
+        .with_hint("check the gateway's log, then restart it or send SIGHUP")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ fn tool(name: &str, description: &str, permissions: &[&str], flags: &[&str]) -> 
 }
 
 #[test]
-fn what_is_odd_and_what_needs_permission_is_marked() {
+fn unusual_properties_and_permissions_are_noted() {
     let tools = [
         tool("pc__a", "Plain", &[], &[]),
         tool("pc__b", "Sends", &["INTERNET", "files.write"], &[]),
@@ -32,9 +32,9 @@ fn what_is_odd_and_what_needs_permission_is_marked() {
     );
 }
 
-/// What a device says of a tool must not act on the terminal of whoever decides about it, nor look like another.
+/// A device's descriptions must not control the terminal or imitate other text.
 #[test]
-fn descriptions_are_shown_with_what_can_not_be_seen_written_out() {
+fn invisible_characters_in_descriptions_are_escaped() {
     let odd = [
         ("colour\u{1b}[31mred", "colour\\u{1b}[31mred"),
         ("clear\u{9b}2J", "clear\\u{9b}2J"),

@@ -1,4 +1,4 @@
-//! `toolway tools diff` and `accept`: what changed about a tool since it was last accepted, and letting it pass.
+//! `toolway tools diff` and `accept`: show and accept the changes of a tool.
 
 use clap::Args;
 use reqwest::Method;
@@ -14,7 +14,7 @@ use crate::print::style::Style;
 /// Flags of `tools diff`.
 #[derive(Debug, Args)]
 pub(crate) struct DiffToolArgs {
-    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    /// Name of the tool, as `tools list` shows it, or its short name if that is unique
     name: String,
     #[command(flatten)]
     connect: ConnectArgs,
@@ -23,16 +23,16 @@ pub(crate) struct DiffToolArgs {
 /// Flags of `tools accept`.
 #[derive(Debug, Args)]
 pub(crate) struct AcceptToolArgs {
-    /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
+    /// Name of the tool, as `tools list` shows it, or its short name if that is unique
     name: String,
-    /// What was looked at, as `tools diff` shows it: nothing that has changed since is accepted
+    /// Fingerprint from `tools diff`: accept only exactly this version
     #[arg(long, value_name = "HEX")]
     fingerprint: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Shows what changed.
+/// Prints the changes.
 pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult {
     let text = context.client(&args.connect)?.get(&["api", "tools", &args.name, "changes"], &[]).await?;
     let printer = &context.printer;
@@ -42,7 +42,7 @@ pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult
     let change: ToolChange = parse_response(&text)?;
     let tool = escape::line(&change.tool_id);
     if !change.changed {
-        printer.note(&format!("{tool} is what it was when it was last accepted"));
+        printer.note(&format!("{tool} has not changed since it was last accepted"));
         return Ok(());
     }
     let when = change
@@ -52,16 +52,16 @@ pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult
     printer.note(&format!("{tool} has changed since it was last accepted{when}"));
     if change.diff.is_empty() {
         let why = match change.accepted {
-            None => "what it was is no longer kept, so there is nothing to compare it with",
-            Some(_) => "nothing differs that can be seen line by line",
+            None => "the accepted version is no longer stored, so there is no diff",
+            Some(_) => "the versions have no visible difference",
         };
-        printer.note(&format!("{why}; `toolway tools show` shows what it is"));
+        printer.note(&format!("{why}; see the current version with `toolway tools show`"));
     }
     for line in change.diff.lines() {
         printer.line(&paint_diff_line(line, printer.stdout().colour))?;
     }
     printer.note(&format!(
-        "to let it pass as it is now: toolway tools accept {} --fingerprint {}{}",
+        "to accept this version: toolway tools accept {} --fingerprint {}{}",
         crate::folder::shell_quote(&args.name),
         escape::line(&change.fingerprint),
         context.folder.data_dir_flag()
@@ -69,7 +69,7 @@ pub(super) async fn diff(args: &DiffToolArgs, context: &CliContext) -> CliResult
     Ok(())
 }
 
-/// A line of the difference, escaped, in its colour.
+/// Escapes and colours a line of the diff.
 fn paint_diff_line(line: &str, colour: bool) -> String {
     let style = match line.as_bytes().first() {
         Some(b'+') => Style::Good,
@@ -80,7 +80,7 @@ fn paint_diff_line(line: &str, colour: bool) -> String {
     style.paint(&escape::line(line), colour)
 }
 
-/// Lets the tool pass.
+/// Accepts the tool.
 pub(super) async fn accept(args: &AcceptToolArgs, context: &CliContext) -> CliResult {
     let client = context.client(&args.connect)?;
     let body = AcceptToolChangeRequest { fingerprint: args.fingerprint.clone() };
@@ -88,7 +88,7 @@ pub(super) async fn accept(args: &AcceptToolArgs, context: &CliContext) -> CliRe
     if context.printer.json {
         return context.printer.json_value(&json!({"name": args.name, "accepted": true}));
     }
-    context.printer.line(&format!("{} is accepted as it is now", escape::line(&args.name)))
+    context.printer.line(&format!("accepted {}", escape::line(&args.name)))
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_have_their_colours() {
+    fn diff_lines_are_coloured() {
         assert_eq!(paint_diff_line("+a", true), "\u{1b}[32m+a\u{1b}[0m");
         assert_eq!(paint_diff_line("-a", true), "\u{1b}[1;31m-a\u{1b}[0m");
         assert_eq!(paint_diff_line("@@ -1 +1 @@", true), "\u{1b}[1;36m@@ -1 +1 @@\u{1b}[0m");
@@ -104,9 +104,9 @@ mod tests {
         assert_eq!(paint_diff_line("+a", false), "+a");
     }
 
-    /// What a device says of its tools can't repaint the terminal on which its owner judges it.
+    /// A malicious device must not be able to change what the terminal shows to the owner.
     #[test]
-    fn what_changed_is_shown_and_not_obeyed() {
+    fn control_characters_in_a_diff_are_escaped() {
         let line = "+  \"description\": \"fine\u{1b}[2K\r\u{202e}\u{200b}\u{9b}1A\"";
         let shown = paint_diff_line(line, true);
         let inner = shown.strip_prefix("\u{1b}[32m").and_then(|rest| rest.strip_suffix("\u{1b}[0m")).unwrap();

@@ -1,4 +1,4 @@
-//! One run of a tool of the owner's own, here and now, on an engine of its own that knows no other tool.
+//! Runs one of the owner's tools once, on a temporary engine without other tools.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::signals::{ProcessSignal, SignalListener};
 
-/// Runs it; gives the answer as JSON. Interrupted, it ends what it started.
+/// Runs the tool and returns the response as JSON. An interrupt cancels the call.
 pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &CliContext) -> CliResult<String> {
     let registry = Registry::new();
     let lease = registry.lease(Slug::own(), SourceRetention::Nothing);
@@ -25,7 +25,7 @@ pub(super) async fn run(tool: &OwnTool, arguments: RawJson, context: &CliContext
         tokio::select! {
             finished = &mut running => break finished,
             signal = signals.next_signal() => if signal == ProcessSignal::Stop {
-                return Err(CliError::new("interrupted; what it started was ended").with_code("interrupted"));
+                return Err(CliError::new("interrupted; the call was cancelled").with_code("interrupted"));
             },
         }
     };

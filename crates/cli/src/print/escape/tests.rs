@@ -10,7 +10,7 @@ fn ordinary_text_stays() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_written_out() {
+fn invisible_characters_are_escaped() {
     for (text, shown) in [
         ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
         ("abc\u{202e}fed", "abc\\u{202e}fed"),
@@ -25,13 +25,13 @@ fn what_cannot_be_seen_is_written_out() {
 }
 
 #[test]
-fn line_ends_stay_only_where_lines_are_wanted() {
+fn line_ends_stay_only_in_multi_line_text() {
     assert_eq!(line("a\nb\tc\r"), "a\\nb\\tc\\r");
     assert_eq!(lines("a\r\nb\tc\rd"), "a\nb\tc\\rd", "a lone return would overwrite its line");
 }
 
 #[test]
-fn pictures_in_prose_are_shown_as_they_are() {
+fn emoji_in_prose_stay_unchanged() {
     for (text, shown) in [
         ("⚠\u{fe0f} hot", "⚠ hot"),
         ("👩\u{200d}🚀", "👩🚀"),
@@ -45,7 +45,7 @@ fn pictures_in_prose_are_shown_as_they_are() {
 }
 
 #[test]
-fn json_stays_the_same_json() {
+fn escaped_json_has_the_same_value() {
     let text = "{\n\t\"a\": \"x\u{202e}y\u{e0041}z\u{9b}\"\n}";
     let shown = json(text);
     assert!(!shown.chars().any(|c| is_invisible(c) && !matches!(c, '\n' | '\t')));

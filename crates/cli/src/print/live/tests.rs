@@ -1,6 +1,6 @@
 use super::*;
 
-/// A terminal that knows as much as is used here: lines, carriage returns, up, and clearing what follows.
+/// Emulates the control sequences in use: line feed, carriage return, cursor up, and clear.
 #[derive(Default)]
 struct TerminalEmulator {
     lines: Vec<String>,
@@ -68,7 +68,7 @@ fn lines_change_in_place() {
 }
 
 #[test]
-fn what_stays_is_not_written_again() {
+fn unchanged_lines_are_not_written_again() {
     let mut live = LiveRegion::new(20, 10);
     live.update(&rows("one\ntwo"));
     assert_eq!(live.update(&rows("one\ntwo")), "");
@@ -77,7 +77,7 @@ fn what_stays_is_not_written_again() {
 }
 
 #[test]
-fn no_more_is_shown_than_fits() {
+fn only_lines_that_fit_are_shown() {
     let mut live = LiveRegion::new(4, 3);
     assert_eq!(live.update(&rows("1\n2\n3\n4")), "3\n4");
     assert_eq!(LiveRegion::new(4, 3).update(&rows("12345")), "123…");
@@ -85,7 +85,7 @@ fn no_more_is_shown_than_fits() {
 }
 
 #[test]
-fn colours_take_no_room_and_do_not_run_on() {
+fn colours_have_no_width_and_end_with_the_line() {
     assert_eq!(truncate("\u{1b}[1mabcdef\u{1b}[0m", 4), "\u{1b}[1mabc…\u{1b}[0m");
     assert_eq!(truncate("\u{1b}[1mabcd\u{1b}[0m", 4), "\u{1b}[1mabcd\u{1b}[0m");
     assert_eq!(truncate("日本語", 5), "日本…");

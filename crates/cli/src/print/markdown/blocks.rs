@@ -1,4 +1,4 @@
-//! Blocks, one after the other: what each looks like, and what stands before its lines.
+//! Renders Markdown blocks with the prefixes of their lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
@@ -7,15 +7,15 @@ use super::table::MarkdownTable;
 use super::{MarkdownLayout, parser};
 use crate::print::escape;
 
-/// Before a line of code.
+/// Indentation of code.
 const CODE_INDENT: &str = "    ";
-/// A rule is not longer than this.
+/// Maximum length of a horizontal rule.
 const RULE_WIDTH: usize = 40;
-/// However deep things stand in one another, so many columns are left for their text.
+/// Minimum text width inside nested blocks.
 const MIN_WIDTH: usize = 10;
 
-/// The lines of a text. `first` is the number that its first list begins with, where that goes on from another.
-pub(super) fn render(text: &str, first: Option<u64>, paper: MarkdownLayout) -> Vec<String> {
+/// Renders a text. `first` is the first number of its first list if that continues an earlier one.
+pub(super) fn render(text: &str, first: Option<u64>, layout: MarkdownLayout) -> Vec<String> {
     let parsed = parser(text);
     let mut defined: Vec<_> = parsed
         .reference_definitions()
@@ -23,11 +23,11 @@ pub(super) fn render(text: &str, first: Option<u64>, paper: MarkdownLayout) -> V
         .map(|(name, link)| (link.span.start, format!("[{name}]: {}", link.dest)))
         .collect();
     defined.sort();
-    let mut renderer = MarkdownRenderer::new(first, paper);
+    let mut renderer = MarkdownRenderer::new(first, layout);
     for event in parsed {
         renderer.handle_event(event);
     }
-    // Where a link leads is said at the end, as it was written: what refers to it may have been shown before.
+    // Print link definitions at the end: the references to them may already be on the screen.
     for (_, definition) in defined {
         renderer.begin_block();
         renderer.inline.push(StyledSpan::new(escape::prose(&definition), TextStyle::FAINT));
@@ -37,35 +37,35 @@ pub(super) fn render(text: &str, first: Option<u64>, paper: MarkdownLayout) -> V
     renderer.lines
 }
 
-/// What stands before the first line of code.
-pub(super) fn code_head(language: &str, paper: MarkdownLayout) -> Option<String> {
+/// Returns the line before code.
+pub(super) fn code_head(language: &str, layout: MarkdownLayout) -> Option<String> {
     let language = escape::line(language.trim());
-    match paper.colour {
+    match layout.colour {
         false => Some(format!("```{language}")),
         true if language.is_empty() => None,
         true => Some(paint(&[StyledSpan::new(format!("{CODE_INDENT}{language}"), TextStyle::FAINT)], true)),
     }
 }
 
-/// A line of code. It is not broken: whoever copies it wants it as it is.
-pub(super) fn code_line(line: &str, paper: MarkdownLayout) -> String {
+/// Formats a line of code. It is not wrapped, so that users can copy it.
+pub(super) fn code_line(line: &str, layout: MarkdownLayout) -> String {
     let text = escape::line(line.replace('\t', "    ").trim_end());
-    let indent = if paper.colour && !text.is_empty() { CODE_INDENT } else { "" };
+    let indent = if layout.colour && !text.is_empty() { CODE_INDENT } else { "" };
     let span = StyledSpan::new(text, TextStyle { code: true, ..TextStyle::default() });
-    format!("{indent}{}", paint(&[span], paper.colour))
+    format!("{indent}{}", paint(&[span], layout.colour))
 }
 
-/// What stands after the last line of code.
-pub(super) fn code_end(paper: MarkdownLayout) -> Option<String> {
-    (!paper.colour).then(|| "```".to_owned())
+/// Returns the line after code.
+pub(super) fn code_end(layout: MarkdownLayout) -> Option<String> {
+    (!layout.colour).then(|| "```".to_owned())
 }
 
-/// What stands before the lines of what a block holds.
+/// Line prefixes of a container block.
 #[derive(Debug)]
 struct ContainerPrefix {
-    /// Before the first line, until that has come.
+    /// Prefix of the first line, until it is used.
     first: Option<String>,
-    /// Before all others.
+    /// Prefix of all other lines.
     rest: String,
 }
 
@@ -80,23 +80,23 @@ struct MarkdownRenderer {
     layout: MarkdownLayout,
     lines: Vec<String>,
     containers: Vec<ContainerPrefix>,
-    /// The lists that are open, with the number that comes next.
+    /// Open lists, with the number of the next item.
     lists: Vec<Option<u64>>,
     first_number: Option<u64>,
     inline: Vec<StyledSpan>,
     styles: Vec<TextStyle>,
-    /// Where the links that are open lead, and where in the line they begin.
+    /// Targets of the open links, and their start in the line.
     links: Vec<(String, usize)>,
     code: Option<PendingCodeBlock>,
     table: Option<MarkdownTable>,
-    /// Whether an empty line belongs before the next block.
+    /// True if an empty line belongs before the next block.
     needs_blank_line: bool,
 }
 
 impl MarkdownRenderer {
-    fn new(first_number: Option<u64>, paper: MarkdownLayout) -> Self {
+    fn new(first_number: Option<u64>, layout: MarkdownLayout) -> Self {
         Self {
-            layout: paper,
+            layout,
             lines: Vec::new(),
             containers: Vec::new(),
             lists: Vec::new(),
@@ -144,7 +144,7 @@ impl MarkdownRenderer {
                 self.end_block();
             }
             Event::TaskListMarker(done) => self.push_text(if done { "[x] " } else { "[ ] " }),
-            // Not asked of the parser; what it would say of them is text.
+            // These extensions are disabled; treat them as text.
             Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.push_text(&text);
             }
@@ -156,7 +156,7 @@ impl MarkdownRenderer {
         self.inline.push(StyledSpan::new(escape::prose(text), look));
     }
 
-    /// A mark of Markdown's own, where colour does not say the same.
+    /// Adds a Markdown mark if there are no colours to replace it.
     fn add_marker(&mut self, mark: &str) {
         if !self.layout.colour {
             self.inline.push(StyledSpan::new(mark, TextStyle::default()));
@@ -259,7 +259,7 @@ impl MarkdownRenderer {
             }
             TagEnd::Item => {
                 self.flush();
-                // An item of nothing is one all the same.
+                // Show an empty item, too.
                 if self.containers.last().is_some_and(|holder| holder.first.is_some()) {
                     self.emit(&[]);
                 }
@@ -297,7 +297,7 @@ impl MarkdownRenderer {
         self.add_marker(mark);
     }
 
-    /// Says where a link leads, where its text does not.
+    /// Adds the target of a link, unless its text already shows it.
     fn end_link(&mut self, close: &str) {
         let Some((leads_to, start)) = self.links.pop() else { return };
         if !close.is_empty() {
@@ -321,7 +321,7 @@ impl MarkdownRenderer {
         self.needs_blank_line = true;
     }
 
-    /// What comes is apart from what came.
+    /// Starts a block, with an empty line before it if needed.
     fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.needs_blank_line) && !self.lines.is_empty() {
@@ -335,32 +335,32 @@ impl MarkdownRenderer {
         self.needs_blank_line = true;
     }
 
-    /// Puts what follows behind a mark, as far as that leaves room.
+    /// Starts a container block. Drops its prefix if too little width would remain.
     fn push_container(&mut self, first: Option<String>, rest: String) {
         let leaves = self.available_width().saturating_sub(rest.chars().count());
         let (first, rest) = if leaves > MIN_WIDTH { (first, rest) } else { (None, String::new()) };
         self.containers.push(ContainerPrefix { first, rest });
     }
 
-    /// The columns that are left for text.
+    /// Returns the width available for text.
     fn available_width(&self) -> usize {
         let taken: usize = self.containers.iter().map(|holder| holder.rest.chars().count()).sum();
         self.layout.width.saturating_sub(taken).max(MIN_WIDTH)
     }
 
-    /// What stands before the next line.
+    /// Returns the prefix of the next line.
     fn line_prefix(&mut self) -> String {
         self.containers.iter_mut().map(|it| it.first.take().unwrap_or_else(|| it.rest.clone())).collect()
     }
 
-    /// Ends the text that has come.
+    /// Ends the current text and emits its lines.
     fn flush(&mut self) {
         let inline = std::mem::take(&mut self.inline);
         if inline.is_empty() || (width(&inline) == 0 && self.containers.is_empty()) {
             return;
         }
         let mut lines = wrap(&inline, self.available_width());
-        // A line break at the very end breaks nothing.
+        // Ignore a line break at the end.
         while lines.len() > 1 && lines.last().is_some_and(Vec::is_empty) {
             lines.pop();
         }

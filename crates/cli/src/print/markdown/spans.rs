@@ -1,8 +1,8 @@
-//! Pieces of text with their looks, and lines broken where words end.
+//! Styled text spans and line wrapping.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How a piece of text looks.
+/// Style of a text span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TextStyle {
     pub(super) bold: bool,
@@ -14,11 +14,11 @@ pub(super) struct TextStyle {
 }
 
 impl TextStyle {
-    /// Of lesser interest.
+    /// Style of less important text.
     pub(super) const FAINT: Self =
         Self { bold: false, italic: false, struck: false, underlined: false, faint: true, code: false };
 
-    /// The numbers of a terminal's colours and weights.
+    /// Returns the parameters of the ANSI escape sequence.
     fn codes(self) -> String {
         let codes = [
             (self.bold, "1"),
@@ -32,7 +32,7 @@ impl TextStyle {
     }
 }
 
-/// A piece of text of one look. It is escaped; a line feed in it ends a line.
+/// Text with one style. It is escaped; a line feed ends a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StyledSpan {
     pub(super) text: String,
@@ -45,7 +45,7 @@ impl StyledSpan {
     }
 }
 
-/// The text of a line, in colour where it may be used.
+/// Returns the text of a line, with colours if they are allowed.
 pub(super) fn paint(spans: &[StyledSpan], colour: bool) -> String {
     let mut text = String::new();
     for StyledSpan { text: piece, style: look } in spans {
@@ -59,12 +59,12 @@ pub(super) fn paint(spans: &[StyledSpan], colour: bool) -> String {
     text
 }
 
-/// How many columns a line takes.
+/// Returns the width of a line in columns.
 pub(super) fn width(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
 }
 
-/// Lines no wider than this, broken at spaces where there are any; a longer word is broken where it must be.
+/// Wraps text to a width, at spaces if possible. Longer words are broken.
 pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<Vec<StyledSpan>> {
     let mut lines = Vec::new();
     let mut line = WrappedLine::default();
@@ -75,7 +75,7 @@ pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<Vec<StyledSpan>> {
         }
         let wide = c.width().unwrap_or_default();
         if line.used + wide > width && !line.chars.is_empty() {
-            // A space at the end of a line is not seen, so it needs no room.
+            // A space at the end of a line is invisible, so it needs no column.
             if c == ' ' {
                 line.broken_at_space = true;
                 continue;
@@ -96,9 +96,9 @@ pub(super) fn wrap(spans: &[StyledSpan], width: usize) -> Vec<Vec<StyledSpan>> {
 struct WrappedLine {
     chars: Vec<(char, TextStyle)>,
     used: usize,
-    /// How many of the characters come before the last space.
+    /// Number of characters before the last space.
     space: Option<usize>,
-    /// Whether a space came that had no room.
+    /// True if a space did not fit.
     broken_at_space: bool,
 }
 
@@ -111,7 +111,7 @@ impl WrappedLine {
         self.used += wide;
     }
 
-    /// Keeps what comes before the last space; gives what comes after it, or nothing where there is none.
+    /// Cuts the line at its last space and returns the rest; an empty line if there is no space.
     fn split_at_space(&mut self) -> Self {
         let Some(space) = self.space.filter(|space| *space > 0) else { return Self::default() };
         let after = self.chars.split_off(space + 1);

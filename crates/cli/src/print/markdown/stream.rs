@@ -1,50 +1,50 @@
-//! Markdown that is still being written: what can't change any more is given out for good, the rest as it looks now.
+//! Renders streamed Markdown: returns lines once they cannot change any more, and a preview of the rest.
 
 use super::blocks::{code_end, code_head, code_line, render};
 use super::{BlockKind, MarkdownBlock, MarkdownLayout, split_blocks};
 
-/// Text that is not finished is held back up to this, in bytes; beyond it, it counts as finished.
+/// Maximum size of unfinished text in bytes; longer text counts as finished.
 const MAX_OPEN: usize = 64 << 10;
-/// Of more than this, in bytes, it is not shown how it looks before it is finished.
+/// Maximum size of a preview in bytes.
 const MAX_SHOWN: usize = 16 << 10;
 
-/// Code between fences whose end has not come.
+/// Fenced code that is not closed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CodeFence {
     mark: char,
     length: usize,
 }
 
-/// What stands between what was given out and what comes.
+/// Separation between the printed lines and the next ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockSpacing {
-    /// Nothing was given out.
+    /// Nothing was printed yet.
     Start,
-    /// They are apart.
+    /// An empty line separates them.
     Separate,
     /// They belong together.
     Adjoining,
 }
 
-/// Markdown as it comes.
+/// Renderer of streamed Markdown.
 #[derive(Debug)]
 pub(crate) struct MarkdownStream {
-    paper: MarkdownLayout,
-    /// What was not given out.
+    layout: MarkdownLayout,
+    /// Text that was not printed yet.
     pending: String,
     fence: Option<CodeFence>,
     spacing: BlockSpacing,
-    /// The number of the next item, where the list that is open began before what is held.
+    /// Number of the next item, if the open list began in printed text.
     number: Option<u64>,
 }
 
 impl MarkdownStream {
-    /// Nothing yet.
-    pub(crate) fn new(paper: MarkdownLayout) -> Self {
-        Self { paper, pending: String::new(), fence: None, spacing: BlockSpacing::Start, number: None }
+    /// Creates an empty stream.
+    pub(crate) fn new(layout: MarkdownLayout) -> Self {
+        Self { layout, pending: String::new(), fence: None, spacing: BlockSpacing::Start, number: None }
     }
 
-    /// Takes more text; gives the lines that are finished by it.
+    /// Adds text and returns the lines that it finishes.
     pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
         self.pending.push_str(text);
         let mut lines = Vec::new();
@@ -54,23 +54,23 @@ impl MarkdownStream {
         lines
     }
 
-    /// How what is not finished looks now.
+    /// Returns a preview of the unfinished text.
     pub(crate) fn unfinished_lines(&self) -> Vec<String> {
         if self.pending.len() > MAX_SHOWN {
             return vec!["…".to_owned()];
         }
         if self.fence.is_some() {
             let line = self.pending.trim_end_matches('\n');
-            return if line.is_empty() { Vec::new() } else { vec![code_line(line, self.paper)] };
+            return if line.is_empty() { Vec::new() } else { vec![code_line(line, self.layout)] };
         }
-        let mut lines = render(&self.pending, self.number, self.paper);
+        let mut lines = render(&self.pending, self.number, self.layout);
         if self.spacing == BlockSpacing::Separate && !lines.is_empty() {
             lines.insert(0, String::new());
         }
         lines
     }
 
-    /// The rest: nothing more comes. Afterwards it is as new.
+    /// Ends the text and returns the remaining lines. The stream is empty afterwards.
     pub(crate) fn finish(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.pending.is_empty() && !self.pending.ends_with('\n') {
@@ -78,21 +78,21 @@ impl MarkdownStream {
         }
         while self.emit_finished(&mut lines) {}
         if self.fence.take().is_some() {
-            lines.extend(code_end(self.paper));
+            lines.extend(code_end(self.layout));
         }
         let all = self.pending.len();
         self.emit(all, &mut lines);
-        *self = Self::new(self.paper);
+        *self = Self::new(self.layout);
         lines
     }
 
-    /// How many bytes are held back.
+    /// Number of unfinished bytes.
     #[cfg(test)]
     pub(super) fn pending_bytes(&self) -> usize {
         self.pending.len()
     }
 
-    /// Gives out what can't change any more; whether there may be more.
+    /// Emits finished blocks. Returns true if there may be more.
     fn emit_finished(&mut self, lines: &mut Vec<String>) -> bool {
         if self.fence.is_some() {
             return self.emit_finished_code(lines);
@@ -129,11 +129,11 @@ impl MarkdownStream {
         }
     }
 
-    /// Gives out so many bytes.
+    /// Emits the first `length` bytes.
     fn emit(&mut self, length: usize, lines: &mut Vec<String>) {
         let rest = self.pending.split_off(length);
         let text = std::mem::replace(&mut self.pending, rest);
-        let shown = render(&text, self.number.take(), self.paper);
+        let shown = render(&text, self.number.take(), self.layout);
         if shown.is_empty() {
             return;
         }
@@ -144,7 +144,7 @@ impl MarkdownStream {
         self.spacing = BlockSpacing::Separate;
     }
 
-    /// The line that opens code has come; what stands before it is empty.
+    /// Starts fenced code after its opening line.
     fn begin_code(&mut self, start: usize, lines: &mut Vec<String>) {
         let after = self.pending.get(start..).unwrap_or_default();
         let line = after.lines().next().unwrap_or_default();
@@ -155,14 +155,14 @@ impl MarkdownStream {
         if self.spacing == BlockSpacing::Separate {
             lines.push(String::new());
         }
-        lines.extend(code_head(language, self.paper));
+        lines.extend(code_head(language, self.layout));
         let end = start + line.len() + 1;
         self.fence = Some(CodeFence { mark, length });
         self.spacing = BlockSpacing::Separate;
         self.pending.drain(..end.min(self.pending.len()));
     }
 
-    /// Gives out the lines of code that are whole; whether the code has ended.
+    /// Emits complete lines of code. Returns true if the code has ended.
     fn emit_finished_code(&mut self, lines: &mut Vec<String>) -> bool {
         let Some(fence) = self.fence.clone() else { return true };
         let mut given = 0;
@@ -174,20 +174,20 @@ impl MarkdownStream {
                 ended = true;
                 break;
             }
-            lines.push(code_line(text.trim_end_matches('\r'), self.paper));
+            lines.push(code_line(text.trim_end_matches('\r'), self.layout));
         }
         self.pending.drain(..given);
         if ended {
             self.fence = None;
-            lines.extend(code_end(self.paper));
+            lines.extend(code_end(self.layout));
         }
         ended
     }
 }
 
 impl CodeFence {
-    /// As CommonMark 0.31, 4.5: at least as many of the same marks, indented by three spaces at most, and nothing
-    /// after them.
+    /// True if the line closes the fence: at least as many of the same marks, indented by at most three spaces, and
+    /// nothing after them (CommonMark 0.31, 4.5).
     fn is_closed_by(&self, line: &str) -> bool {
         let text = line.trim_start_matches(' ');
         let marks = text.trim_end();

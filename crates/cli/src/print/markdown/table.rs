@@ -1,19 +1,19 @@
-//! Tables: columns as wide as they need to be, narrower where the paper is; cells of several lines where they must.
+//! Renders tables: columns shrink to fit, and long cells wrap.
 
 use pulldown_cmark::Alignment;
 
 use super::spans::{StyledSpan, TextStyle, width, wrap};
 
-/// Between two columns.
+/// Separator of columns.
 const COLUMN_SEPARATOR: &str = " │ ";
-/// A column is not made narrower than this.
+/// Minimum width of a column.
 const MIN_COLUMN_WIDTH: usize = 6;
 
-/// A table as it is read.
+/// A table that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    /// The first is the head.
+    /// The first row is the header.
     rows: Vec<Vec<Vec<StyledSpan>>>,
 }
 
@@ -32,7 +32,7 @@ impl MarkdownTable {
         }
     }
 
-    /// The lines, for so many columns.
+    /// Returns the lines for a width.
     pub(super) fn lines(self, available: usize) -> Vec<Vec<StyledSpan>> {
         match self.widths(available) {
             Some(widths) => self.as_rows(&widths),
@@ -40,7 +40,7 @@ impl MarkdownTable {
         }
     }
 
-    /// How wide each column is; none where they can't fit.
+    /// Returns the column widths; `None` if they cannot fit.
     fn widths(&self, available: usize) -> Option<Vec<usize>> {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let natural =
@@ -75,7 +75,7 @@ impl MarkdownTable {
         lines
     }
 
-    /// One line of a row.
+    /// Returns one line of a row.
     fn line(&self, cells: &[Vec<Vec<StyledSpan>>], widths: &[usize], number: usize) -> Vec<StyledSpan> {
         let mut line = Vec::new();
         for (at, (cell, wide)) in cells.iter().zip(widths).enumerate() {
@@ -98,7 +98,7 @@ impl MarkdownTable {
         line
     }
 
-    /// Each row as `title: value` lines.
+    /// Renders each row as `title: value` lines.
     fn as_blocks(&self, available: usize) -> Vec<Vec<StyledSpan>> {
         let mut lines = Vec::new();
         let mut rows = self.rows.iter();

@@ -9,7 +9,7 @@ fn assert_renders(text: &str, expected: &str) {
 }
 
 #[test]
-fn blocks_are_apart() {
+fn blocks_are_separated() {
     assert_renders(
         "# Head\ntext\n***\nmore",
         "# Head\n\ntext\n\n────────────────────────────────────────\n\nmore",
@@ -19,7 +19,7 @@ fn blocks_are_apart() {
 }
 
 #[test]
-fn lists_stand_in_one_another() {
+fn lists_can_be_nested() {
     assert_renders("- a\n- b\n  - c\n  - d\n- e", "- a\n- b\n  - c\n  - d\n- e");
     assert_renders("3. a\n4. b\n   more", "3. a\n4. b more");
     assert_renders("1. a\n\n   b\n\n2. c", "1. a\n\n   b\n\n2. c");
@@ -28,7 +28,7 @@ fn lists_stand_in_one_another() {
 }
 
 #[test]
-fn lines_break_where_words_end() {
+fn lines_are_wrapped_at_spaces() {
     assert_renders(
         "- The quick brown fox jumps over the lazy dog and runs",
         "- The quick brown fox jumps over the\n  lazy dog and runs",
@@ -44,7 +44,7 @@ fn lines_break_where_words_end() {
 }
 
 #[test]
-fn marks_stay_where_there_is_no_colour() {
+fn marks_stay_without_colours() {
     assert_renders("*a* **b** ~~c~~ `d`", "*a* **b** ~~c~~ `d`");
     assert_eq!(
         render("*a* **b** ~~c~~ `d`", COLOUR).join("\n"),
@@ -54,7 +54,7 @@ fn marks_stay_where_there_is_no_colour() {
 }
 
 #[test]
-fn links_say_where_they_lead() {
+fn links_show_their_targets() {
     assert_renders("[here](https://a.example/x)", "here (https://a.example/x)");
     assert_renders("<https://a.example>", "https://a.example");
     assert_renders("![a cat](cat.png)", "[image: a cat] (cat.png)");
@@ -66,7 +66,7 @@ fn links_say_where_they_lead() {
 }
 
 #[test]
-fn code_is_not_broken() {
+fn code_is_not_wrapped() {
     let long = "y".repeat(60);
     assert_renders(
         &format!("```rust\nfn\tmain\n\n{long}\n```"),
@@ -96,7 +96,7 @@ fn tables_fit() {
 }
 
 #[test]
-fn nothing_reaches_the_terminal_but_text() {
+fn markdown_cannot_send_control_sequences() {
     for text in [
         "\u{1b}[2Jgone",
         "&#27;[2J and &#x9b;2J",
@@ -122,7 +122,7 @@ fn nothing_reaches_the_terminal_but_text() {
 }
 
 #[test]
-fn nesting_without_end_is_shown() {
+fn deep_nesting_is_rendered() {
     let deep = format!("{}text", "> ".repeat(500));
     assert!(render(&deep, PLAIN).iter().all(|line| line.chars().count() <= 50));
     let deep = format!("{}text", "- ".repeat(500));
@@ -146,7 +146,7 @@ const TEXTS: &[&str] = &[
 ];
 
 #[test]
-fn however_it_comes_it_looks_the_same_in_the_end() {
+fn streamed_text_renders_like_the_whole_text() {
     for text in TEXTS {
         for paper in [PLAIN, COLOUR] {
             let whole = render(text, paper);
@@ -169,7 +169,7 @@ fn however_it_comes_it_looks_the_same_in_the_end() {
 }
 
 #[test]
-fn lines_are_given_out_as_soon_as_they_can_not_change() {
+fn lines_are_printed_as_soon_as_they_are_final() {
     let mut stream = MarkdownStream::new(PLAIN);
     assert_eq!(stream.push("Hello **wor"), [] as [&str; 0]);
     assert_eq!(stream.unfinished_lines(), ["Hello **wor"]);
@@ -184,7 +184,7 @@ fn lines_are_given_out_as_soon_as_they_can_not_change() {
 }
 
 #[test]
-fn text_that_never_ends_is_given_out_all_the_same() {
+fn endless_paragraphs_are_printed_in_parts() {
     let mut stream = MarkdownStream::new(PLAIN);
     let mut given = 0;
     for _ in 0..5000 {

@@ -3,7 +3,7 @@ use super::*;
 const LINK: &str = "toolway://pair?url=https%3A%2F%2F192.168.1.5%3A7717&code=ABCDEFGH&key=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 #[test]
-fn has_the_modules_of_the_code_and_light_around_it() {
+fn the_code_has_its_modules_and_a_light_border() {
     let drawn = lines(LINK, None, false).unwrap();
     let code = QrCode::with_error_correction_level(LINK, EcLevel::L).unwrap();
     let modules = code.to_colors();
@@ -23,14 +23,14 @@ fn has_the_modules_of_the_code_and_light_around_it() {
 }
 
 #[test]
-fn sets_both_colours_where_it_may() {
+fn both_colours_are_set_if_allowed() {
     for line in lines(LINK, None, true).unwrap() {
         assert!(line.starts_with("\u{1b}[38;5;231;48;5;16m") && line.ends_with("\u{1b}[0m"));
     }
 }
 
 #[test]
-fn a_terminal_too_narrow_gets_none() {
+fn a_narrow_terminal_gets_no_code() {
     let needed = lines(LINK, None, false).unwrap()[0].chars().count();
     assert!(lines(LINK, Some(needed), false).is_some());
     assert!(lines(LINK, Some(needed - 1), false).is_none());

@@ -12,7 +12,7 @@ fn tools() -> TextTable {
 }
 
 #[test]
-fn nothing_is_cut_where_no_terminal_is() {
+fn nothing_is_truncated_without_a_terminal() {
     assert_eq!(
         tools().render(None, false),
         "name                calls  description\n\
@@ -34,14 +34,14 @@ fn fits_every_width() {
 }
 
 #[test]
-fn wide_characters_are_cut_between_not_through() {
+fn wide_characters_are_not_split() {
     let text = tools().render(Some(40), false);
     let cut: Vec<_> = text.lines().map(|line| line.get(27..).unwrap_or_default()).collect();
     assert_eq!(cut, ["description", "Free and use…", "日本語の説明…"]);
 }
 
 #[test]
-fn too_narrow_becomes_blocks() {
+fn narrow_terminals_get_blocks() {
     assert_eq!(
         tools().render(Some(20), false),
         "name: laptop__disk_usage\ncalls: 12\ndescription: Free and used space of each disk\n\n\
@@ -50,7 +50,7 @@ fn too_narrow_becomes_blocks() {
 }
 
 #[test]
-fn optional_columns_go_before_rows_become_blocks() {
+fn optional_columns_are_dropped_before_rows_become_blocks() {
     let mut table = TextTable::new(vec![
         TableColumn::fixed("a"),
         TableColumn::fixed("bb").optional(),
@@ -72,7 +72,7 @@ fn cells_are_escaped() {
 }
 
 #[test]
-fn colour_does_not_move_columns() {
+fn colours_do_not_move_columns() {
     let mut table = TextTable::new(vec![TableColumn::fixed("state"), TableColumn::fixed("b")]);
     table.add_row(vec![TableCell::styled("ok", Style::Good), "x".into()]);
     let painted = table.render(Some(80), true);
@@ -80,7 +80,7 @@ fn colour_does_not_move_columns() {
 }
 
 #[test]
-fn pairs_stand_under_one_another() {
+fn labels_and_values_are_aligned() {
     let mut pairs = LabeledValues::default();
     pairs.add("id", "laptop/disk");
     pairs.add("description", "two\nlines");

@@ -6,7 +6,7 @@ fn moments() -> TimeFormatter {
 }
 
 #[test]
-fn moments_are_local_and_relative() {
+fn times_are_local_and_relative() {
     let moments = moments();
     let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
     assert_eq!(moments.format_local_and_ago(at("2026-09-01T11:59:57Z")), "2026-09-01 13:59:57 (3 s ago)");
@@ -24,7 +24,7 @@ fn moments_are_local_and_relative() {
 }
 
 #[test]
-fn durations_have_the_unit_that_suits_them() {
+fn durations_have_a_suitable_unit() {
     for (ms, said) in [
         (0.0, "0 ms"),
         (0.42, "0.4 ms"),

@@ -20,7 +20,7 @@ async fn results_are_kept_for_ten_minutes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bodies_go_before_ids_and_acknowledged_ones_first() {
+async fn bodies_are_dropped_before_ids_and_acknowledged_ones_first() {
     let now = Instant::now();
     let mut memory = memory(10, 10);
     remember(&mut memory, "waiting", 4, false, now);
@@ -34,7 +34,7 @@ async fn bodies_go_before_ids_and_acknowledged_ones_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ids_are_bounded_too() {
+async fn the_number_of_ids_is_limited() {
     let now = Instant::now();
     let mut memory = memory(3, 1000);
     for at in 0..5 {
@@ -48,7 +48,7 @@ async fn ids_are_bounded_too() {
 proptest! {
     /// The byte count always matches the stored bodies, and the bounds hold.
     #[test]
-    fn the_sums_are_right(steps in proptest::collection::vec((0u8..3, 0usize..12, 0u64..300), 0..80)) {
+    fn sizes_match_the_stored_bodies(steps in proptest::collection::vec((0u8..3, 0usize..12, 0u64..300), 0..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let _inside = runtime.enter();
         let mut now = Instant::now();

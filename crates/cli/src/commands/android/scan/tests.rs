@@ -3,7 +3,7 @@ use toolway_android::host::adb::PermissionOwner;
 use super::BridgeVariant;
 
 #[test]
-fn the_bridge_s_variant_follows_from_who_defines_the_permission() {
+fn the_bridge_variant_depends_on_the_owner_of_the_permission() {
     let owner =
         |package: &str| PermissionOwner { package: package.to_owned(), protection: "normal".to_owned() };
     assert_eq!(BridgeVariant::from_owner(None), BridgeVariant::Defines);
@@ -11,6 +11,6 @@ fn the_bridge_s_variant_follows_from_who_defines_the_permission() {
     assert_eq!(BridgeVariant::from_owner(Some(&owner("dev.toolway.bridge"))), BridgeVariant::Installed);
     assert_eq!(
         BridgeVariant::Uses.describe(Some(&owner("com.example.finance"))),
-        "the variant that only uses ACCESS_TOOLS fits: com.example.finance defines it, and no second app may"
+        "install the variant that only uses ACCESS_TOOLS: com.example.finance already defines it"
     );
 }

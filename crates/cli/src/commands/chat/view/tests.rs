@@ -3,7 +3,7 @@ use crate::client::GatewayEvent;
 
 const PAPER: MarkdownLayout = MarkdownLayout { width: 60, colour: false };
 
-/// A turn, event by event, and what is shown of it.
+/// Renders a turn event by event.
 struct TurnViewFixture {
     view: TurnRenderer,
     shown: Vec<String>,
@@ -31,7 +31,7 @@ fn compact() -> TurnViewFixture {
 }
 
 #[test]
-fn text_and_tools_stand_apart() {
+fn text_and_tool_calls_are_separated() {
     let mut turn = compact();
     turn.feed_event(
         "session_start",
@@ -74,7 +74,7 @@ fn text_and_tools_stand_apart() {
 }
 
 #[test]
-fn details_are_shown_where_they_are_wanted() {
+fn details_are_shown_on_request() {
     let mut turn = TurnViewFixture::new(DetailOptions { tools: true, thinking: true });
     turn.feed_event("thinking", r#"{"content":"First\nthen"}"#).feed_event("chunk", r#"{"content":"Yes."}"#);
     turn.feed_event("tool_call", r#"{"id":"1","name":"t","args":{"a":1}}"#);
@@ -90,20 +90,17 @@ fn details_are_shown_where_they_are_wanted() {
 }
 
 #[test]
-fn what_does_not_count_is_said_not_to() {
+fn discarded_text_is_marked() {
     let mut turn = compact();
     turn.feed_event("chunk", r#"{"content":"Wro"}"#)
         .feed_event("chunk_reset", "{}")
         .feed_event("chunk", r#"{"content":"Right"}"#);
     turn.feed_event("aborted", r#"{}"#);
-    assert_eq!(
-        turn.output(),
-        "Wro\n(the answer begins again; what stands above does not count)\nRight\n(stopped; what was said stays)"
-    );
+    assert_eq!(turn.output(), "Wro\n(the model starts over; ignore the text above)\nRight\n(stopped)");
 }
 
 #[test]
-fn nothing_of_others_reaches_the_terminal_but_text() {
+fn control_characters_never_reach_the_terminal() {
     for detail in [DetailOptions::default(), DetailOptions { tools: true, thinking: true }] {
         let mut turn = TurnViewFixture::new(detail);
         for (kind, data) in [
@@ -130,7 +127,7 @@ fn nothing_of_others_reaches_the_terminal_but_text() {
 }
 
 #[test]
-fn long_results_are_cut() {
+fn long_results_are_shortened() {
     let mut turn = TurnViewFixture::new(DetailOptions { tools: true, thinking: false });
     let text = "line\\n".repeat(100);
     turn.feed_event(
@@ -138,7 +135,7 @@ fn long_results_are_cut() {
         &format!(r#"{{"id":"1","name":"t","status":"success","result":"{text}"}}"#),
     );
     assert_eq!(turn.shown.len(), 1 + MAX_RESULT_LINES + 1);
-    assert!(turn.output().ends_with("(and 40 more lines; `toolway calls show` has them all)"));
+    assert!(turn.output().ends_with("(40 more lines; see `toolway calls show`)"));
     let mut turn = compact();
     let long = "x".repeat(500);
     turn.feed_event("tool_call", &format!(r#"{{"id":"1","name":"t","args":{{"a":"{long}"}}}}"#));

@@ -19,7 +19,7 @@ fn credentials(gateway: &str, name: &str) -> DeviceCredentials {
 }
 
 #[test]
-fn what_is_kept_is_found_again() {
+fn stored_credentials_are_found() {
     let (_temp, folder) = folder();
     assert_eq!(SavedCredentials::read(&folder).unwrap().find(None, None).unwrap_err().code(), "not_paired");
     let path = credentials("https://10.0.0.5:7717", "laptop").save(&folder, None).unwrap();
@@ -35,7 +35,7 @@ fn what_is_kept_is_found_again() {
 }
 
 #[test]
-fn several_are_told_apart() {
+fn several_credentials_are_distinguished() {
     let (_temp, folder) = folder();
     credentials("https://a.example", "one").save(&folder, None).unwrap();
     credentials("https://a.example", "two").save(&folder, Some("two")).unwrap();
@@ -49,7 +49,7 @@ fn several_are_told_apart() {
 
 #[cfg(unix)]
 #[test]
-fn only_its_owner_may_read_it() {
+fn credentials_are_readable_only_by_the_owner() {
     let (_temp, folder) = folder();
     let path = credentials("https://a.example", "one").save(&folder, None).unwrap();
     assert_eq!(crate::folder::permissions_for_others(&path), None);
@@ -57,17 +57,17 @@ fn only_its_owner_may_read_it() {
 }
 
 #[test]
-fn a_broken_file_is_refused_without_showing_it() {
+fn an_invalid_file_is_rejected_without_showing_its_content() {
     let (_temp, folder) = folder();
     let path = credentials("https://a.example", "one").save(&folder, None).unwrap();
     std::fs::write(&path, "{\"token\": \"twy_d_secret\", \"gateway\": 5}").unwrap();
     let text = SavedCredentials::read(&folder).unwrap_err().render_text(false);
-    assert!(text.contains("hint: correct it") && !text.contains("twy_d_secret"), "{text}");
+    assert!(text.contains("hint: correct the file") && !text.contains("twy_d_secret"), "{text}");
     assert!(!format!("{:?}", credentials("https://a.example", "one")).contains("secret"));
 }
 
 #[test]
-fn no_name_leads_out_of_the_folder() {
+fn no_name_points_outside_of_the_folder() {
     for (gateway, name) in
         [("https://[::1]:7717", None), ("https://x/../..", Some("../../etc/passwd")), ("..", Some(".."))]
     {

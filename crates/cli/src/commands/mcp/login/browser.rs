@@ -1,4 +1,4 @@
-//! A person's browser: it is told an address, and comes back to a port of this computer.
+//! Opens a login page in the user's browser and waits until the browser returns to a local port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Stdio;
@@ -17,29 +17,29 @@ use crate::environment::ProcessEnvironment;
 use crate::error::{CliError, CliResult, io_error_message};
 use crate::print::{Printer, escape};
 
-/// Longest line that may be pasted, in bytes.
+/// Maximum length of a pasted line in bytes.
 const MAX_LINE: usize = 16 << 10;
 
-/// How the browser is reached, and for how long it is waited for.
+/// Options of the browser login.
 #[derive(Debug, Clone)]
 pub(super) struct BrowserOptions {
-    /// The port to listen on, where it is free: the one that the server knows already.
+    /// Preferred port, if it is free: the one that the server already knows.
     pub(super) port: Option<u16>,
-    /// Whether to try to open a browser.
+    /// True to open a browser.
     pub(super) opens_browser: bool,
-    /// Whether the address may be pasted.
+    /// True to accept a pasted address.
     pub(super) accepts_paste: bool,
     pub(super) timeout: Duration,
 }
 
-/// A browser of whoever sits at the terminal.
+/// Browser of the user at the terminal.
 pub(super) struct SystemBrowser {
     listener: TcpListener,
     address: SocketAddr,
     options: BrowserOptions,
     slug: Slug,
     printer: Printer,
-    /// Programs that open an address, the first that there is.
+    /// Programs that open an address; the first one that starts is used.
     openers: Vec<Vec<String>>,
 }
 
@@ -59,7 +59,7 @@ impl SystemBrowser {
         Ok(Self { listener, address, options: visit, slug, printer, openers: openers(environment) })
     }
 
-    /// Tries to open the address; that it is printed is enough where it can't be.
+    /// Tries to open the address. Errors are ignored, because the address is also printed.
     fn open(&self, url: &Url) {
         for opener in &self.openers {
             let Some((program, args)) = opener.split_first() else { continue };
@@ -84,7 +84,7 @@ fn bind(port: u16) -> std::io::Result<(TcpListener, SocketAddr)> {
     Ok((TcpListener::from_std(listener)?, address))
 }
 
-/// What opens an address on this computer. Without a screen on Linux there is nothing.
+/// Returns the programs that open an address on this system; none on Linux without a display.
 fn openers(environment: &ProcessEnvironment) -> Vec<Vec<String>> {
     let all: &[&[&str]] = if cfg!(target_os = "macos") {
         &[&["open"]]
@@ -98,7 +98,7 @@ fn openers(environment: &ProcessEnvironment) -> Vec<Vec<String>> {
     all.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
 }
 
-/// The port that an earlier login was sent back to.
+/// Returns the local port of an earlier redirect URI.
 pub(super) fn loopback_port(redirect_uri: &str) -> Option<u16> {
     let url = Url::parse(redirect_uri).ok()?;
     url.port().filter(|_| url.host_str() == Some("127.0.0.1") && url.path() == CALLBACK_PATH)
@@ -115,13 +115,13 @@ impl LoginBrowser for SystemBrowser {
         url: &Url,
         is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
     ) -> Result<SecretString, BrowserError> {
-        self.printer.note(&format!("to sign in to {}, open this address in your browser:", self.slug));
+        self.printer.note(&format!("to log in to {}, open this address in your browser:", self.slug));
         self.printer.note("");
         self.printer.note(&format!("  {}", escape::line(url.as_str())));
         self.printer.note("");
         if self.options.accepts_paste {
             self.printer.note(
-                "if that browser is on another computer, paste here the address that it ends at (the page will not load)",
+                "if the browser is on another computer, paste its final address here (the page will not load)",
             );
         }
         if self.options.opens_browser {
@@ -136,13 +136,13 @@ impl LoginBrowser for SystemBrowser {
             }
         };
         let late = || {
-            BrowserError(format!("the browser did not come back within {} s", self.options.timeout.as_secs()))
+            BrowserError(format!("the browser did not return within {} s", self.options.timeout.as_secs()))
         };
         tokio::time::timeout(self.options.timeout, came).await.map_err(|_| late())
     }
 }
 
-/// The query of the first pasted address that belongs to this login. Never ends where nothing can be pasted.
+/// Returns the query of the first pasted address that belongs to this login. Waits forever if pasting is not possible.
 async fn wait_for_pasted_query(
     may_be: bool,
     is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
@@ -150,7 +150,7 @@ async fn wait_for_pasted_query(
 ) -> SecretString {
     let (send, mut lines) = mpsc::channel(1);
     if may_be {
-        // A thread of its own, which nothing waits for: a line that nobody types must not keep the program from ending.
+        // A detached thread: a blocked read of standard input must not delay the exit.
         let reading = std::thread::Builder::new().name("pasted".to_owned()).spawn(move || read_lines(&send));
         drop(reading);
     } else {
@@ -159,7 +159,7 @@ async fn wait_for_pasted_query(
     while let Some(line) = lines.recv().await {
         match pasted_query(&line) {
             Some(query) if is_answer(query) => return query.to_owned().into(),
-            _ => printer.note("that is not the address that the browser ends at for this login"),
+            _ => printer.note("this is not the final address of this login"),
         }
     }
     std::future::pending().await
@@ -176,7 +176,7 @@ fn read_lines(to: &mpsc::Sender<String>) {
     }
 }
 
-/// The query of an address that was pasted.
+/// Returns the query of a pasted address.
 pub(super) fn pasted_query(line: &str) -> Option<&str> {
     let (_, query) = line.trim().split_once('?')?;
     Some(query.split('#').next().unwrap_or(query))
@@ -184,6 +184,6 @@ pub(super) fn pasted_query(line: &str) -> Option<&str> {
 
 impl std::fmt::Debug for SystemBrowser {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PersonsBrowser").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("SystemBrowser").field("address", &self.address).finish_non_exhaustive()
     }
 }

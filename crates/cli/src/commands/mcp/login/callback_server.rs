@@ -1,5 +1,4 @@
-//! The port that the browser comes back to: as much of HTTP/1.1 as one page takes. It answers nothing but that page,
-//! and what it hears is judged by whoever waits.
+//! Minimal HTTP/1.1 server for the browser's redirect. It serves one page; the caller validates the query.
 
 use std::time::Duration;
 
@@ -10,27 +9,27 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// The path that the browser is sent back to.
+/// Path of the redirect URI.
 pub(super) const CALLBACK_PATH: &str = "/callback";
-/// No request is longer, in bytes; a code and a state are far shorter.
+/// Maximum size of a request in bytes; a code and a state are much shorter.
 const MAX_REQUEST: usize = 16 << 10;
-/// How long one connection may take. Browsers open some that they never use.
+/// Timeout of one connection. Browsers open some that they never use.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many connections are held at once.
+/// Maximum number of connections.
 const MAX_CONNECTIONS: usize = 16;
 
 const SUCCESS_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Toolway</title>\
-    <p>Toolway has the answer. Go back to your terminal; this page can be closed.</p></html>\n";
+    <p>The login is complete. Go back to your terminal; you can close this page.</p></html>\n";
 const WRONG_REQUEST_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Toolway</title>\
-    <p>This is not the answer that Toolway waits for. Go back to your terminal.</p></html>\n";
+    <p>This address does not belong to the current login. Go back to your terminal.</p></html>\n";
 
-/// What a connection asked for, and where it waits to hear how it is to be answered.
+/// Query of a request, with a channel for the caller's verdict.
 struct CallbackRequest {
     query: String,
     reply: tokio::sync::oneshot::Sender<bool>,
 }
 
-/// Waits for a request whose query `is_answer`, and gives that query.
+/// Waits for a request whose query passes `is_answer`, and returns the query.
 pub(super) async fn wait_for_callback(
     listener: &TcpListener,
     is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
@@ -49,7 +48,7 @@ pub(super) async fn wait_for_callback(
                 let is_it = is_answer(&query);
                 let _ = reply.send(is_it);
                 if is_it {
-                    // The page is on its way when the program goes on.
+                    // Wait until the page is sent before the program continues.
                     while let Some(ended) = connections.join_next().await {
                         if ended.is_ok_and(|served| served.is_ok_and(|brought_it| brought_it)) {
                             break;
@@ -62,7 +61,7 @@ pub(super) async fn wait_for_callback(
     }
 }
 
-/// Reads a request and answers it. Gives whether it brought the answer.
+/// Reads a request and responds to it. Returns true if it was the expected redirect.
 async fn serve_connection(mut stream: TcpStream, to: mpsc::Sender<CallbackRequest>) -> bool {
     let Some(head) = read_head(&mut stream).await else { return false };
     let is_it = match request_query(&head) {
@@ -92,7 +91,7 @@ async fn serve_connection(mut stream: TcpStream, to: mpsc::Sender<CallbackReques
     is_it == Some(true)
 }
 
-/// The head of a request; none where it is too long or ends early.
+/// Reads the head of a request; `None` if it is too long or incomplete.
 async fn read_head(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut buffer = [0u8; 2048];
@@ -106,7 +105,7 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// The query of a request for the page.
+/// Returns the query of a request for the callback path.
 fn request_query(head: &str) -> Option<&str> {
     let mut words = head.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);

@@ -1,7 +1,7 @@
 use super::browser::{loopback_port, pasted_query};
 
 #[test]
-fn the_port_of_an_earlier_login_is_taken_from_an_address_of_ours_alone() {
+fn only_our_own_redirect_uris_provide_a_port() {
     for (address, port) in [
         ("http://127.0.0.1:40123/callback", Some(40123)),
         ("http://127.0.0.1/callback", None),
@@ -15,7 +15,7 @@ fn the_port_of_an_earlier_login_is_taken_from_an_address_of_ours_alone() {
 }
 
 #[test]
-fn the_query_of_a_pasted_address_is_what_stands_behind_its_question_mark() {
+fn a_pasted_address_provides_its_query() {
     for (line, query) in [
         ("http://127.0.0.1:1/callback?code=a&state=b\n", Some("code=a&state=b")),
         ("  ?code=a&state=b#_=_ \n", Some("code=a&state=b")),

@@ -1,5 +1,4 @@
-//! The program itself: lines of the client to the gateway, messages of the gateway to the client, and what happens when
-//! one of them is not there.
+//! Forwards messages between the client and the gateway, and handles disconnects of both.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,19 +19,19 @@ use crate::error::{CliError, CliResult};
 use crate::print::escape;
 use crate::signals::{ProcessSignal, SignalListener};
 
-/// How long one try to connect may take.
+/// Timeout of one connection attempt.
 const CONNECT: Duration = Duration::from_secs(10);
-/// For how long a gateway that was there is waited for.
+/// Maximum time to wait for a gateway that disconnected.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The first wait between two tries, and the longest.
+/// First and longest delay between connection attempts.
 const RECONNECT_BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// How soon a gateway that was not there is looked for again, where the client asks again.
+/// Minimum time before the next request of the client causes a new connection attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How long what runs may take to end once the client is done.
+/// Maximum time for running requests after the client has closed standard input.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most lines that wait for a gateway.
+/// Maximum number of lines that wait for a gateway.
 const MAX_WAITING: usize = 256;
-/// What may be otherwise at the next try. All else stays as it is until somebody does something about it.
+/// Error codes that may disappear with another attempt. All others need a user's action.
 const TRANSIENT_CODES: [&str; 7] = [
     "not_running",
     "unreachable",
@@ -43,28 +42,28 @@ const TRANSIENT_CODES: [&str; 7] = [
     "too_many_mcp_sessions",
 ];
 
-/// A try to connect.
+/// A connection attempt.
 type ConnectFuture<'a> = Pin<Box<dyn Future<Output = CliResult<BridgeConnection>> + 'a>>;
 
-/// How things stand with the gateway.
+/// State of the connection to the gateway.
 enum GatewayState<'a> {
-    /// It is tried for the first time, or anew after it was not there at all.
+    /// First attempt, or an attempt after the gateway was unavailable.
     Connecting(ConnectFuture<'a>),
     Connected(BridgeConnection),
-    /// It was here, and is waited for.
+    /// The connection was lost and is being restored.
     Reconnecting {
         until: Instant,
         tries: u32,
         next: ReconnectAttempt<'a>,
     },
-    /// It never was.
+    /// There was no connection yet, and the last attempt failed.
     Unavailable {
         failure: CliError,
         since: Instant,
     },
 }
 
-/// The next try to find a gateway that is away.
+/// Next attempt to reconnect.
 enum ReconnectAttempt<'a> {
     Scheduled(Instant),
     Running(ConnectFuture<'a>),
@@ -75,15 +74,15 @@ struct StdioBridge<'a> {
     context: &'a CliContext,
     session: BridgeSession,
     gateway: GatewayState<'a>,
-    /// Lines that wait for a gateway, or for their turn.
+    /// Lines that wait for a connection or for earlier messages.
     waiting_lines: VecDeque<String>,
     to_gateway: VecDeque<String>,
     to_client: VecDeque<String>,
-    /// When everything ends whether it is done or not; set once the client is done.
+    /// Time to stop even if requests are still running. Set when the client is done.
     shutdown_deadline: Option<Instant>,
 }
 
-/// What happened.
+/// Event that the bridge handles.
 enum BridgeEvent {
     ClientLine(Option<ClientLine>),
     Stop,
@@ -158,7 +157,7 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// Waits for what happens next. Nothing is read while what was read before waits to be passed on.
+    /// Waits for the next event. Reads nothing while earlier messages still wait to be forwarded.
     async fn next_event(
         &mut self,
         lines: &mut mpsc::Receiver<ClientLine>,
@@ -207,7 +206,7 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// When there is something to do that nobody else brings about.
+    /// Returns the time of the next timer.
     fn next_wake(&self) -> Option<Instant> {
         let next = match &self.gateway {
             GatewayState::Reconnecting { next: ReconnectAttempt::Scheduled(at), .. } => Some(*at),
@@ -220,16 +219,16 @@ impl<'a> StdioBridge<'a> {
         match line {
             ClientLine::Text(text) => self.waiting_lines.push_back(text),
             ClientLine::TooLong => {
-                let words = format!("a message may have {} bytes", streams::MAX_LINE);
+                let words = format!("the message is larger than {} bytes", streams::MAX_LINE);
                 self.to_client.push_back(message::parse_error_response(&words));
             }
             ClientLine::NotUtf8 => {
-                self.to_client.push_back(message::parse_error_response("a message is not UTF-8"))
+                self.to_client.push_back(message::parse_error_response("the message is not UTF-8"))
             }
         }
     }
 
-    /// Passes lines on, as far as there is somebody to take them.
+    /// Forwards waiting lines as far as the gateway can receive them.
     fn forward_lines(&mut self) {
         match &self.gateway {
             GatewayState::Connected(connection) => {
@@ -238,11 +237,11 @@ impl<'a> StdioBridge<'a> {
                     let Some(line) = self.waiting_lines.pop_front() else { return };
                     if line.len() > limit {
                         let failure = CliError::new(format!(
-                            "a message of {} bytes is longer than the {limit} that the gateway takes",
+                            "the message has {} bytes, but the gateway accepts at most {limit}",
                             line.len()
                         ))
                         .with_code("too_long")
-                        .with_hint("the gateway's setting limits.frame_bytes is this bound");
+                        .with_hint("the gateway's setting limits.frame_bytes is the limit");
                         self.to_client.extend(message::error_responses(&line, &failure));
                         continue;
                     }
@@ -266,13 +265,13 @@ impl<'a> StdioBridge<'a> {
 
     fn handle_connected(&mut self, connection: BridgeConnection) {
         if matches!(self.gateway, GatewayState::Reconnecting { .. }) {
-            self.context.printer.note("the gateway is back");
+            self.context.printer.note("reconnected to the gateway");
         }
         self.gateway = GatewayState::Connected(connection);
         self.to_gateway = self.session.replay_messages().into();
     }
 
-    /// A try to connect came to nothing.
+    /// Handles a failed connection attempt.
     fn handle_connect_error(&mut self, failure: CliError) -> CliResult {
         let now = Instant::now();
         match &mut self.gateway {
@@ -295,9 +294,9 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// The gateway has gone, and is waited for.
+    /// Handles a lost connection: starts to reconnect.
     fn handle_connection_lost(&mut self, why: &str) {
-        let words = format!("the connection to the gateway was lost: {}; trying again", escape::line(why));
+        let words = format!("the connection to the gateway was lost: {}; reconnecting", escape::line(why));
         self.context.printer.note(&words);
         self.to_gateway.clear();
         self.to_client.extend(self.session.handle_connection_lost());
@@ -317,7 +316,7 @@ impl<'a> StdioBridge<'a> {
         }
     }
 
-    /// No gateway comes any more: whoever waits is told.
+    /// Fails all pending requests, because there will be no connection.
     fn fail_waiting(&mut self, failure: CliError) -> CliError {
         self.to_client.extend(self.session.fail_pending(&failure));
         let answers = self.waiting_lines.iter().filter_map(|line| message::error_responses(line, &failure));
@@ -330,7 +329,7 @@ impl<'a> StdioBridge<'a> {
         self.shutdown_deadline.get_or_insert_with(|| Instant::now() + FLUSH_TIMEOUT);
     }
 
-    /// Whether the client is done and nothing more comes of what it asked for.
+    /// True if the client is done and all its requests are finished.
     fn is_done(&self) -> bool {
         let Some(ending) = self.shutdown_deadline else { return false };
         let is_passed =
@@ -338,7 +337,7 @@ impl<'a> StdioBridge<'a> {
         (is_passed && self.session.is_idle()) || ending <= Instant::now()
     }
 
-    /// How it ends where the client is done.
+    /// Returns the result after the client is done.
     fn finish(&mut self) -> CliResult {
         match &self.gateway {
             GatewayState::Unavailable { .. } => Err(CliError::already_reported()),
@@ -349,12 +348,12 @@ impl<'a> StdioBridge<'a> {
                 Ok(())
             }
             GatewayState::Connecting(_) | GatewayState::Reconnecting { .. } => Err(self
-                .fail_waiting(CliError::new("the gateway did not answer in time").with_code("unreachable"))),
+                .fail_waiting(CliError::new("the gateway did not respond in time").with_code("unreachable"))),
         }
     }
 }
 
-/// Moves messages to and from the gateway, whichever can be moved first. What it says waits while `is_free` is not so.
+/// Moves messages to and from the gateway, whichever is possible first. Reads from the gateway only while `is_free`.
 async fn exchange(
     connection: &mut BridgeConnection,
     to_gateway: &mut VecDeque<String>,
@@ -366,17 +365,17 @@ async fn exchange(
             if let (Ok(permit), Some(message)) = (permit, to_gateway.pop_front()) {
                 permit.send(message);
             } else {
-                // Nobody writes any more; what reading finds says why.
+                // The writer has stopped; reading returns the reason.
                 return BridgeEvent::FromGateway(connection.next_event().await);
             }
             BridgeEvent::SentToGateway
         }
-        heard = connection.next_event(), if is_free => BridgeEvent::FromGateway(heard),
+        event = connection.next_event(), if is_free => BridgeEvent::FromGateway(event),
         else => std::future::pending().await,
     }
 }
 
-/// Finds the gateway and opens a connection. A token of this program's own that is refused is replaced where `may_renew`.
+/// Finds the gateway and connects to it. If `may_renew`, replaces a rejected token that this program created itself.
 async fn connect(args: &StdioArgs, context: &CliContext, may_renew: bool) -> CliResult<BridgeConnection> {
     let trying = async {
         let place = GatewayAddress::find(&args.connect, context)?;
@@ -390,9 +389,9 @@ async fn connect(args: &StdioArgs, context: &CliContext, may_renew: bool) -> Cli
         }
     };
     tokio::time::timeout(CONNECT, trying).await.unwrap_or_else(|_| {
-        Err(CliError::new("the gateway took too long to answer")
+        Err(CliError::new("the gateway did not respond in time")
             .with_code("unreachable")
-            .with_hint("its log may say why; `toolway doctor` looks at it"))
+            .with_hint("check the gateway's log, or run `toolway doctor`"))
     })
 }
 

@@ -1,5 +1,5 @@
-//! One WebSocket to the gateway as two bounded queues of texts. Reading and writing are tasks of their own, so that
-//! neither waits for the other.
+//! A WebSocket to the gateway as two bounded queues of texts. Separate tasks read and write, so that neither blocks the
+//! other.
 
 use std::time::Duration;
 
@@ -13,43 +13,43 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use crate::client::GatewayWebSocket;
 
-/// Messages that wait in either direction.
+/// Capacity of each queue.
 const QUEUE: usize = 1;
-/// How often a gateway that is sent nothing is pinged.
+/// Interval of pings while nothing else is sent.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
-/// A gateway that says nothing for so long, pongs included, is gone.
+/// Time without any message, including pongs, after which the connection is considered lost.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long the gateway has to take a goodbye.
+/// Timeout for the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Largest message that is sent where the gateway does not say what it takes.
+/// Maximum size of a sent message if the gateway does not announce a limit.
 const DEFAULT_MESSAGE_BYTES: usize = 16 << 20;
 
-/// What comes from the gateway.
+/// Event of the connection.
 #[derive(Debug)]
 pub(super) enum ConnectionEvent {
     /// A message.
     Message(Utf8Bytes),
-    /// The connection has ended, and why.
+    /// The connection ended for this reason.
     Lost(String),
 }
 
-/// A connection. Dropping it breaks it off.
+/// A connection. Dropping it aborts it.
 #[derive(Debug)]
 pub(super) struct BridgeConnection {
-    /// Takes messages for the gateway.
+    /// Queue of messages for the gateway.
     pub(super) outgoing: mpsc::Sender<String>,
     incoming: mpsc::Receiver<ConnectionEvent>,
-    /// Largest message that the gateway takes, in bytes.
+    /// Maximum size of a message that the gateway accepts, in bytes.
     pub(super) message_bytes: usize,
     writer: JoinSet<()>,
     _reader: JoinSet<()>,
 }
 
 impl BridgeConnection {
-    /// Over a WebSocket that was opened.
+    /// Creates a connection from an open WebSocket.
     pub(super) fn from_websocket(socket: GatewayWebSocket) -> Self {
-        let said = socket.headers.get(toolway_wire::MAX_MESSAGE_BYTES_HEADER);
-        let said = said.and_then(|value| value.to_str().ok()?.parse().ok());
+        let announced = socket.headers.get(toolway_wire::MAX_MESSAGE_BYTES_HEADER);
+        let announced = announced.and_then(|value| value.to_str().ok()?.parse().ok());
         let (sink, stream) = socket.stream.split();
         let (to, texts) = mpsc::channel(QUEUE);
         let (tell, from) = mpsc::channel(QUEUE);
@@ -59,18 +59,21 @@ impl BridgeConnection {
         Self {
             outgoing: to,
             incoming: from,
-            message_bytes: said.unwrap_or(DEFAULT_MESSAGE_BYTES),
+            message_bytes: announced.unwrap_or(DEFAULT_MESSAGE_BYTES),
             writer: writing,
             _reader: reading,
         }
     }
 
-    /// The next message, or the end.
+    /// Returns the next event.
     pub(super) async fn next_event(&mut self) -> ConnectionEvent {
-        self.incoming.recv().await.unwrap_or_else(|| ConnectionEvent::Lost("it broke off".to_owned()))
+        self.incoming
+            .recv()
+            .await
+            .unwrap_or_else(|| ConnectionEvent::Lost("the connection was interrupted".to_owned()))
     }
 
-    /// Says goodbye, once all that was given to it is written.
+    /// Writes all queued messages and closes the connection.
     pub(super) async fn close(self) {
         let Self { outgoing: to, writer: mut writing, .. } = self;
         drop(to);
@@ -104,13 +107,15 @@ async fn read(mut stream: SplitStream<WebSocketStream<Upgraded>>, tell: mpsc::Se
             Ok(Some(Ok(Message::Close(Some(frame))))) if !frame.reason.is_empty() => {
                 break frame.reason.to_string();
             }
-            Ok(Some(Ok(Message::Close(_)))) => break "it closed the connection".to_owned(),
+            Ok(Some(Ok(Message::Close(_)))) => break "the gateway closed the connection".to_owned(),
             Ok(Some(Ok(_))) => {}
-            Ok(Some(Err(Error::Capacity(error)))) => break format!("it sent too much: {error}"),
-            Ok(Some(Err(_)) | None) => break "it broke off".to_owned(),
-            Err(_) => break format!("nothing was heard of it for {} s", IDLE_TIMEOUT.as_secs()),
+            Ok(Some(Err(Error::Capacity(error)))) => {
+                break format!("the gateway sent a message that is too large: {error}");
+            }
+            Ok(Some(Err(_)) | None) => break "the connection was interrupted".to_owned(),
+            Err(_) => break format!("no message from the gateway for {} s", IDLE_TIMEOUT.as_secs()),
         }
     };
-    // Whoever listened has gone.
+    // The receiver may be gone.
     let _ = tell.send(ConnectionEvent::Lost(why)).await;
 }

@@ -1,5 +1,4 @@
-//! JSON-RPC messages, seen from outside: what kind each is, and how it is put together anew under another id. What
-//! stands in them is passed on as it was written.
+//! Classifies JSON-RPC messages and rewrites their ids. All other content stays unchanged.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 
-/// Something failed on this side of the server (the range that JSON-RPC leaves to servers).
+/// Error code for failures of the bridge (the range that JSON-RPC reserves for servers).
 const SERVER_ERROR: i64 = -32000;
 
 /// The parts of one message.
@@ -27,22 +26,22 @@ pub(super) struct MessageOutline<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// What kind of message it is.
+/// Kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JsonRpcKind {
     Request,
     Notification,
     Response,
-    /// None of them. Whoever reads it says what is wrong with it.
+    /// None of these. The receiver reports the error.
     Invalid,
 }
 
-/// An id by which requests are told apart: one that is written in two ways is one.
+/// Normalized request id: ids that are equal as JSON values compare equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct JsonRpcId(String);
 
 impl JsonRpcId {
-    /// The id that is written so.
+    /// Parses an id.
     pub(super) fn from_raw(raw: &RawValue) -> Self {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
         Self::from_value(&value)
@@ -50,25 +49,25 @@ impl JsonRpcId {
 
     pub(super) fn from_value(value: &Value) -> Self {
         match value.as_f64() {
-            // 1.0 is the number 1.
+            // 1.0 and 1 are the same id.
             Some(number) if value.is_f64() && number.fract() == 0.0 => Self(format!("{number:.0}")),
             _ => Self(value.to_string()),
         }
     }
 
-    /// A text as an id.
+    /// Creates an id from a string.
     pub(super) fn from_text(text: &str) -> Self {
         Self(Value::from(text).to_string())
     }
 
-    /// As JSON.
+    /// Returns the id as JSON.
     pub(super) fn as_json(&self) -> &str {
         &self.0
     }
 }
 
 impl<'a> MessageOutline<'a> {
-    /// The parts of a text; none where it is no JSON object.
+    /// Parses a message; `None` if it is not a JSON object.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
@@ -90,17 +89,17 @@ impl<'a> MessageOutline<'a> {
         self.method.as_deref().unwrap_or_default()
     }
 
-    /// What stands at a place in the parameters, as `/_meta/x`.
+    /// Returns a value of the parameters at a JSON pointer, for example `/_meta/x`.
     pub(super) fn param(&self, pointer: &str) -> Option<Value> {
         value_at(self.params, pointer)
     }
 
-    /// What stands at a place in the result.
+    /// Returns a value of the result at a JSON pointer.
     pub(super) fn result(&self, pointer: &str) -> Option<Value> {
         value_at(self.result, pointer)
     }
 
-    /// The same message under another id.
+    /// Returns the message with another id.
     pub(super) fn with_id(&self, id: &JsonRpcId) -> String {
         let mut text = format!(r#"{{"jsonrpc":"2.0","id":{}"#, id.as_json());
         if let Some(method) = &self.method {
@@ -121,7 +120,7 @@ fn value_at(part: Option<&RawValue>, pointer: &str) -> Option<Value> {
     value.pointer(pointer).cloned()
 }
 
-/// The messages of a text: several where it is a batch.
+/// Splits a text into its messages: several for a batch.
 pub(super) fn split_batch(text: &str) -> Vec<&str> {
     if text.trim_start().starts_with('[') {
         let parts: Option<Vec<&RawValue>> = serde_json::from_str(text).ok();
@@ -130,7 +129,7 @@ pub(super) fn split_batch(text: &str) -> Vec<&str> {
     vec![text]
 }
 
-/// A notification.
+/// Creates a notification.
 pub(super) fn notification(method: &str, params: Option<Value>) -> String {
     let message = match params {
         Some(params) => json!({"jsonrpc": "2.0", "method": method, "params": params}),
@@ -139,7 +138,7 @@ pub(super) fn notification(method: &str, params: Option<Value>) -> String {
     message.to_string()
 }
 
-/// The answer that a request was in vain. The hint stands in the message, since that is what programs show.
+/// Creates an error response. The message includes the hint, because clients show only the message.
 pub(super) fn error_response(id: Option<&JsonRpcId>, failure: &CliError) -> String {
     let hints = failure.hints();
     let message = match &hints {
@@ -154,12 +153,12 @@ pub(super) fn error_response(id: Option<&JsonRpcId>, failure: &CliError) -> Stri
     format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.map_or("null", JsonRpcId::as_json))
 }
 
-/// The answer to what can't be read at all.
+/// Creates the response to a message that cannot be parsed.
 pub(super) fn parse_error_response(message: &str) -> String {
     json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": message}}).to_string()
 }
 
-/// The answers to all that is asked in a text, in vain; none where nothing is.
+/// Creates error responses to all requests in a text; `None` if there are none.
 pub(super) fn error_responses(text: &str, failure: &CliError) -> Option<String> {
     let is_batch = text.trim_start().starts_with('[');
     let answer = |part: &str| {

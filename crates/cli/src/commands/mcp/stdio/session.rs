@@ -1,7 +1,7 @@
-//! What passes between a client and a gateway, and what is remembered of it: so that a gateway that comes back can be
-//! told what the last one knew, and so that nothing that was meant for the last one reaches it.
+//! State of a client's MCP session: the messages to replay to a new gateway connection, and the id mapping that
+//! prevents answers from reaching the wrong connection.
 //!
-//! Nothing here reads or writes. Text goes in, and what is to be sent where comes out.
+//! This module does no I/O: texts go in, and messages for each side come out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,64 +10,64 @@ use serde_json::{Value, json};
 use super::message::{self, JsonRpcId, JsonRpcKind, MessageOutline};
 use crate::error::{CliError, CliResult};
 
-/// Most subscriptions that are made anew with a gateway that comes back.
+/// Maximum number of subscriptions to replay.
 const MAX_SUBSCRIPTIONS: usize = 1024;
-/// Where a notification says to which `subscriptions/listen` it belongs.
+/// Metadata key that links a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID_META: &str = "io.modelcontextprotocol/subscriptionId";
-/// What lists there are: the capability, the notification of a change, and the filter that asks for it.
+/// Lists that can change: capability, change notification, and filter for it.
 const LISTS: [(&str, &str, &str); 3] = [
     ("tools", "notifications/tools/list_changed", "toolsListChanged"),
     ("prompts", "notifications/prompts/list_changed", "promptsListChanged"),
     ("resources", "notifications/resources/list_changed", "resourcesListChanged"),
 ];
 
-/// What is to be sent.
+/// Messages to send to each side.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ForwardedMessages {
     pub(super) to_gateway: Vec<String>,
     pub(super) to_client: Vec<String>,
 }
 
-/// One client's use of MCP, over all connections to the gateway.
+/// A client's MCP session across all connections to the gateway.
 #[derive(Debug, Default)]
 pub(super) struct BridgeSession {
-    /// How many connections there were before this one.
+    /// Number of earlier connections.
     generation: u64,
-    /// What the client waits for.
+    /// Requests of the client that are pending.
     pending: HashMap<JsonRpcId, ClientRequest>,
-    /// What this side itself waits for.
+    /// Requests of the bridge that are pending.
     replayed: HashMap<JsonRpcId, ReplayedRequest>,
     next_replay_id: u64,
-    /// What the gateway waits for, under the ids that the client knows.
+    /// Pending requests of the gateway, by the ids that the client knows.
     gateway_requests: BTreeSet<JsonRpcId>,
-    /// The handshake that was answered.
+    /// Completed handshake.
     handshake: Option<InitializeHandshake>,
-    /// Whether the client said that it is ready.
+    /// True after the client's `notifications/initialized`.
     is_initialized: bool,
-    /// `logging/setLevel`, as it was last asked for.
+    /// Last successful `logging/setLevel` request.
     log_level: Option<String>,
-    /// `resources/subscribe`, by the address of the resource.
+    /// Active `resources/subscribe` requests, by resource URI.
     subscriptions: BTreeMap<String, String>,
 }
 
-/// A request of the client.
+/// A pending request of the client.
 #[derive(Debug)]
 struct ClientRequest {
     method: String,
-    /// The request as it was written, where it may have to be said again.
+    /// Original text, if the request may have to be replayed.
     text: Option<String>,
-    /// What a `subscriptions/listen` was promised.
+    /// Notifications that the gateway accepted for `subscriptions/listen`.
     accepted: Option<Value>,
 }
 
 #[derive(Debug)]
 struct InitializeHandshake {
-    /// The client's `initialize`.
+    /// The client's `initialize` request.
     text: String,
     version: Value,
 }
 
-/// A request that is said again.
+/// A replayed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplayedRequest {
     Initialize,
@@ -75,12 +75,12 @@ enum ReplayedRequest {
 }
 
 impl BridgeSession {
-    /// Whether the client waits for nothing that ends by itself.
+    /// True if the client waits only for requests that never end by themselves.
     pub(super) fn is_idle(&self) -> bool {
         self.pending.values().all(|pending| pending.method == "subscriptions/listen")
     }
 
-    /// The client says something.
+    /// Handles a text from the client and returns the text for the gateway.
     pub(super) fn forward_from_client(&mut self, text: &str) -> Option<String> {
         let is_batch = text.trim_start().starts_with('[');
         let parts: Vec<String> = message::split_batch(text)
@@ -128,15 +128,15 @@ impl BridgeSession {
         Some(text.to_owned())
     }
 
-    /// An answer to what a gateway asked. One to what an earlier connection asked must not answer anything of this one.
+    /// Forwards a response of the client. Drops responses to requests of an earlier connection, because ids repeat.
     fn forward_client_response(&mut self, outline: &MessageOutline<'_>, id: &JsonRpcId) -> Option<String> {
         self.gateway_requests.remove(id).then(|| outline.with_id(&self.strip_alias(id)))
     }
 
-    /// The gateway says something.
+    /// Handles a text from the gateway.
     ///
     /// # Errors
-    /// Where it can't be told what the last one knew.
+    /// Fails if the session cannot be restored on the new connection.
     pub(super) fn forward_from_gateway(&mut self, text: &str) -> CliResult<ForwardedMessages> {
         let mut passed = ForwardedMessages::default();
         if text.starts_with('[') {
@@ -174,7 +174,7 @@ impl BridgeSession {
         Ok(passed)
     }
 
-    /// The client's request is answered: what it changed is remembered.
+    /// Removes an answered request and records its effect on the session.
     fn record_response(&mut self, outline: &MessageOutline<'_>) -> CliResult {
         let Some(pending) = outline.id().and_then(|id| self.pending.remove(&id)) else { return Ok(()) };
         let (Some(text), true) = (pending.text, outline.error.is_none()) else { return Ok(()) };
@@ -198,7 +198,7 @@ impl BridgeSession {
         Ok(())
     }
 
-    /// What this side said again is answered. The client need not know, but that lists may be others now.
+    /// Handles the response to a replayed request. The client only learns that lists may have changed.
     fn handle_replay_response(
         &self,
         own: ReplayedRequest,
@@ -209,16 +209,14 @@ impl BridgeSession {
         };
         let version = outline.result("/protocolVersion").unwrap_or_default();
         if version != handshake.version {
-            return Err(CliError::new(
-                "the gateway that came back does not speak this client's version of MCP",
-            )
-            .with_code("version_changed")
-            .with_hint("start this server again in the client"));
+            return Err(CliError::new("the restarted gateway does not support this client's MCP version")
+                .with_code("version_changed")
+                .with_hint("restart this MCP server in the client"));
         }
-        let is_told = |list: &str| {
+        let has_list_changes = |list: &str| {
             outline.result(&format!("/capabilities/{list}/listChanged")) == Some(Value::Bool(true))
         };
-        let told = LISTS.iter().filter(|(list, _, _)| is_told(list));
+        let told = LISTS.iter().filter(|(list, _, _)| has_list_changes(list));
         Ok(told.map(|(_, method, _)| message::notification(method, None)).collect())
     }
 
@@ -237,7 +235,8 @@ impl BridgeSession {
         }
     }
 
-    /// A `subscriptions/listen` begins. Where the client knows that already, lists may have changed since.
+    /// Handles the start of `subscriptions/listen`. After a reconnect, the client gets list change notifications
+    /// instead of a second acknowledgement.
     fn forward_acknowledgement(&mut self, outline: &MessageOutline<'_>, text: &str) -> Vec<String> {
         let id = outline.param("/_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID_META).cloned());
         let accepted = outline.param("/notifications").unwrap_or_default();
@@ -252,16 +251,16 @@ impl BridgeSession {
         wanted.map(|(_, method, _)| message::notification(method, Some(params.clone()))).collect()
     }
 
-    /// The connection is lost. Gives what the client is told of it.
+    /// Handles a lost connection. Returns the messages for the client.
     pub(super) fn handle_connection_lost(&mut self) -> Vec<String> {
         self.replayed.clear();
         let asked = std::mem::take(&mut self.gateway_requests);
-        let reason = Value::from("the gateway that asked has gone");
+        let reason = Value::from("the connection to the gateway was lost");
         let mut told: Vec<String> =
             asked.iter().map(|id| cancelled_notification(id, Some(reason.clone()))).collect();
         let failure = CliError::new("the connection to the gateway was lost before this was answered")
             .with_code("connection_lost")
-            .with_hint("`toolway calls list` shows what became of a call; ask again for anything else");
+            .with_hint("check the result of a call with `toolway calls list`; retry other requests");
         let (again, gone): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.pending)
             .into_iter()
             .partition(|(_, it)| matches!(it.method.as_str(), "initialize" | "subscriptions/listen"));
@@ -271,12 +270,12 @@ impl BridgeSession {
         told
     }
 
-    /// No connection comes any more: all that the client waits for is in vain.
+    /// Fails all pending requests, because there will be no connection.
     pub(super) fn fail_pending(&mut self, failure: &CliError) -> Vec<String> {
         self.pending.drain().map(|(id, _)| message::error_response(Some(&id), failure)).collect()
     }
 
-    /// What a new connection is told before anything else: nothing where it is the first.
+    /// Returns the messages to send first on a new connection; none on the first one.
     pub(super) fn replay_messages(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         if let Some(text) = self.handshake.as_ref().map(|it| it.text.clone()) {
@@ -289,7 +288,7 @@ impl BridgeSession {
         for text in others {
             said.extend(self.replay(&text, ReplayedRequest::Other));
         }
-        // What the client still waits for keeps its own id.
+        // Requests that the client still waits for keep their own ids.
         let waited = |method: &'static str| {
             let of_method = self.pending.values().filter(move |it| it.method == method);
             of_method.filter_map(|it| it.text.clone())
@@ -299,7 +298,7 @@ impl BridgeSession {
         said
     }
 
-    /// Says something again, as this side's own.
+    /// Rewrites a request with an id of the bridge.
     fn replay(&mut self, text: &str, what: ReplayedRequest) -> Option<String> {
         self.next_replay_id += 1;
         let id = JsonRpcId::from_text(&format!("toolway-again-{}", self.next_replay_id));
@@ -308,8 +307,8 @@ impl BridgeSession {
         Some(said)
     }
 
-    /// Under which id the client knows what this connection's gateway asks. Gateways count from the same number, so
-    /// from the second connection on, ids say of which they are.
+    /// Returns the id under which the client sees a request of the gateway. Every gateway connection counts from the
+    /// same number, so later connections add their generation.
     fn alias(&self, id: &JsonRpcId) -> JsonRpcId {
         match self.generation {
             0 => id.clone(),

@@ -1,5 +1,5 @@
-//! Standard input and output as bounded queues of lines. Each has a thread of its own, since reading and writing them
-//! can wait for as long as the client likes, and nothing else may wait with them.
+//! Standard input and output as bounded queues of lines. Each has its own thread, because blocking on the client must
+//! not block anything else.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{CliError, CliResult};
 
-/// Longest line that is kept, in bytes. What a gateway takes is usually less.
+/// Maximum length of a line in bytes. The limit of a gateway is usually lower.
 pub(super) const MAX_LINE: usize = 64 << 20;
-/// Lines that wait in either direction.
+/// Capacity of each queue.
 const QUEUE_CAPACITY: usize = 4;
-/// How long the client has to take what was written last.
+/// Timeout for writing the last lines.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A line of the client.
@@ -24,7 +24,7 @@ pub(super) enum ClientLine {
     NotUtf8,
 }
 
-/// Lines of standard input, until it ends.
+/// Starts a thread that reads standard input until it ends.
 pub(super) fn spawn_stdin_reader() -> CliResult<mpsc::Receiver<ClientLine>> {
     let (tell, lines) = mpsc::channel(QUEUE_CAPACITY);
     spawn_thread("stdin", move || read_lines(std::io::stdin().lock(), &tell))?;
@@ -40,7 +40,7 @@ fn read_lines(input: impl Read, tell: &mpsc::Sender<ClientLine>) {
     }
 }
 
-/// The next line that is not empty; none at the end. A last line without its end was cut, and is no line.
+/// Returns the next non-empty line; `None` at the end. Ignores a last line without a line end, because it is truncated.
 fn next_line(input: &mut impl BufRead, limit: usize) -> Option<ClientLine> {
     loop {
         let mut line = Vec::new();
@@ -61,7 +61,7 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> Option<ClientLine> {
     }
 }
 
-/// Reads to the end of the line.
+/// Skips the rest of the line.
 fn skip_line(input: &mut impl BufRead) -> Option<()> {
     loop {
         let buffer = input.fill_buf().ok().filter(|buffer| !buffer.is_empty())?;
@@ -76,16 +76,16 @@ fn skip_line(input: &mut impl BufRead) -> Option<()> {
     }
 }
 
-/// Standard output: one message a line.
+/// Writer of standard output: one message per line.
 #[derive(Debug)]
 pub(super) struct StdoutWriter {
-    /// Takes messages; closed once nobody reads them.
+    /// Queue of messages. Closed when standard output is closed.
     pub(super) sender: mpsc::Sender<String>,
     done: oneshot::Receiver<()>,
 }
 
 impl StdoutWriter {
-    /// Standard output.
+    /// Starts the writer of standard output.
     pub(super) fn stdout() -> CliResult<Self> {
         let (to, mut messages) = mpsc::channel::<String>(QUEUE_CAPACITY);
         let (tell, written) = oneshot::channel();
@@ -97,20 +97,20 @@ impl StdoutWriter {
                     break;
                 }
             }
-            // Nobody may be waiting.
+            // The receiver may be gone.
             let _ = tell.send(());
         })?;
         Ok(Self { sender: to, done: written })
     }
 
-    /// Waits until all is written, or the client does not take it.
+    /// Waits until all messages are written, up to a timeout.
     pub(super) async fn close(self) {
         drop(self.sender);
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.done).await;
     }
 }
 
-/// One line: line feeds stand only between tokens of a message, where they mean nothing.
+/// Converts a message to one line. Line breaks occur only between JSON tokens, so spaces can replace them.
 fn to_single_line(message: String) -> String {
     let mut line = if message.contains(['\n', '\r']) { message.replace(['\n', '\r'], " ") } else { message };
     line.push('\n');

@@ -1,4 +1,4 @@
-//! Under which token a client uses the gateway: one of its own, and never the owner's.
+//! Selects the token of an MCP client: its own, never the owner's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use crate::context::CliContext;
 use crate::error::{CliError, CliResult};
 use crate::folder::{create_private_dir, private_file};
 
-/// The client whose token is made where none is named.
+/// Name of the client whose token is created automatically.
 const AUTOMATIC_CLIENT: &str = "mcp-stdio";
-/// How the owner's token begins.
+/// Prefix of an owner's token.
 const OWNER_TOKEN_PREFIX: &str = "twy_o_";
 
-/// A token to show.
+/// Token of the bridge.
 #[derive(Debug)]
 pub(super) struct BridgeToken {
     pub(super) secret: SecretString,
     pub(super) location: TokenLocation,
-    /// Whether this program made it, so that it may make another.
+    /// True if this program created the token, so that it may create another.
     pub(super) is_automatic: bool,
 }
 
-/// The token of a client.
+/// Finds the client's token, or creates one.
 pub(super) async fn find_token(
     args: &StdioArgs,
     place: &GatewayAddress,
@@ -40,11 +40,11 @@ pub(super) async fn find_token(
     if let Some((text, place)) = explicit_token(&args.connect, context)? {
         if text.expose_secret().starts_with(OWNER_TOKEN_PREFIX) {
             return Err(CliError::new(format!(
-                "the token in {place} is the owner's, which no client is given"
+                "the token in {place} is the owner's token, which MCP clients must not use"
             ))
             .with_code("owner_token")
             .with_hint(
-                "make one with `toolway tokens create --role client`, or name none: then one is made",
+                "create one with `toolway tokens create --role client`, or omit the token to create one automatically",
             ));
         }
         return Ok(BridgeToken { secret: text, location: place, is_automatic: false });
@@ -61,7 +61,7 @@ pub(super) async fn find_token(
     }
 }
 
-/// Another in the place of one that is refused; for one that this program made.
+/// Replaces a rejected token that this program created.
 pub(super) async fn renew_token(
     refused: &BridgeToken,
     place: &GatewayAddress,
@@ -78,22 +78,22 @@ fn client_token(client: &str, context: &CliContext) -> CliResult<BridgeToken> {
     let is_name =
         !client.is_empty() && client.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_name || client.starts_with('.') {
-        return Err(CliError::usage(format!("--client: {client:?} is not the name of a client"))
-            .with_hint("name it as `toolway mcp install` did, as claude-desktop"));
+        return Err(CliError::usage(format!("--client: invalid client name {client:?}"))
+            .with_hint("use the name from `toolway mcp install`, for example claude-desktop"));
     }
     let path = token_path(client, context);
     let Some(text) = private_file::read_token(&path)? else {
-        return Err(CliError::new(format!("there is no token for the client {client}"))
+        return Err(CliError::new(format!("no token for the client {client}"))
             .with_code("no_token")
             .with_hint(format!(
-                "`toolway mcp install --client {client}{}` makes one",
+                "create one with `toolway mcp install --client {client}{}`",
                 context.folder.data_dir_flag()
             )));
     };
     Ok(BridgeToken { secret: text, location: TokenLocation::DataFolder(path), is_automatic: false })
 }
 
-/// Makes a token as the owner and keeps it. Where another process was quicker, its token is taken.
+/// Creates a token as the owner and stores it. If another process was faster, uses that token.
 async fn create_token(
     path: &Path,
     refused: Option<&SecretString>,
@@ -123,7 +123,7 @@ async fn create_token(
     match save_token(path, &made.token, refused) {
         Ok(None) => Ok(kept(made.token.into())),
         Ok(Some(there)) => {
-            // That nobody uses ours is all that matters.
+            // Best effort: nobody uses this token.
             let _ = owner.send_empty(Method::DELETE, &["api", "tokens", &made.summary.id]).await;
             Ok(kept(there))
         }
@@ -139,13 +139,13 @@ fn owner_client(place: &GatewayAddress, context: &CliContext) -> CliResult<Gatew
     GatewayClient::new(place.clone().with_token(token, token_place))
 }
 
-/// What a file holds by now, where that is not what was refused.
+/// Returns the token in the file, unless it is the rejected one.
 fn other_token(path: &Path, refused: Option<&SecretString>) -> CliResult<Option<SecretString>> {
     let there = private_file::read_token(path)?;
     Ok(there.filter(|there| refused.is_none_or(|refused| there.expose_secret() != refused.expose_secret())))
 }
 
-/// Puts a token into its file. Gives the one that is there where somebody was quicker.
+/// Stores a token. If another process was faster, returns the existing token.
 fn save_token(path: &Path, token: &str, refused: Option<&SecretString>) -> CliResult<Option<SecretString>> {
     let bytes = format!("{token}\n");
     if refused.is_some() {

@@ -26,7 +26,7 @@ fn first(name: &str) -> NewModelEntry<'_> {
 }
 
 #[test]
-fn a_new_file_says_what_it_is() {
+fn a_new_file_has_a_header() {
     let all = NewModelEntry {
         name: "work",
         kind: Some("compatible"),
@@ -40,7 +40,7 @@ fn a_new_file_says_what_it_is() {
     let text = add_entry("", &all).unwrap();
     assert_eq!(
         text,
-        "# Model providers. The first is what agents use that name no model.\n\n[[model]]\nname = \"work\"\nkind = \
+        "# Model providers. Agents without a model use the first one.\n\n[[model]]\nname = \"work\"\nkind = \
          \"compatible\"\nbase_url = \"https://models.example/v1\"\nkey = { env = \"WORK_KEY\" }\nmodel = 'big \
          \"one\"'\nheaders = { X-Title = \"toolway\" }\n"
     );
@@ -48,7 +48,7 @@ fn a_new_file_says_what_it_is() {
 }
 
 #[test]
-fn an_entry_is_added_and_nothing_else_changes() {
+fn adding_an_entry_changes_nothing_else() {
     let text = add_entry(TWO, &entry("groq")).unwrap();
     assert_eq!(
         text,
@@ -58,7 +58,7 @@ fn an_entry_is_added_and_nothing_else_changes() {
 }
 
 #[test]
-fn an_entry_can_be_the_first() {
+fn an_entry_can_be_inserted_first() {
     let text = add_entry(TWO, &first("groq")).unwrap();
     assert!(
         text.starts_with(
@@ -74,7 +74,7 @@ fn an_entry_can_be_the_first() {
 }
 
 #[test]
-fn an_entry_takes_the_place_of_another() {
+fn an_entry_replaces_another_with_its_name() {
     let text = add_entry(TWO, &entry("openai")).unwrap();
     assert!(
         text.starts_with(
@@ -86,7 +86,7 @@ fn an_entry_takes_the_place_of_another() {
 }
 
 #[test]
-fn an_entry_goes_with_what_is_said_of_it() {
+fn removing_an_entry_removes_its_comment() {
     let text = remove_entry(TWO, "openai").unwrap().unwrap();
     assert_eq!(
         text,
@@ -103,7 +103,7 @@ fn an_entry_goes_with_what_is_said_of_it() {
 }
 
 #[test]
-fn what_is_no_list_of_entries_is_left_alone() {
+fn a_file_with_another_structure_is_not_changed() {
     assert!(matches!(
         add_entry("model = [{name = \"a\"}]\n", &entry("b")),
         Err(ModelsFileEditError::NotTables)

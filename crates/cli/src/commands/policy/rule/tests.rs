@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn selectors_are_read_in_each_form() {
+fn conditions_are_parsed_from_json_and_toml() {
     let expected =
         RuleCondition { tools: vec!["a/*".to_owned()], read_only: Some(false), ..RuleCondition::default() };
     for text in [
@@ -15,7 +15,7 @@ fn selectors_are_read_in_each_form() {
 }
 
 #[test]
-fn what_is_no_selector_is_bad_usage() {
+fn invalid_conditions_are_a_usage_error() {
     for (text, part) in [
         ("{\"tool\": [\"a/*\"]}", "unknown field `tool`"),
         ("tools = \"a/*\"", "expected a sequence"),
@@ -25,12 +25,12 @@ fn what_is_no_selector_is_bad_usage() {
         let failure = parse_condition(text).unwrap_err();
         assert_eq!(failure.code(), "usage");
         let said = failure.render_text(false);
-        assert!(said.contains(part) && said.contains("hint: write it as"), "{said}");
+        assert!(said.contains(part) && said.contains("hint: for example"), "{said}");
     }
 }
 
 #[test]
-fn flags_are_added_to_it() {
+fn flags_extend_the_conditions() {
     let args = WhenArgs {
         when: Some("tools = ['a/*']\nread_only = true".to_owned()),
         tool: vec!["b/*".to_owned()],

@@ -5,7 +5,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn selectors_read_as_sentences() {
+fn conditions_are_described() {
     assert_eq!(condition_text(&RuleCondition::default()), "every call");
     let all = RuleCondition {
         principals: texts(&["owner", "01*"]),
@@ -24,7 +24,7 @@ fn selectors_read_as_sentences() {
 }
 
 #[test]
-fn effects_and_limits_are_said() {
+fn effects_and_limits_are_described() {
     let rule = RuleDefinition {
         effect: Effect::Ask,
         caller_may_answer: true,
@@ -34,7 +34,7 @@ fn effects_and_limits_are_said() {
         ..RuleDefinition::default()
     };
     assert_eq!(effect_text(&rule), "ask the caller");
-    assert_eq!(limits_text(&rule), "10 a minute, 5 a minute and tool, 2 at a time");
+    assert_eq!(limits_text(&rule), "10 per minute, 5 per minute and tool, 2 concurrent");
     assert_eq!(
         (effect_text(&RuleDefinition::default()), limits_text(&RuleDefinition::default())),
         ("allow", String::new())

@@ -5,14 +5,14 @@ use tokio::time::{sleep, timeout};
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_is_being_written_counts_once_it_is_whole() {
+async fn a_change_counts_once_the_file_is_stable() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("toolway.toml");
     fs::write(&path, "all of the rules").unwrap();
     let mut watched = WatchedFile::new(path.clone());
     let written = path.clone();
     let writing = tokio::spawn(async move {
-        // Begun before it is looked at for the first time, ended long after.
+        // Writing starts before the first check and ends long after it.
         sleep(POLL_INTERVAL - SETTLE_DELAY).await;
         for length in 1..40 {
             fs::write(&written, "x".repeat(length)).unwrap();
@@ -27,7 +27,7 @@ async fn a_file_that_is_being_written_counts_once_it_is_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_is_away_for_a_moment_has_not_gone() {
+async fn a_file_that_is_briefly_missing_does_not_count_as_removed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("toolway.toml");
     let aside = dir.path().join("aside");

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn outcomes_of_both_kinds_are_read() {
+fn success_and_error_are_parsed() {
     let success = r#"{"call_id":"x","duration_ms":1.5,"status":"success","result":{"a":1.0}}"#;
     let found: CallToolResponse = parse_response(success).unwrap();
     assert!(found.is_success());
@@ -14,20 +14,20 @@ fn outcomes_of_both_kinds_are_read() {
 }
 
 #[test]
-fn an_error_says_where_more_can_be_read_where_there_is_more() {
+fn an_error_points_to_the_record_if_there_is_one() {
     let error = r#"{"call_id":"c1","status":"error","error_type":"execution_error","message":"m","code":"tool_failed"}"#;
     let said = |recorded| outcome_error(parse_response(error).unwrap(), recorded).render_text(false);
     assert_eq!(
         said(RecordLocation::GatewayRecord),
-        "error: m (tool_failed)\nhint: `toolway calls show c1` shows the whole call\n"
+        "error: m (tool_failed)\nhint: see the call with `toolway calls show c1`\n"
     );
     assert_eq!(said(RecordLocation::Nowhere), "error: m (tool_failed)\n");
 }
 
 #[test]
-fn parts_that_are_no_text_are_named() {
+fn parts_that_are_not_text_are_described() {
     let image = ContentPart::Image { data: "A".repeat(4096), mime_type: "image/png".to_owned() };
-    assert_eq!(describe_content(&image), "[image, image/png, 3 KiB; --json shows it whole]");
+    assert_eq!(describe_content(&image), "[image, image/png, 3 KiB; use --json for the data]");
     let resource = ContentPart::Resource { resource: serde_json::json!({"uri": "file:///x"}) };
-    assert_eq!(describe_content(&resource), "[resource, file:///x; --json shows it whole]");
+    assert_eq!(describe_content(&resource), "[resource, file:///x; use --json for the data]");
 }

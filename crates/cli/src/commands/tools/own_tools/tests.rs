@@ -10,28 +10,28 @@ fn one(line: usize, reason: &str) -> RefusedDefinition {
 }
 
 #[test]
-fn names_are_taken_with_and_without_their_source() {
+fn tool_names_work_with_and_without_their_source() {
     for name in ["own/hello", "own__hello", "hello"] {
         assert_eq!(strip_source(name), "hello");
     }
 }
 
 #[test]
-fn every_refusal_is_told_with_its_line() {
+fn every_invalid_definition_is_reported_with_its_line() {
     let said = invalid_definitions_error(&[
         one(3, "x is wrong"),
         one(9, "headers: A: there is no secret named \"key\""),
     ]);
     assert_eq!(
         said.render_text(false),
-        "error: 2 definitions can't stand\n  - /t/a.toml:3: tool \"a\": x is wrong\n  - /t/a.toml:9: tool \"a\": \
-         headers: A: there is no secret named \"key\"\n    hint: `toolway secrets set key` keeps it, or name its \
-         place in the settings: [secrets]\nhint: docs/own-tools.md shows how tools are defined\n"
+        "error: 2 definitions are invalid\n  - /t/a.toml:3: tool \"a\": x is wrong\n  - /t/a.toml:9: tool \"a\": \
+         headers: A: there is no secret named \"key\"\n    hint: store it with `toolway secrets set key`, or set \
+         its location in [secrets] of the settings\nhint: see docs/own-tools.md for the format\n"
     );
 }
 
 #[test]
-fn what_stands_elsewhere_names_its_place() {
+fn tools_in_other_files_are_reported_with_their_location() {
     let failure = remove_error(RemoveDefinitionError::InOtherFile {
         name: "a".to_owned(),
         file: "/t/mine.toml".into(),

@@ -23,10 +23,10 @@ fn get(target: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_answer_ends_the_wait_and_nothing_else_does() {
+async fn only_the_expected_redirect_ends_the_wait() {
     let (listener, address) = listener().await;
     let browser = async {
-        // A connection that is opened and never used, as browsers do.
+        // Browsers open connections that they never use.
         let idle = TcpStream::connect(address).await.unwrap();
         let mut statuses = Vec::new();
         for request in [
@@ -53,12 +53,12 @@ async fn the_answer_ends_the_wait_and_nothing_else_does() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_too_long_is_dropped() {
+async fn a_request_that_is_too_long_is_rejected() {
     let (listener, address) = listener().await;
     let browser = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let long = format!("GET /callback?{} HTTP/1.1\r\n", "x".repeat(MAX_REQUEST));
-        // It may be closed while this is being written.
+        // The server may close the connection while this is written.
         let _ = stream.write_all(long.as_bytes()).await;
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest).await;

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_message_is_told_by_its_parts() {
+fn messages_are_classified_by_their_fields() {
     for (text, kind) in [
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, JsonRpcKind::Request),
         (r#"{"method":"a","params":{"id":1},"jsonrpc":"2.0","id":"x"}"#, JsonRpcKind::Request),
@@ -18,7 +18,7 @@ fn a_message_is_told_by_its_parts() {
 }
 
 #[test]
-fn an_id_is_one_however_it_is_written() {
+fn equal_ids_in_different_notations_are_the_same() {
     let id = |text: &str| MessageOutline::parse(text).unwrap().id().unwrap();
     assert_eq!(id(r#"{"id":1.0}"#), id(r#"{"id": 1 }"#));
     assert_eq!(id(r#"{"id":"\u0061"}"#), JsonRpcId::from_text("a"));
@@ -26,9 +26,9 @@ fn an_id_is_one_however_it_is_written() {
     assert_eq!(id(r#"{"id":9007199254740993}"#).as_json(), "9007199254740993");
 }
 
-/// All but the id stays as it was written.
+/// Everything but the id stays unchanged.
 #[test]
-fn a_message_under_another_id_says_the_same() {
+fn changing_the_id_keeps_the_rest_of_a_message() {
     let text = r#"{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"z":1.50,"a":"\u0041"}}"#;
     let said = MessageOutline::parse(text).unwrap().with_id(&JsonRpcId::from_text("1:0"));
     let expected =
@@ -41,7 +41,7 @@ fn a_message_under_another_id_says_the_same() {
 }
 
 #[test]
-fn what_is_asked_in_vain_is_answered_with_what_to_do() {
+fn failed_requests_get_an_error_with_a_hint() {
     let failure = CliError::new("no gateway is running").with_code("not_running").with_hint("start one");
     let said = error_responses(r#"{"jsonrpc":"2.0","id":"i","method":"initialize"}"#, &failure).unwrap();
     let said: Value = serde_json::from_str(&said).unwrap();

@@ -1,4 +1,4 @@
-//! What passes, and what a gateway that comes back is told. The texts are those of MCP's specifications.
+//! Tests of forwarding and of restoring a session on a restarted gateway. The messages are from the MCP specification.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// A client whose handshake is done.
+/// Creates a session with a completed handshake.
 fn initialized_session() -> BridgeSession {
     let mut session = BridgeSession::default();
     assert!(session.replay_messages().is_empty(), "the first gateway is told nothing that it is not asked");
@@ -25,7 +25,7 @@ fn initialized_session() -> BridgeSession {
     session
 }
 
-/// The gateway's message reaches the client as it is.
+/// Asserts that the client gets the gateway's message unchanged.
 #[track_caller]
 fn assert_forwarded(session: &mut BridgeSession, text: &str) {
     let passed = session.forward_from_gateway(text).unwrap();
@@ -41,7 +41,7 @@ fn result(id: &str) -> String {
 }
 
 #[test]
-fn on_one_connection_everything_passes_as_it_is() {
+fn on_one_connection_all_messages_are_forwarded_unchanged() {
     let mut session = initialized_session();
     let call = request("1", "tools/call", r#"{"name":"x","arguments":{"b":1.0,"a":2}}"#);
     assert_eq!(session.forward_from_client(&call).as_deref(), Some(call.as_str()));
@@ -56,7 +56,7 @@ fn on_one_connection_everything_passes_as_it_is() {
     );
     assert_forwarded(&mut session, &result("1"));
     assert!(session.is_idle());
-    // What is no message is for the gateway to complain of.
+    // The gateway reports invalid messages.
     for odd in ["nothing of ours", "[]", r#"{"id":1}"#] {
         let expected = if odd == "[]" { None } else { Some(odd) };
         assert_eq!(session.forward_from_client(odd).as_deref(), expected, "{odd}");
@@ -64,7 +64,7 @@ fn on_one_connection_everything_passes_as_it_is() {
 }
 
 #[test]
-fn a_cancelled_request_is_waited_for_no_more() {
+fn a_cancelled_request_is_no_longer_pending() {
     let mut session = initialized_session();
     session.forward_from_client(&request("1", "tools/call", "{}"));
     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
@@ -73,7 +73,7 @@ fn a_cancelled_request_is_waited_for_no_more() {
 }
 
 #[test]
-fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
+fn a_restarted_gateway_gets_the_session_state() {
     let mut session = initialized_session();
     let level = request("2", "logging/setLevel", r#"{"level":"debug"}"#);
     session.forward_from_client(&level);
@@ -104,7 +104,7 @@ fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
     let ids: Vec<&Value> = [0, 2, 3].map(|at| &said[at]["id"]).to_vec();
     assert!(ids.iter().all(|id| id.as_str().unwrap().starts_with("toolway-again-")));
 
-    // The client hears nothing of the answers but that lists may be others.
+    // The client only learns that lists may have changed.
     let passed = session.forward_from_gateway(&initialize_result(&ids[0].to_string(), "2025-11-25")).unwrap();
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     assert_eq!(passed.to_client.iter().map(|it| value(it)).collect::<Vec<_>>(), [value(changed)]);
@@ -117,9 +117,9 @@ fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
     assert!(session.is_idle());
 }
 
-/// Gateways count what they ask from the same number: an answer to the last one must not answer anything of this one.
+/// Request ids of gateways repeat, so a response to an earlier connection must not answer a request of this one.
 #[test]
-fn an_answer_reaches_only_the_gateway_that_asked() {
+fn a_response_reaches_only_the_connection_of_its_request() {
     let mut session = initialized_session();
     assert_forwarded(&mut session, &request("0", "elicitation/create", r#"{"message":"may the first?"}"#));
     session.handle_connection_lost();
@@ -138,7 +138,7 @@ fn an_answer_reaches_only_the_gateway_that_asked() {
 }
 
 #[test]
-fn a_question_that_a_later_gateway_takes_back_is_the_one_that_the_client_knows() {
+fn a_cancellation_uses_the_id_that_the_client_knows() {
     let mut session = initialized_session();
     session.handle_connection_lost();
     session.replay_messages();
@@ -150,9 +150,9 @@ fn a_question_that_a_later_gateway_takes_back_is_the_one_that_the_client_knows()
     assert_eq!(session.forward_from_client(r#"{"jsonrpc":"2.0","id":"1:7","result":{}}"#), None);
 }
 
-/// Without a handshake (2026-07-28) it is `subscriptions/listen` that goes on.
+/// Without a handshake (2026-07-28), `subscriptions/listen` continues.
 #[test]
-fn listening_goes_on_with_a_gateway_that_comes_back() {
+fn subscriptions_continue_on_a_restarted_gateway() {
     let mut session = BridgeSession::default();
     let listen =
         request("\"l\"", "subscriptions/listen", r#"{"notifications":{"toolsListChanged":true},"_meta":{}}"#);
@@ -175,7 +175,7 @@ fn listening_goes_on_with_a_gateway_that_comes_back() {
 }
 
 #[test]
-fn a_handshake_that_was_not_answered_is_said_again_as_it_was() {
+fn an_unanswered_handshake_is_repeated_unchanged() {
     let mut session = BridgeSession::default();
     session.forward_from_client(INITIALIZE);
     assert_eq!(session.handle_connection_lost(), Vec::<String>::new());
@@ -184,7 +184,7 @@ fn a_handshake_that_was_not_answered_is_said_again_as_it_was() {
 }
 
 #[test]
-fn a_gateway_that_speaks_another_version_can_not_take_over() {
+fn a_restarted_gateway_with_another_version_is_rejected() {
     let mut session = initialized_session();
     session.handle_connection_lost();
     let said = session.replay_messages();
@@ -196,7 +196,7 @@ fn a_gateway_that_speaks_another_version_can_not_take_over() {
 }
 
 #[test]
-fn batches_are_followed_part_by_part() {
+fn each_message_of_a_batch_is_tracked() {
     let mut session = initialized_session();
     let batch = format!("[{},{}]", request("1", "tools/list", "{}"), request("2", "tools/call", "{}"));
     assert_eq!(session.forward_from_client(&batch), Some(batch));

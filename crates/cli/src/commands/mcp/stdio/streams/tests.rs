@@ -22,15 +22,15 @@ fn lines_are_read_as_they_are() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_left_out_whole() {
+fn a_line_that_is_too_long_is_skipped() {
     assert_reads(b"0123456789\n{}\n", 5, &[ClientLine::TooLong, text("{}\n")]);
     assert_reads(b"012345\n{}\n", 5, &[ClientLine::TooLong, text("{}\n")]);
     assert_reads(b"01234\n", 5, &[text("01234\n")]);
 }
 
-/// A line without its end was cut off where its writer ended.
+/// A line without a line end was truncated when its writer ended.
 #[test]
-fn a_last_line_without_its_end_is_none() {
+fn a_last_line_without_a_line_end_is_ignored() {
     assert_reads(b"{}\n{\"cut\":", 100, &[text("{}\n")]);
     assert_reads(b"0123456789", 5, &[]);
     assert_reads(b"", 5, &[]);
