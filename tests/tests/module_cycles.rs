@@ -27,21 +27,6 @@ mod tree;
 
 /// Modules that are still tangled: the package's folder, the parent module, the members.
 const KNOWN: &[(&str, &str, &[&str])] = &[
-    ("crates/mcp", "upstream", &["change_listener", "offering"]),
-    (
-        "crates/mcp",
-        "upstream",
-        &[
-            "connection",
-            "deps",
-            "http_client",
-            "server",
-            "server_notifications",
-            "server_requests",
-            "transport",
-        ],
-    ),
-    ("crates/mcp", "upstream", &["open_connection", "supervisor"]),
     (
         "crates/models",
         "",

@@ -212,7 +212,7 @@ async fn send_on_connection(
     }
     let level = given
         .and_then(|given| given.log_level)
-        .or_else(|| connection.upstream().interest().lock().lowest_level());
+        .or_else(|| connection.server().interest().lock().lowest_level());
     let said = given.map(|given| (given.meta, &given.capabilities));
     connection.meta().write(&mut params, context.map(|_| id), Some(era), said, level);
     params.push('}');
@@ -233,7 +233,7 @@ async fn send_on_connection(
         Some(_) => connection.request(outgoing).await,
         None => {
             with_timeout(
-                connection.upstream().deps().settings.request_timeout,
+                connection.server().deps().settings.request_timeout,
                 &exchange,
                 connection.request(outgoing),
             )

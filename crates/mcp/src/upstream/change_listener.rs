@@ -12,63 +12,63 @@ use super::backoff::ReconnectBackoff;
 use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
 use super::listing::count_items;
-use super::server::Upstream;
+use super::server_context::ServerContext;
+use super::subscription_requests::{ACKNOWLEDGE_TIMEOUT, send_watch, set_level};
 
 /// The longest wait before listening anew.
 const MAX_LISTEN_BACKOFF: Duration = Duration::from_secs(60);
-/// How long a server may take to say that it is listened to, until what was open before is closed all the same.
-pub(super) const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// What changes together mostly changes within this time.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// How long is waited before things are counted anew.
 const RECOUNT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Never ends by itself.
-pub(super) async fn follow_changes(upstream: &Arc<Upstream>, connection: &Arc<UpstreamConnection>) {
+pub(super) async fn follow_changes(connection: &Arc<UpstreamConnection>) {
+    let server = connection.server();
     let wants = async {
         match connection.is_stateless() {
-            true => listen(upstream, connection).await,
-            false => restore_interest(upstream, connection).await,
+            true => listen(server, connection).await,
+            false => restore_interest(server, connection).await,
         }
     };
-    tokio::join!(wants, update_counts(upstream, connection));
+    tokio::join!(wants, update_counts(server, connection));
 }
 
 /// Counts what its owner is told the number of.
-async fn update_counts(upstream: &Arc<Upstream>, connection: &Arc<UpstreamConnection>) {
+async fn update_counts(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let Some(settled) = connection.negotiated() else { return };
     let can = &settled.facts.capabilities;
-    let limit = upstream.deps().settings.list_timeout;
+    let limit = server.deps().settings.list_timeout;
     loop {
         if can.resources.is_some()
             && let Ok(Ok(resources)) =
                 timeout(limit, count_items(connection, "resources/list", "resources")).await
         {
-            upstream.update_status(|status| status.resources = resources);
+            server.update_status(|status| status.resources = resources);
         }
         if can.prompts.is_some()
             && let Ok(Ok(prompts)) = timeout(limit, count_items(connection, "prompts/list", "prompts")).await
         {
-            upstream.update_status(|status| status.prompts = prompts);
+            server.update_status(|status| status.prompts = prompts);
         }
-        upstream.wait_for_other_change().await;
+        server.wait_for_other_change().await;
         sleep(RECOUNT_INTERVAL).await;
     }
 }
 
 /// Tells a server of the older era, after it was connected to anew, what is wanted still.
-async fn restore_interest(upstream: &Arc<Upstream>, connection: &Arc<UpstreamConnection>) {
+async fn restore_interest(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let (watched, level) = {
-        let wanted = upstream.interest().lock();
+        let wanted = server.interest().lock();
         (wanted.watched_resources(), wanted.lowest_level())
     };
-    let limit = upstream.deps().settings.request_timeout;
+    let limit = server.deps().settings.request_timeout;
     if let Some(level) = level {
         // A server without a log has none to give.
-        let _ = timeout(limit, super::offering::set_level(connection, level)).await;
+        let _ = timeout(limit, set_level(connection, level)).await;
     }
     for uri in watched {
-        let told = timeout(limit, super::offering::send_watch(connection, "resources/subscribe", &uri)).await;
+        let told = timeout(limit, send_watch(connection, "resources/subscribe", &uri)).await;
         if !matches!(told, Ok(Ok(_))) {
             connection.log_anomaly("it does not tell any more of a resource that is watched");
         }
@@ -76,31 +76,31 @@ async fn restore_interest(upstream: &Arc<Upstream>, connection: &Arc<UpstreamCon
 }
 
 /// Listens to a server of the newer era, for what it says it can tell and what is wanted of that.
-async fn listen(upstream: &Arc<Upstream>, connection: &Arc<UpstreamConnection>) {
+async fn listen(server: &ServerContext, connection: &Arc<UpstreamConnection>) {
     let mut backoff = ReconnectBackoff::new(MAX_LISTEN_BACKOFF);
     // Whether changes may have been missed.
     let mut is_behind = true;
     loop {
-        let Some(filter) = subscription_filter(upstream, connection) else {
-            upstream.interest_changed().notified().await;
+        let Some(filter) = subscription_filter(server, connection) else {
+            server.interest_changed().notified().await;
             continue;
         };
         let mut listening = Box::pin(open_subscription(connection, filter));
         let result = loop {
-            let acknowledged = upstream.acknowledged().notified();
+            let acknowledged = server.acknowledged().notified();
             tokio::select! {
                 result = &mut listening => break result,
                 () = acknowledged => {
                     backoff.reset();
                     if std::mem::take(&mut is_behind) {
-                        upstream.mark_tools_changed();
+                        server.mark_tools_changed();
                     }
                 }
-                () = upstream.interest_changed().notified() => {
+                () = server.interest_changed().notified() => {
                     sleep(DEBOUNCE).await;
-                    let Some(filter) = self::subscription_filter(upstream, connection) else { continue };
+                    let Some(filter) = subscription_filter(server, connection) else { continue };
                     // What is open stays until the next one is.
-                    let acknowledged = upstream.acknowledged().notified();
+                    let acknowledged = server.acknowledged().notified();
                     let mut next = Box::pin(open_subscription(connection, filter));
                     let early = tokio::select! {
                         result = &mut next => Some(result),
@@ -118,11 +118,11 @@ async fn listen(upstream: &Arc<Upstream>, connection: &Arc<UpstreamConnection>) 
         match result {
             Err(UpstreamError::RpcError(error)) => {
                 connection.log_anomaly(&format!("it can't be listened to: {}", error.message));
-                upstream.interest_changed().notified().await;
+                server.interest_changed().notified().await;
             }
             Err(UpstreamError::Status(status, _)) if status.is_client_error() => {
                 connection.log_anomaly(&format!("it can't be listened to: HTTP status {}", status.as_u16()));
-                upstream.interest_changed().notified().await;
+                server.interest_changed().notified().await;
             }
             _ => sleep(backoff.next(false)).await,
         }
@@ -138,7 +138,10 @@ async fn open_subscription(
 }
 
 /// What to listen for; none where there is nothing.
-fn subscription_filter(upstream: &Upstream, connection: &UpstreamConnection) -> Option<SubscriptionFilter> {
+fn subscription_filter(
+    server: &ServerContext,
+    connection: &UpstreamConnection,
+) -> Option<SubscriptionFilter> {
     let can = &connection.negotiated()?.facts.capabilities;
     let on = |can: Option<bool>| can.filter(|can| *can);
     let mut filter = SubscriptionFilter::new();
@@ -146,7 +149,7 @@ fn subscription_filter(upstream: &Upstream, connection: &UpstreamConnection) -> 
     filter.prompts_list_changed = on(can.prompts.as_ref().and_then(|prompts| prompts.list_changed));
     if let Some(resources) = &can.resources {
         filter.resources_list_changed = on(resources.list_changed);
-        let watched = upstream.interest().lock().watched_resources();
+        let watched = server.interest().lock().watched_resources();
         filter.resource_subscriptions = Some(watched).filter(|watched| !watched.is_empty());
     }
     (filter != SubscriptionFilter::new()).then_some(filter)

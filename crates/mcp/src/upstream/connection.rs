@@ -1,5 +1,8 @@
 //! A connection to a server, from the handshake to its end.
 
+mod server_notifications;
+mod server_requests;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,8 +19,9 @@ use super::error::UpstreamError;
 use super::exchange::{MessageOrigin, UpstreamExchange};
 use super::frame::{self, IncomingMessage};
 use super::meta::MetaWriter;
-use super::server::Upstream;
+use super::server_context::ServerContext;
 use super::status::ProtocolEra;
+use super::transport::message_handler::MessageHandler;
 use super::transport::{McpTransport, OutgoingRequest};
 use crate::client_link::RequestingClient;
 use crate::offering::ServerFacts;
@@ -29,7 +33,7 @@ const LATE_MESSAGE_WINDOW: Duration = Duration::from_millis(250);
 
 /// A connection to a server.
 pub(super) struct UpstreamConnection {
-    upstream: Arc<Upstream>,
+    server: Arc<ServerContext>,
     transport: McpTransport,
     ids: AtomicU64,
     negotiated: OnceLock<NegotiatedProtocol>,
@@ -53,16 +57,16 @@ pub(super) struct NegotiatedProtocol {
 
 impl std::fmt::Debug for UpstreamConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("upstream", &self.upstream).finish_non_exhaustive()
+        f.debug_struct("Connection").field("server", &self.server).finish_non_exhaustive()
     }
 }
 
 impl UpstreamConnection {
-    pub(super) fn new(upstream: Arc<Upstream>, carrier: McpTransport) -> Arc<Self> {
-        let meta = MetaWriter::new(&upstream.deps().client_name, &upstream.deps().client_version);
+    pub(super) fn new(server: Arc<ServerContext>, transport: McpTransport) -> Arc<Self> {
+        let meta = MetaWriter::new(&server.deps().client_name, &server.deps().client_version);
         Arc::new(Self {
-            upstream,
-            transport: carrier,
+            server,
+            transport,
             ids: AtomicU64::new(1),
             negotiated: OnceLock::new(),
             meta,
@@ -74,8 +78,8 @@ impl UpstreamConnection {
         })
     }
 
-    pub(super) fn upstream(&self) -> &Arc<Upstream> {
-        &self.upstream
+    pub(super) fn server(&self) -> &Arc<ServerContext> {
+        &self.server
     }
 
     pub(super) fn transport(&self) -> &McpTransport {
@@ -84,11 +88,6 @@ impl UpstreamConnection {
 
     pub(super) fn meta(&self) -> &MetaWriter {
         &self.meta
-    }
-
-    /// The longest message, in bytes.
-    pub(super) fn max_message_bytes(&self) -> usize {
-        self.upstream.deps().settings.max_message_bytes
     }
 
     /// The handshake is over.
@@ -152,7 +151,7 @@ impl UpstreamConnection {
             if !members.is_empty() {
                 params.push(',');
             }
-            let level = self.upstream.interest().lock().lowest_level();
+            let level = self.server.interest().lock().lowest_level();
             self.meta.write(&mut params, None, Some(ProtocolEra::Stateless), None, level);
         }
         params.push('}');
@@ -169,40 +168,16 @@ impl UpstreamConnection {
                 () = connection.closed.cancelled() => return,
             };
             if let Err(fault) = sent {
-                tracing::debug!(server = %connection.upstream.slug(), %fault, "a message could not be sent");
+                tracing::debug!(server = %connection.server.slug(), %fault, "a message could not be sent");
             }
         });
-    }
-
-    /// A message came.
-    pub(super) fn handle_message(self: &Arc<Self>, message: IncomingMessage<'_>, origin: MessageOrigin<'_>) {
-        match message {
-            IncomingMessage::Result(id, result) => self.complete(id, Ok(result.to_owned().into())),
-            IncomingMessage::Error(Some(id), error) => self.complete(id, Err(UpstreamError::RpcError(error))),
-            IncomingMessage::Error(None, error) => {
-                match self.transport.pending_responses().and_then(|pending| pending.sole_id()) {
-                    // It could not read what was sent to it, and only this was.
-                    Some(id) => self.complete(id, Err(UpstreamError::RpcError(error))),
-                    None => self.log_anomaly(&format!(
-                        "it refuses something, and does not say what: {}",
-                        error.message
-                    )),
-                }
-            }
-            IncomingMessage::Request(id, method, params) => {
-                super::server_requests::handle_request(self, id, &method, params, origin);
-            }
-            IncomingMessage::Notification(method, params) => {
-                super::server_notifications::handle_notification(self, &method, params, origin)
-            }
-        }
     }
 
     fn complete(&self, id: u64, answer: Result<RawJson, UpstreamError>) {
         let is_waited_for =
             self.transport.pending_responses().is_some_and(|pending| pending.complete(id, answer));
         if !is_waited_for {
-            tracing::debug!(server = %self.upstream.slug(), id, "an answer that nobody waits for");
+            tracing::debug!(server = %self.server.slug(), id, "an answer that nobody waits for");
         }
     }
 
@@ -239,7 +214,7 @@ impl UpstreamConnection {
 
     /// Something about its messages is odd: told where its owner looks.
     pub(super) fn log_anomaly(&self, what: &str) {
-        self.upstream.log().add(what.as_bytes());
+        self.server.log().add(what.as_bytes());
     }
 
     /// It is of no use any more.
@@ -263,6 +238,35 @@ impl UpstreamConnection {
     /// Waits until it is of no use any more.
     pub(super) async fn closed(&self) {
         self.closed.cancelled().await;
+    }
+}
+
+impl MessageHandler for Arc<UpstreamConnection> {
+    fn handle_message(&self, message: IncomingMessage<'_>, origin: MessageOrigin<'_>) {
+        match message {
+            IncomingMessage::Result(id, result) => self.complete(id, Ok(result.to_owned().into())),
+            IncomingMessage::Error(Some(id), error) => self.complete(id, Err(UpstreamError::RpcError(error))),
+            IncomingMessage::Error(None, error) => {
+                match self.transport.pending_responses().and_then(|pending| pending.sole_id()) {
+                    // It could not read what was sent to it, and only this was.
+                    Some(id) => self.complete(id, Err(UpstreamError::RpcError(error))),
+                    None => self.log_anomaly(&format!(
+                        "it refuses something, and does not say what: {}",
+                        error.message
+                    )),
+                }
+            }
+            IncomingMessage::Request(id, method, params) => {
+                server_requests::handle_request(self, id, &method, params, origin);
+            }
+            IncomingMessage::Notification(method, params) => {
+                server_notifications::handle_notification(self, &method, params, origin);
+            }
+        }
+    }
+
+    fn log_anomaly(&self, text: &str) {
+        UpstreamConnection::log_anomaly(self, text);
     }
 }
 

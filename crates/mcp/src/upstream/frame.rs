@@ -48,6 +48,12 @@ pub(super) fn reply<T: Serialize>(id: &RawValue, answer: &Result<T, ErrorData>) 
     serde_json::to_vec(&reply).unwrap_or_default().into()
 }
 
+/// A member of an object, as JSON: `"name":value`.
+pub(super) fn json_member<T: Serialize + ?Sized>(name: &str, value: &T) -> String {
+    let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    format!(r#""{name}":{value}"#)
+}
+
 /// What came.
 #[derive(Debug)]
 pub(super) enum IncomingMessage<'a> {

@@ -140,7 +140,7 @@ async fn initialize(connection: &Arc<UpstreamConnection>) -> Result<NegotiatedPr
     }
     let params = json!({
         "protocolVersion": ProtocolVersion::LATEST_WITH_INITIALIZE.as_str(),
-        "capabilities": capabilities::advertised_capabilities(connection.upstream().definition()),
+        "capabilities": capabilities::advertised_capabilities(connection.server().definition()),
         "clientInfo": connection.meta().client_info(),
     });
     let raw = send(connection, "initialize", params.to_string()).await?;
@@ -177,5 +177,5 @@ async fn send(
 
 /// A server that does not say what it is.
 fn unnamed_implementation(connection: &UpstreamConnection) -> Implementation {
-    Implementation::new(connection.upstream().slug().as_str(), "")
+    Implementation::new(connection.server().slug().as_str(), "")
 }

@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use url::Url;
 
 use super::error::UpstreamError;
-use super::transport::body::StreamedResponse;
+use super::response_body::{StreamedResponse, root_cause};
 
 /// How long connecting may take, TLS not included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,20 +84,6 @@ pub(super) fn redirect_target(
     }
     let to = from.join(headers.get(LOCATION)?.to_str().ok()?).ok()?;
     (to.origin() == from.origin()).then_some(to)
-}
-
-/// Why there is no answer: the deepest cause. Addresses may hold keys, and are not in it.
-pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut words = String::new();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let said = cause.to_string();
-        if !said.is_empty() {
-            words = said;
-        }
-        source = cause.source();
-    }
-    if words.is_empty() { "the request failed".to_owned() } else { words }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use toolway_core::{SpecCache, ToolSpec};
 use toolway_types::{RawJson, SpecDocument};
 
 use super::connection::UpstreamConnection;
+use super::deps::UpstreamSettings;
 use super::error::UpstreamError;
 use super::headers::{self, HeaderParam};
 use super::status::SkippedTool;
@@ -38,7 +39,7 @@ pub(super) async fn list_tools(
         return Ok(UpstreamToolList::default());
     }
     let raw = list_pages(connection, "tools/list", "tools").await?;
-    let parts = connection.upstream().deps();
+    let parts = connection.server().deps();
     let (specs, most, bytes) =
         (Arc::clone(&parts.specs), parts.settings.max_tools, parts.settings.max_message_bytes);
     let marks_count =
@@ -68,17 +69,17 @@ async fn list_pages(
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
-    let most = connection.upstream().deps().settings.max_pages;
+    let UpstreamSettings { max_pages, max_message_bytes, .. } = connection.server().deps().settings;
     let mut bytes = 0;
-    for _ in 0..most {
+    for _ in 0..max_pages {
         let members = match &cursor {
             Some(cursor) => format!(r#""cursor":{}"#, serde_json::to_string(cursor).unwrap_or_default()),
             None => String::new(),
         };
         let raw = connection.request_own(method, None, &members).await?;
         bytes += raw.get().len();
-        if bytes > connection.max_message_bytes() {
-            return Err(UpstreamError::TooLarge(connection.max_message_bytes()));
+        if bytes > max_message_bytes {
+            return Err(UpstreamError::TooLarge(max_message_bytes));
         }
         let malformed = |error: serde_json::Error| {
             UpstreamError::Malformed(format!("its answer to {method} can't be read: {error}"))
@@ -101,7 +102,7 @@ async fn list_pages(
             Some(_) => {}
         }
     }
-    Err(UpstreamError::Malformed(format!("its answers to {method} have more than {most} pages")))
+    Err(UpstreamError::Malformed(format!("its answers to {method} have more than {max_pages} pages")))
 }
 
 fn compile_tools(

@@ -9,18 +9,17 @@ use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, LoggingLevel,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast;
 use tokio::time::timeout;
 use toolway_types::RawJson;
 
 use super::call::{UpstreamRequest, call_upstream};
-use super::change_listener::ACKNOWLEDGE_TIMEOUT;
-use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
+use super::frame::json_member;
 use super::interest::MAX_WATCHED;
 use super::server::Upstream;
+use super::subscription_requests::{ACKNOWLEDGE_TIMEOUT, send_watch, set_level};
 use crate::client_link::RequestingClient;
 use crate::offering::{ServerFacts, ServerOffering, SubscriptionGuard, UpstreamEvent};
 
@@ -88,7 +87,7 @@ impl ServerOffering for Arc<Upstream> {
 
     async fn subscribe(&self, uri: &str) -> Result<SubscriptionGuard, ErrorData> {
         let connection = self.wait_connected(None).await.map_err(|fault| self.to_error_data(fault))?;
-        let is_new = self.interest().lock().watch(uri);
+        let is_new = self.server().interest().lock().watch(uri);
         let is_new = is_new.ok_or_else(|| {
             ErrorData::invalid_params(format!("no more than {MAX_WATCHED} resources can be watched"), None)
         })?;
@@ -98,32 +97,32 @@ impl ServerOffering for Arc<Upstream> {
             return Ok(SubscriptionGuard::new(watch));
         }
         if connection.is_stateless() {
-            let acknowledged = self.acknowledged().notified();
-            self.interest_changed().notify_one();
+            let acknowledged = self.server().acknowledged().notified();
+            self.server().interest_changed().notify_one();
             // A server that says nothing listens for all that is known.
             let _ = timeout(ACKNOWLEDGE_TIMEOUT, acknowledged).await;
             return Ok(SubscriptionGuard::new(watch));
         }
-        let limit = self.deps().settings.request_timeout;
-        let told = timeout(limit, self::send_watch(&connection, "resources/subscribe", uri)).await;
+        let limit = self.server().deps().settings.request_timeout;
+        let told = timeout(limit, send_watch(&connection, "resources/subscribe", uri)).await;
         told.unwrap_or(Err(UpstreamError::TimedOut(limit))).map_err(|fault| self.to_error_data(fault))?;
         Ok(SubscriptionGuard::new(watch))
     }
 
     async fn request_log_level(&self, level: LoggingLevel) -> Result<SubscriptionGuard, ErrorData> {
         let before = {
-            let mut wanted = self.interest().lock();
+            let mut wanted = self.server().interest().lock();
             let before = wanted.lowest_level();
             wanted.add_level(level);
             before
         };
         let hold = LogLevelRequest { upstream: Arc::clone(self), level };
-        let lowest = self.interest().lock().lowest_level();
+        let lowest = self.server().interest().lock().lowest_level();
         if lowest != before
             && let (Some(connection), Some(lowest)) = (self.connection(), lowest)
             && !connection.is_stateless()
         {
-            let limit = self.deps().settings.request_timeout;
+            let limit = self.server().deps().settings.request_timeout;
             let told = timeout(limit, set_level(&connection, lowest)).await;
             told.unwrap_or(Err(UpstreamError::TimedOut(limit))).map_err(|fault| self.to_error_data(fault))?;
         }
@@ -131,7 +130,7 @@ impl ServerOffering for Arc<Upstream> {
     }
 
     fn events(&self) -> broadcast::Receiver<UpstreamEvent> {
-        self.subscribe_events()
+        self.server().subscribe_events()
     }
 }
 
@@ -155,7 +154,7 @@ impl Upstream {
         name: Option<&str>,
         members: &str,
     ) -> Result<RawJson, ErrorData> {
-        let limit = self.deps().settings.request_timeout;
+        let limit = self.server().deps().settings.request_timeout;
         let once = async {
             let connection = self.wait_connected(None).await?;
             let sent = timeout(limit, connection.request_own(method, name, members)).await;
@@ -194,33 +193,6 @@ impl Upstream {
     }
 }
 
-/// A member of an object, as JSON.
-fn json_member<T: Serialize + ?Sized>(name: &str, value: &T) -> String {
-    let value = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
-    format!(r#""{name}":{value}"#)
-}
-
-/// Tells a server of the older era that a resource is watched, or is not any more.
-pub(super) async fn send_watch(
-    connection: &Arc<UpstreamConnection>,
-    method: &'static str,
-    uri: &str,
-) -> Result<RawJson, UpstreamError> {
-    connection.request_own(method, Some(uri), &json_member("uri", uri)).await
-}
-
-/// Tells a server of the older era from which level on its log is wanted, where it has one.
-pub(super) async fn set_level(
-    connection: &Arc<UpstreamConnection>,
-    level: LoggingLevel,
-) -> Result<(), UpstreamError> {
-    let has_log = connection.negotiated().is_some_and(|settled| settled.facts.capabilities.logging.is_some());
-    if has_log {
-        connection.request_own("logging/setLevel", None, &json_member("level", &level)).await?;
-    }
-    Ok(())
-}
-
 /// Watches a resource.
 struct ResourceWatch {
     upstream: Arc<Upstream>,
@@ -229,15 +201,16 @@ struct ResourceWatch {
 
 impl Drop for ResourceWatch {
     fn drop(&mut self) {
-        if !self.upstream.interest().lock().unwatch(&self.uri) {
+        if !self.upstream.server().interest().lock().unwatch(&self.uri) {
             return;
         }
         let Some(connection) = self.upstream.connection() else { return };
         if connection.is_stateless() {
-            self.upstream.interest_changed().notify_one();
+            self.upstream.server().interest_changed().notify_one();
             return;
         }
-        let (limit, uri) = (self.upstream.deps().settings.request_timeout, std::mem::take(&mut self.uri));
+        let (limit, uri) =
+            (self.upstream.server().deps().settings.request_timeout, std::mem::take(&mut self.uri));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let _ = timeout(limit, send_watch(&connection, "resources/unsubscribe", &uri)).await;
@@ -255,7 +228,7 @@ struct LogLevelRequest {
 impl Drop for LogLevelRequest {
     fn drop(&mut self) {
         let (before, now) = {
-            let mut wanted = self.upstream.interest().lock();
+            let mut wanted = self.upstream.server().interest().lock();
             let before = wanted.lowest_level();
             wanted.remove_level(self.level);
             (before, wanted.lowest_level())
@@ -264,7 +237,7 @@ impl Drop for LogLevelRequest {
         else {
             return;
         };
-        let limit = self.upstream.deps().settings.request_timeout;
+        let limit = self.upstream.server().deps().settings.request_timeout;
         if let (Some(level), true) = (now, before != now)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

@@ -1,19 +1,20 @@
 //! Opens a connection as a definition says: what carries it, and the handshake over it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use secrecy::SecretString;
 use tokio::time::timeout;
 
 use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
 use super::handshake::perform_handshake;
-use super::log::ServerLog;
-use super::server::Upstream;
+use super::secrets::resolve_values;
+use super::server_context::ServerContext;
 use super::status::ProtocolEra;
-use super::supervisor::resolve_secrets;
 use super::transport::McpTransport;
 use super::transport::endpoint::HttpEndpoint;
 use super::transport::http::StreamableHttpTransport;
@@ -46,13 +47,13 @@ impl Drop for PumpTask {
 
 /// Connects. `is_old` is what is known of the server's era, and is learnt.
 pub(super) async fn open_connection(
-    upstream: &Arc<Upstream>,
+    server: &Arc<ServerContext>,
     is_old: &mut bool,
 ) -> Result<OpenConnection, UpstreamError> {
-    let definition = upstream.definition();
+    let definition = server.definition();
     match (&definition.command, &definition.url) {
-        (Some(command), None) => open_program(upstream, command.clone(), is_old).await,
-        (None, Some(url)) => open_address(upstream, url).await,
+        (Some(command), None) => open_program(server, command.clone(), is_old).await,
+        (None, Some(url)) => open_address(server, url).await,
         _ => Err(UpstreamError::InvalidDefinition(
             "it has neither a command nor an address, or both".to_owned(),
         )),
@@ -60,13 +61,13 @@ pub(super) async fn open_connection(
 }
 
 async fn open_program(
-    upstream: &Arc<Upstream>,
+    server: &Arc<ServerContext>,
     command: String,
     is_old: &mut bool,
 ) -> Result<OpenConnection, UpstreamError> {
-    let parts = upstream.deps();
-    let definition = upstream.definition();
-    let own = resolve_secrets(upstream, &definition.env).await?;
+    let parts = server.deps();
+    let definition = server.definition();
+    let own = resolve_secrets(server, &definition.env).await?;
     let base = parts.environment.iter().filter(|(name, _)| !definition.env.contains_key(*name));
     let base = base.map(|(name, value)| (name.clone(), value.clone().into()));
     let folder = definition.cwd.as_deref().map_or_else(PathBuf::new, PathBuf::from);
@@ -83,10 +84,10 @@ async fn open_program(
     let (mut process, stdin, stdout) = ServerProcess::start(&launch)?;
     if let Some(stderr) = process.take_stderr() {
         // It ends with the program, or with whoever holds the pipe after it.
-        tokio::spawn(process::log_stderr(stderr, UpstreamLogRef(Arc::clone(upstream))));
+        tokio::spawn(process::log_stderr(stderr, Arc::clone(server.log())));
     }
-    let (pipes, ends) = StdioTransport::new(stdout, stdin);
-    let connection = UpstreamConnection::new(Arc::clone(upstream), McpTransport::Stdio(pipes));
+    let (pipes, ends) = StdioTransport::new(stdout, stdin, parts.settings.max_message_bytes);
+    let connection = UpstreamConnection::new(Arc::clone(server), McpTransport::Stdio(pipes));
     let pump = spawn_pump(&connection, stdio::pump(Arc::clone(&connection), ends));
     let opened = OpenConnection { connection, process: Mutex::new(Some(process)), _pump: Some(pump) };
     let shaken = perform_handshake(&opened.connection, parts.settings.probe_timeout, *is_old).await;
@@ -109,23 +110,23 @@ async fn open_program(
     }
 }
 
-async fn open_address(upstream: &Arc<Upstream>, url: &str) -> Result<OpenConnection, UpstreamError> {
-    let parts = upstream.deps();
-    let definition = upstream.definition();
+async fn open_address(server: &Arc<ServerContext>, url: &str) -> Result<OpenConnection, UpstreamError> {
+    let parts = server.deps();
+    let definition = server.definition();
     let make = Arc::clone(&parts.http);
     let client = tokio::task::spawn_blocking(move || make()).await;
     let client = client.unwrap_or_else(|error| Err(error.to_string()));
     let client =
         client.map_err(|error| UpstreamError::InvalidDefinition(format!("TLS can't be set up: {error}")))?;
-    let headers = resolve_secrets(upstream, &definition.headers).await?;
+    let headers = resolve_secrets(server, &definition.headers).await?;
     let at = || {
-        let (slug, authorizer) = (upstream.slug().clone(), Arc::clone(&parts.authorizer));
+        let (slug, authorizer) = (server.slug().clone(), Arc::clone(&parts.authorizer));
         HttpEndpoint::new(client.clone(), url, headers.clone(), slug, authorizer)
     };
     let limit = parts.settings.max_message_bytes;
     if definition.transport != TransportMode::Sse {
         let carrier = McpTransport::StreamableHttp(StreamableHttpTransport::new(at()?, limit));
-        let connection = UpstreamConnection::new(Arc::clone(upstream), carrier);
+        let connection = UpstreamConnection::new(Arc::clone(server), carrier);
         match perform_handshake(&connection, parts.settings.probe_timeout, false).await {
             Ok(_) => return Ok(OpenConnection { connection, process: Mutex::default(), _pump: None }),
             // What an older server says to a POST.
@@ -140,7 +141,7 @@ async fn open_address(upstream: &Arc<Upstream>, url: &str) -> Result<OpenConnect
         Err(UpstreamError::Status(status, said)) => return Err(UpstreamError::Status(status, said)),
         Err(fault) => return Err(fault),
     };
-    let connection = UpstreamConnection::new(Arc::clone(upstream), McpTransport::Sse(sse));
+    let connection = UpstreamConnection::new(Arc::clone(server), McpTransport::Sse(sse));
     let pump = spawn_pump(&connection, sse::pump(Arc::clone(&connection), messages));
     perform_handshake(&connection, parts.settings.probe_timeout, true).await?;
     Ok(OpenConnection { connection, process: Mutex::default(), _pump: Some(pump) })
@@ -184,7 +185,7 @@ impl OpenConnection {
         *self.process.lock() = Some(process);
         let Ok(status) = ended else { return connection.fault() };
         let how = exit_message(status);
-        UpstreamError::ConnectionLost(match connection.upstream().log().last() {
+        UpstreamError::ConnectionLost(match connection.server().log().last() {
             Some(line) => format!("{how}; it last said: {line}"),
             None => how,
         })
@@ -209,11 +210,11 @@ impl OpenConnection {
     }
 }
 
-/// The log of a server.
-struct UpstreamLogRef(Arc<Upstream>);
-
-impl AsRef<ServerLog> for UpstreamLogRef {
-    fn as_ref(&self) -> &ServerLog {
-        self.0.log()
-    }
+/// The environment or headers of a server, with their secrets resolved.
+async fn resolve_secrets(
+    server: &ServerContext,
+    values: &BTreeMap<String, String>,
+) -> Result<Vec<(String, SecretString)>, UpstreamError> {
+    let resolved = resolve_values(&server.deps().secrets, values).await;
+    resolved.map_err(UpstreamError::InvalidDefinition)
 }

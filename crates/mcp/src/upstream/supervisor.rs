@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use toolway_core::{Lease, SourceRetention, Tool};
@@ -44,14 +43,14 @@ struct ReconnectState {
 }
 
 async fn reconnect_loop(upstream: &Arc<Upstream>) {
-    let settings = &upstream.deps().settings;
+    let settings = &upstream.server().deps().settings;
     let mut known = ReconnectState {
         backoff: ReconnectBackoff::new(settings.max_backoff),
         is_handshake_only: false,
         lease: None,
     };
     while !upstream.stop_token().is_cancelled() {
-        upstream.set_state(UpstreamState::Connecting);
+        upstream.server().set_state(UpstreamState::Connecting);
         let (fault, stood) = connect_once(upstream, &mut known).await;
         if upstream.stop_token().is_cancelled() {
             break;
@@ -77,17 +76,18 @@ async fn reconnect_loop(upstream: &Arc<Upstream>) {
             UpstreamState::Failed
         };
         let next = upstream
+            .server()
             .deps()
             .clock
             .now_ms()
             .saturating_add_unsigned(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         // A login is waited for, and not tried for.
         let next = (state == UpstreamState::Failed).then_some(next);
-        upstream.set_failed(state, fault.to_problem(upstream.slug().as_str()), next);
+        upstream.server().set_failed(state, fault.to_problem(upstream.slug().as_str()), next);
         upstream.set_connection(None);
         tokio::select! {
             () = upstream.stop_token().cancelled() => break,
-            () = upstream.reconnect_requested() => known.backoff.reset(),
+            () = upstream.wait_for_reconnect_request() => known.backoff.reset(),
             () = sleep(wait), if next.is_some() => {}
         }
     }
@@ -99,9 +99,9 @@ async fn connect_once(
     upstream: &Arc<Upstream>,
     known: &mut ReconnectState,
 ) -> (Option<UpstreamError>, Option<Duration>) {
-    let settings = &upstream.deps().settings;
+    let settings = &upstream.server().deps().settings;
     let opened = tokio::select! {
-        opened = timeout(settings.connect_timeout, open_connection(upstream, &mut known.is_handshake_only)) => opened,
+        opened = timeout(settings.connect_timeout, open_connection(upstream.server(), &mut known.is_handshake_only)) => opened,
         () = upstream.stop_token().cancelled() => return (None, None),
     };
     let opened = match opened {
@@ -127,7 +127,7 @@ async fn connect_once(
         false => serve_connection(upstream, &connection, &opened, known).await,
     };
     // Whoever has a use for it waits for the next one.
-    upstream.set_state(UpstreamState::Connecting);
+    upstream.server().set_state(UpstreamState::Connecting);
     upstream.set_connection(None);
     if fault.is_none() {
         opened.end_session().await;
@@ -135,7 +135,7 @@ async fn connect_once(
     connection
         .fail(fault.clone().unwrap_or_else(|| UpstreamError::ConnectionLost("it was closed".to_owned())));
     opened.close(settings.stop_timeout).await;
-    upstream.emit(UpstreamEvent::Reconnected);
+    upstream.server().emit(UpstreamEvent::Reconnected);
     (fault, Some(since.elapsed()))
 }
 
@@ -148,7 +148,7 @@ async fn announce_ready(
     register_tools(upstream, connection, known).await?;
     upstream.set_connected(connection);
     upstream.set_connection(Some(Arc::clone(connection)));
-    upstream.emit(UpstreamEvent::Reconnected);
+    upstream.server().emit(UpstreamEvent::Reconnected);
     Ok(())
 }
 
@@ -163,10 +163,10 @@ async fn serve_connection(
         biased;
         () = upstream.stop_token().cancelled() => None,
         () = connection.closed() => Some(opened.close_reason(connection).await),
-        () = upstream.reconnect_requested() => None,
+        () = upstream.wait_for_reconnect_request() => None,
         fault = opened.listen() => Some(fault),
         () = refresh_tools(upstream, connection, known) => None,
-        () = follow_changes(upstream, connection) => None,
+        () = follow_changes(connection) => None,
     }
 }
 
@@ -183,15 +183,16 @@ async fn refresh_tools(
     const REST: u32 = 10;
     const REST_LEAST: Duration = Duration::from_secs(1);
     loop {
-        upstream.wait_for_tool_change().await;
+        upstream.server().wait_for_tool_change().await;
         sleep(GATHER).await;
         let since = Instant::now();
         if let Err(fault) = register_tools(upstream, connection, known).await {
             let problem = fault.to_problem(upstream.slug().as_str());
             tracing::info!(%fault, "its tools could not be listed anew; they stay as they were");
-            upstream.update_status(|status| status.problem = Some(problem));
+            upstream.server().update_status(|status| status.problem = Some(problem));
         }
-        sleep((since.elapsed() * REST).clamp(REST_LEAST, upstream.deps().settings.list_timeout)).await;
+        sleep((since.elapsed() * REST).clamp(REST_LEAST, upstream.server().deps().settings.list_timeout))
+            .await;
     }
 }
 
@@ -201,12 +202,12 @@ async fn register_tools(
     connection: &Arc<UpstreamConnection>,
     known: &mut ReconnectState,
 ) -> Result<(), UpstreamError> {
-    let limit = upstream.deps().settings.list_timeout;
+    let limit = upstream.server().deps().settings.list_timeout;
     let listing = timeout(limit, super::listing::list_tools(connection))
         .await
         .unwrap_or(Err(UpstreamError::TimedOut(limit)))?;
     let lease = known.lease.get_or_insert_with(|| {
-        upstream.deps().registry.lease(upstream.slug().clone(), SourceRetention::Names)
+        upstream.server().deps().registry.lease(upstream.slug().clone(), SourceRetention::Names)
     });
     let specs: Vec<_> = listing.tools.iter().map(|(spec, _)| Arc::clone(spec)).collect();
     // Equal specs are shared, so that an equal list is one of the same specs.
@@ -217,22 +218,13 @@ async fn register_tools(
     if !is_same {
         let tool =
             |(spec, params)| Arc::new(UpstreamTool::new(spec, params, Arc::clone(upstream))) as Arc<dyn Tool>;
-        (upstream.deps().on_registered)(upstream.slug().clone(), specs.clone()).await;
+        (upstream.server().deps().on_registered)(upstream.slug().clone(), specs.clone()).await;
         lease.replace(listing.tools.into_iter().map(tool).collect());
     }
-    upstream.update_status(|status| {
+    upstream.server().update_status(|status| {
         status.tools = specs.len();
         status.left_out = listing.skipped;
         status.problem = None;
     });
     Ok(())
-}
-
-/// The environment and headers of a server, with secrets in their places.
-pub(super) async fn resolve_secrets(
-    upstream: &Upstream,
-    values: &std::collections::BTreeMap<String, String>,
-) -> Result<Vec<(String, SecretString)>, UpstreamError> {
-    let resolved = super::secrets::resolve_values(&upstream.deps().secrets, values).await;
-    resolved.map_err(UpstreamError::InvalidDefinition)
 }

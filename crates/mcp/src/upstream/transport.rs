@@ -1,8 +1,8 @@
 //! What carries messages to a server and back.
 
-pub(super) mod body;
 pub(super) mod endpoint;
 pub(super) mod http;
+pub(super) mod message_handler;
 pub(super) mod pending_responses;
 pub(super) mod process;
 pub(super) mod sse;
@@ -16,10 +16,10 @@ use ::http::{HeaderName, HeaderValue};
 use bytes::Bytes;
 use toolway_types::RawJson;
 
-use super::connection::UpstreamConnection;
 use super::error::UpstreamError;
 use super::exchange::UpstreamExchange;
 use super::status::TransportKind;
+use message_handler::MessageHandler;
 
 /// A request as it goes out.
 pub(super) struct OutgoingRequest<'a> {
@@ -54,12 +54,12 @@ impl McpTransport {
     /// Sends a request and waits for its result.
     pub(super) async fn request(
         &self,
-        connection: &Arc<UpstreamConnection>,
+        handler: &impl MessageHandler,
         request: OutgoingRequest<'_>,
     ) -> Result<RawJson, UpstreamError> {
         match self {
             Self::Stdio(pipes) => pipes.request(request).await,
-            Self::StreamableHttp(http) => http.request(connection, request).await,
+            Self::StreamableHttp(http) => http.request(handler, request).await,
             Self::Sse(sse) => sse.request(request).await,
         }
     }

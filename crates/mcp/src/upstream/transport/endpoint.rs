@@ -10,10 +10,10 @@ use secrecy::{ExposeSecret, SecretString};
 use toolway_types::Slug;
 use url::Url;
 
-use super::body::{self, StreamedResponse};
 use crate::upstream::authorizer::{Authorizer, ChallengeOutcome};
 use crate::upstream::error::UpstreamError;
 use crate::upstream::http_client::{UpstreamHttpClient, redirect_target};
+use crate::upstream::response_body::{StreamedResponse, read_excerpt};
 
 /// What answers may be.
 pub(in crate::upstream) const JSON: &str = "application/json";
@@ -113,7 +113,7 @@ impl HttpEndpoint {
                 return Ok(response);
             }
             let challenge = challenge.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-            let said = body::read_excerpt(response).await;
+            let said = read_excerpt(response).await;
             challenges += 1;
             if challenges > MAX_CHALLENGES {
                 return Err(UpstreamError::NeedsLogin(said));

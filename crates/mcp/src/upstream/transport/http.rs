@@ -10,15 +10,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use toolway_types::RawJson;
 
-use super::body::StreamedResponse;
+use super::OutgoingRequest;
 use super::endpoint::{EVENT_STREAM, HttpEndpoint, JSON, has_media_type};
+use super::message_handler::MessageHandler;
 use super::sse_stream::SseStream;
-use super::{OutgoingRequest, body};
-use crate::upstream::connection::UpstreamConnection;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
 use crate::upstream::frame::{self, IncomingMessage};
 use crate::upstream::headers;
+use crate::upstream::response_body::{StreamedResponse, read_all, read_excerpt};
 use crate::upstream::status::ProtocolEra;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -77,13 +77,13 @@ impl StreamableHttpTransport {
         match response.status() {
             status if status.is_success() => Ok(()),
             StatusCode::NOT_FOUND if session => Err(UpstreamError::SessionExpired),
-            status => Err(UpstreamError::Status(status, body::read_excerpt(response).await)),
+            status => Err(UpstreamError::Status(status, read_excerpt(response).await)),
         }
     }
 
     pub(in crate::upstream) async fn request(
         &self,
-        connection: &Arc<UpstreamConnection>,
+        handler: &impl MessageHandler,
         request: OutgoingRequest<'_>,
     ) -> Result<RawJson, UpstreamError> {
         let frame = frame::request(request.id, request.method, &request.params);
@@ -100,18 +100,18 @@ impl StreamableHttpTransport {
             *self.session.lock() = response.headers().get(SESSION).cloned();
         }
         if has_media_type(&response, EVENT_STREAM) {
-            return self.follow_stream(connection, response, &request).await;
+            return self.follow_stream(handler, response, &request).await;
         }
         if status != StatusCode::OK || !has_media_type(&response, JSON) {
-            let said = body::read_excerpt(response).await;
+            let said = read_excerpt(response).await;
             return Err(UpstreamError::Malformed(format!(
                 "it answered with HTTP status {} and no MCP message: {said}",
                 status.as_u16()
             )));
         }
-        let bytes = body::read_all(response, self.max_bytes).await?;
+        let bytes = read_all(response, self.max_bytes).await?;
         let origin = request.exchange.as_ref().map_or(MessageOrigin::Gateway, MessageOrigin::Exchange);
-        find_answer(connection, &bytes, request.id, origin)?.unwrap_or_else(|| {
+        find_answer(handler, &bytes, request.id, origin)?.unwrap_or_else(|| {
             Err(UpstreamError::Malformed("its answer is that of another request".to_owned()))
         })
     }
@@ -120,9 +120,9 @@ impl StreamableHttpTransport {
     async fn read_error(&self, response: StreamedResponse) -> UpstreamError {
         let status = response.status();
         if !has_media_type(&response, JSON) || matches!(status.as_u16(), 401 | 403 | 429) {
-            return UpstreamError::Status(status, body::read_excerpt(response).await);
+            return UpstreamError::Status(status, read_excerpt(response).await);
         }
-        let bytes = match body::read_all(response, self.max_bytes).await {
+        let bytes = match read_all(response, self.max_bytes).await {
             Ok(bytes) => bytes,
             Err(fault) => return fault,
         };
@@ -138,7 +138,7 @@ impl StreamableHttpTransport {
     /// An answer that comes in a stream. One that breaks off is taken up again where it was, in the era that has that.
     async fn follow_stream(
         &self,
-        connection: &Arc<UpstreamConnection>,
+        handler: &impl MessageHandler,
         response: StreamedResponse,
         request: &OutgoingRequest<'_>,
     ) -> Result<RawJson, UpstreamError> {
@@ -148,7 +148,7 @@ impl StreamableHttpTransport {
         let exchange = request.exchange.as_ref();
         loop {
             let before = place.last_event_id.clone();
-            let read = self.read_stream(connection, &mut stream, request.id, exchange, &mut place).await;
+            let read = self.read_stream(handler, &mut stream, request.id, exchange, &mut place).await;
             let lost = match read {
                 Ok(StreamReadEnd::Answer(answer)) => {
                     stream.drain();
@@ -180,7 +180,7 @@ impl StreamableHttpTransport {
     /// Reads a stream until it has the answer to this request.
     async fn read_stream(
         &self,
-        connection: &Arc<UpstreamConnection>,
+        handler: &impl MessageHandler,
         stream: &mut SseStream,
         id: u64,
         exchange: Option<&Arc<UpstreamExchange>>,
@@ -192,7 +192,7 @@ impl StreamableHttpTransport {
             if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
                 continue;
             }
-            if let Some(answer) = find_answer(connection, &event.data, id, origin)? {
+            if let Some(answer) = find_answer(handler, &event.data, id, origin)? {
                 return Ok(StreamReadEnd::Answer(answer));
             }
         }
@@ -217,7 +217,7 @@ impl StreamableHttpTransport {
 
     /// Listens to what the server says by itself, for as long as it lets us. Gives the reason where the connection is
     /// of no use any more; otherwise never ends.
-    pub(in crate::upstream) async fn listen(&self, connection: &Arc<UpstreamConnection>) -> UpstreamError {
+    pub(in crate::upstream) async fn listen(&self, handler: &impl MessageHandler) -> UpstreamError {
         let mut place = StreamPosition::default();
         let mut failures = 0_u32;
         loop {
@@ -229,12 +229,12 @@ impl StreamableHttpTransport {
                             Ok(Some(event)) => {
                                 place.record(event.id, event.retry);
                                 if !event.data.is_empty() {
-                                    dispatch_message(connection, &event.data);
+                                    dispatch_message(handler, &event.data);
                                 }
                             }
                             Ok(None) | Err(UpstreamError::ConnectionLost(_)) => break,
                             Err(fault) => {
-                                connection
+                                handler
                                     .log_anomaly(&format!("its stream of messages can't be read: {fault}"));
                                 break;
                             }
@@ -308,7 +308,7 @@ impl StreamPosition {
 
 /// The answer to this request, where it is in here; all else is passed on.
 fn find_answer(
-    connection: &Arc<UpstreamConnection>,
+    handler: &impl MessageHandler,
     text: &[u8],
     id: u64,
     origin: MessageOrigin<'_>,
@@ -322,7 +322,7 @@ fn find_answer(
         IncomingMessage::Error(of, error) if of.is_none_or(|of| of == id) && answer.is_none() => {
             answer = Some(Err(UpstreamError::RpcError(error)));
         }
-        other => connection.handle_message(other, origin),
+        other => handler.handle_message(other, origin),
     });
     match read {
         Ok(()) => Ok(answer),
@@ -330,10 +330,10 @@ fn find_answer(
     }
 }
 
-fn dispatch_message(connection: &Arc<UpstreamConnection>, text: &[u8]) {
+fn dispatch_message(handler: &impl MessageHandler, text: &[u8]) {
     if let Err(error) =
-        frame::parse_all(text, |message| connection.handle_message(message, MessageOrigin::Shared))
+        frame::parse_all(text, |message| handler.handle_message(message, MessageOrigin::Shared))
     {
-        connection.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+        handler.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
     }
 }

@@ -1,21 +1,20 @@
 //! HTTP with SSE (2024-11-05): one stream that all messages come in by, and an address to send them to, which the
 //! stream names first.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use toolway_types::RawJson;
 use url::Url;
 
+use super::OutgoingRequest;
 use super::endpoint::{EVENT_STREAM, HttpEndpoint, has_media_type};
+use super::message_handler::MessageHandler;
 use super::pending_responses::PendingResponses;
 use super::sse_stream::SseStream;
-use super::{OutgoingRequest, body};
-use crate::upstream::connection::UpstreamConnection;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
+use crate::upstream::response_body::read_excerpt;
 
 /// A server that is spoken to in this way.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl SseTransport {
     ) -> Result<(Self, SseMessages), UpstreamError> {
         let response = address.send(Method::GET, address.url(), &HeaderMap::new(), None).await?;
         if !response.status().is_success() || !has_media_type(&response, EVENT_STREAM) {
-            return Err(UpstreamError::Status(response.status(), body::read_excerpt(response).await));
+            return Err(UpstreamError::Status(response.status(), read_excerpt(response).await));
         }
         let mut stream = SseStream::new(response, limit);
         while let Some(event) = stream.next().await? {
@@ -72,7 +71,7 @@ impl SseTransport {
             self.address.send(Method::POST, &self.endpoint, &HeaderMap::new(), Some(frame)).await?;
         match response.status() {
             status if status.is_success() => Ok(()),
-            status => Err(UpstreamError::Status(status, body::read_excerpt(response).await)),
+            status => Err(UpstreamError::Status(status, read_excerpt(response).await)),
         }
     }
 }
@@ -93,10 +92,7 @@ fn parse_endpoint(stream: &Url, said: &[u8]) -> Result<Url, UpstreamError> {
 }
 
 /// Takes messages until the stream ends; says why it did.
-pub(in crate::upstream) async fn pump(
-    connection: Arc<UpstreamConnection>,
-    messages: SseMessages,
-) -> UpstreamError {
+pub(in crate::upstream) async fn pump(handler: impl MessageHandler, messages: SseMessages) -> UpstreamError {
     let SseMessages(mut stream) = messages;
     loop {
         match stream.next().await {
@@ -105,11 +101,10 @@ pub(in crate::upstream) async fn pump(
                     continue;
                 }
                 let read = frame::parse_all(&event.data, |message| {
-                    connection.handle_message(message, MessageOrigin::Shared)
+                    handler.handle_message(message, MessageOrigin::Shared)
                 });
                 if let Err(error) = read {
-                    connection
-                        .log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
+                    handler.log_anomaly(&format!("its stream has an event that is no MCP message: {error}"));
                 }
             }
             Ok(None) => return UpstreamError::ConnectionLost("it ended its stream".to_owned()),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use super::body::StreamedResponse;
 use super::sse_events::{McpSseEvent, McpSseParser, SseEventTooLong};
 use crate::upstream::error::UpstreamError;
+use crate::upstream::response_body::StreamedResponse;
 
 /// How long the rest of a stream is waited for that has said all that matters.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);

@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use toolway_types::RawJson;
 
 use super::OutgoingRequest;
+use super::message_handler::MessageHandler;
 use super::pending_responses::PendingResponses;
-use crate::upstream::connection::UpstreamConnection;
 use crate::upstream::error::UpstreamError;
 use crate::upstream::exchange::MessageOrigin;
 use crate::upstream::frame;
@@ -25,7 +25,7 @@ const READ_BUFFER_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(in crate::upstream) struct StdioTransport {
     queue: mpsc::Sender<Bytes>,
-    pending: PendingResponses,
+    pending: Arc<PendingResponses>,
 }
 
 /// The ends that [`pump`] serves.
@@ -33,13 +33,22 @@ pub(in crate::upstream) struct PipeEnds<R, W> {
     reader: R,
     writer: W,
     queue: mpsc::Receiver<Bytes>,
+    incoming: IncomingLines,
+}
+
+/// Reads the messages of a server from its output.
+struct IncomingLines {
+    pending: Arc<PendingResponses>,
+    max_bytes: usize,
 }
 
 impl StdioTransport {
-    /// Over these pipes.
-    pub(in crate::upstream) fn new<R, W>(reader: R, writer: W) -> (Self, PipeEnds<R, W>) {
+    /// Creates the transport over these pipes. A message has at most `max_bytes`.
+    pub(in crate::upstream) fn new<R, W>(reader: R, writer: W, max_bytes: usize) -> (Self, PipeEnds<R, W>) {
         let (sender, queue) = mpsc::channel(QUEUE_CAPACITY);
-        (Self { queue: sender, pending: PendingResponses::default() }, PipeEnds { reader, writer, queue })
+        let pending = Arc::<PendingResponses>::default();
+        let incoming = IncomingLines { pending: Arc::clone(&pending), max_bytes };
+        (Self { queue: sender, pending }, PipeEnds { reader, writer, queue, incoming })
     }
 
     pub(in crate::upstream) fn pending(&self) -> &PendingResponses {
@@ -63,14 +72,14 @@ impl StdioTransport {
 
 /// Carries messages until either pipe ends; says why it did.
 pub(in crate::upstream) async fn pump<R, W>(
-    connection: Arc<UpstreamConnection>,
+    handler: impl MessageHandler,
     ends: PipeEnds<R, W>,
 ) -> UpstreamError
 where
     R: tokio::io::AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let PipeEnds { reader, mut writer, mut queue } = ends;
+    let PipeEnds { reader, mut writer, mut queue, incoming } = ends;
     let write = async {
         while let Some(mut frame) = queue.recv().await {
             loop {
@@ -94,70 +103,72 @@ where
     };
     let mut reader = BufReader::with_capacity(READ_BUFFER_BYTES, reader);
     tokio::select! {
-        fault = read_lines(&connection, &mut reader) => fault,
+        fault = incoming.read_lines(&handler, &mut reader) => fault,
         fault = write => fault,
     }
 }
 
-/// Reads lines until there are no more.
-async fn read_lines(
-    connection: &Arc<UpstreamConnection>,
-    reader: &mut (impl AsyncBufRead + Unpin),
-) -> UpstreamError {
-    let limit = connection.max_message_bytes();
-    let mut line = Vec::new();
-    // How long the line is where it is too long to be kept.
-    let mut length = 0;
-    loop {
-        let bytes = match reader.fill_buf().await {
-            Ok([]) => return UpstreamError::ConnectionLost("it closed its output".to_owned()),
-            Ok(bytes) => bytes,
-            Err(error) => return UpstreamError::ConnectionLost(error.to_string()),
-        };
-        let end = memchr::memchr(b'\n', bytes);
-        let piece = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-        length += piece.len();
-        if length <= limit {
-            line.extend_from_slice(piece);
-        } else if line.len() > LINE_HEAD_BYTES {
-            line = line.get(..LINE_HEAD_BYTES).unwrap_or_default().to_vec();
+impl IncomingLines {
+    /// Reads lines until there are no more.
+    async fn read_lines(
+        &self,
+        handler: &impl MessageHandler,
+        reader: &mut (impl AsyncBufRead + Unpin),
+    ) -> UpstreamError {
+        let limit = self.max_bytes;
+        let mut line = Vec::new();
+        // How long the line is where it is too long to be kept.
+        let mut length = 0;
+        loop {
+            let bytes = match reader.fill_buf().await {
+                Ok([]) => return UpstreamError::ConnectionLost("it closed its output".to_owned()),
+                Ok(bytes) => bytes,
+                Err(error) => return UpstreamError::ConnectionLost(error.to_string()),
+            };
+            let end = memchr::memchr(b'\n', bytes);
+            let piece = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+            length += piece.len();
+            if length <= limit {
+                line.extend_from_slice(piece);
+            } else if line.len() > LINE_HEAD_BYTES {
+                line = line.get(..LINE_HEAD_BYTES).unwrap_or_default().to_vec();
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            reader.consume(used);
+            if end.is_none() {
+                continue;
+            }
+            match length > limit {
+                true => self.reject_long_line(handler, &line, length),
+                false => handle_line(handler, &line),
+            }
+            line.clear();
+            line.shrink_to(READ_BUFFER_BYTES);
+            length = 0;
         }
-        let used = piece.len() + usize::from(end.is_some());
-        reader.consume(used);
-        if end.is_none() {
-            continue;
-        }
-        match length > limit {
-            true => reject_long_line(connection, &line, length),
-            false => handle_line(connection, &line),
-        }
-        line.clear();
-        line.shrink_to(READ_BUFFER_BYTES);
-        length = 0;
+    }
+
+    /// The answer is too long, where it can be seen which one it is.
+    fn reject_long_line(&self, handler: &impl MessageHandler, head: &[u8], length: usize) {
+        let limit = self.max_bytes;
+        handler.log_anomaly(&format!("its output has a line of {length} bytes; at most {limit} are taken"));
+        let Some(id) = id_in(head).or_else(|| self.pending.sole_id()) else { return };
+        self.pending.complete(id, Err(UpstreamError::TooLarge(limit)));
     }
 }
 
-fn handle_line(connection: &Arc<UpstreamConnection>, line: &[u8]) {
+fn handle_line(handler: &impl MessageHandler, line: &[u8]) {
     let line = line.trim_ascii();
     if line.is_empty() {
         return;
     }
     if let Err(error) =
-        frame::parse_all(line, |message| connection.handle_message(message, MessageOrigin::Shared))
+        frame::parse_all(line, |message| handler.handle_message(message, MessageOrigin::Shared))
     {
         let said = String::from_utf8_lossy(line.get(..LINE_HEAD_BYTES.min(line.len())).unwrap_or_default())
             .into_owned();
-        connection.log_anomaly(&format!("its output has a line that is no MCP message ({error}): {said}"));
+        handler.log_anomaly(&format!("its output has a line that is no MCP message ({error}): {said}"));
     }
-}
-
-/// The answer is too long, where it can be seen which one it is.
-fn reject_long_line(connection: &Arc<UpstreamConnection>, head: &[u8], length: usize) {
-    let limit = connection.max_message_bytes();
-    connection.log_anomaly(&format!("its output has a line of {length} bytes; at most {limit} are taken"));
-    let Some(pending) = connection.transport().pending_responses() else { return };
-    let Some(id) = id_in(head).or_else(|| pending.sole_id()) else { return };
-    pending.complete(id, Err(UpstreamError::TooLarge(limit)));
 }
 
 /// The id that a message begins with.

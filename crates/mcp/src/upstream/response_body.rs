@@ -1,4 +1,4 @@
-//! Answers, and their bodies within a bound.
+//! Responses whose bodies are read up to a size limit.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -6,30 +6,29 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
-use crate::upstream::error::UpstreamError;
-use crate::upstream::http_client::root_cause;
+use super::error::UpstreamError;
 
 /// How much of a body that is told of in an error is read, in bytes.
 const EXCERPT_BYTES: usize = 2 << 10;
 
 /// An answer, whose body is read piece by piece.
 #[derive(Debug)]
-pub(in crate::upstream) struct StreamedResponse {
+pub(super) struct StreamedResponse {
     head: http::response::Parts,
     body: Incoming,
 }
 
 impl StreamedResponse {
-    pub(in crate::upstream) fn new(response: http::Response<Incoming>) -> Self {
+    pub(super) fn new(response: http::Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
         Self { head, body }
     }
 
-    pub(in crate::upstream) fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         self.head.status
     }
 
-    pub(in crate::upstream) fn headers(&self) -> &HeaderMap {
+    pub(super) fn headers(&self) -> &HeaderMap {
         &self.head.headers
     }
 
@@ -88,4 +87,18 @@ pub(super) async fn read_excerpt(mut response: StreamedResponse) -> String {
     }
     body.truncate(EXCERPT_BYTES);
     String::from_utf8_lossy(&body).trim().to_owned()
+}
+
+/// Why there is no answer: the deepest cause. Addresses may hold keys, and are not in it.
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut words = String::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !said.is_empty() {
+            words = said;
+        }
+        source = cause.source();
+    }
+    if words.is_empty() { "the request failed".to_owned() } else { words }
 }

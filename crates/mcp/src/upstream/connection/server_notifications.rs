@@ -8,9 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use toolway_core::ProgressReport;
 
-use super::connection::UpstreamConnection;
-use super::exchange::MessageOrigin;
+use super::UpstreamConnection;
 use crate::offering::UpstreamEvent;
+use crate::upstream::exchange::MessageOrigin;
 
 /// The server said something.
 pub(super) fn handle_notification(
@@ -19,21 +19,21 @@ pub(super) fn handle_notification(
     params: Option<&RawValue>,
     origin: MessageOrigin<'_>,
 ) {
-    let upstream = connection.upstream();
+    let server = connection.server();
     match method {
         "notifications/progress" => handle_progress(connection, params),
         "notifications/message" => handle_log(connection, params, origin),
-        "notifications/subscriptions/acknowledged" => upstream.acknowledged().notify_waiters(),
-        "notifications/tools/list_changed" => upstream.mark_tools_changed(),
-        "notifications/prompts/list_changed" => upstream.mark_prompts_changed(),
-        "notifications/resources/list_changed" => upstream.mark_resources_changed(),
+        "notifications/subscriptions/acknowledged" => server.acknowledged().notify_waiters(),
+        "notifications/tools/list_changed" => server.mark_tools_changed(),
+        "notifications/prompts/list_changed" => server.mark_prompts_changed(),
+        "notifications/resources/list_changed" => server.mark_resources_changed(),
         "notifications/resources/updated" => {
             #[derive(Deserialize)]
             struct ResourceUpdatedParams {
                 uri: String,
             }
             if let Some(ResourceUpdatedParams { uri }) = parse_params(params) {
-                upstream.emit(UpstreamEvent::ResourceUpdated { uri });
+                server.emit(UpstreamEvent::ResourceUpdated { uri });
             }
         }
         _ => {}
@@ -78,12 +78,12 @@ fn handle_log(connection: &Arc<UpstreamConnection>, params: Option<&RawValue>, o
             }
         }
         None if matches!(origin, MessageOrigin::Gateway) => {
-            connection.upstream().emit(UpstreamEvent::Log(message))
+            connection.server().emit(UpstreamEvent::Log(message))
         }
         None if connection.is_busy() => {}
         None => match connection.recently_ended_client() {
             Some(client) => client.send_log(message),
-            None => connection.upstream().emit(UpstreamEvent::Log(message)),
+            None => connection.server().emit(UpstreamEvent::Log(message)),
         },
     }
 }

@@ -8,12 +8,12 @@ use rmcp::model::{ErrorCode, InputRequest, InputRequests};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::capabilities::can_ask;
-use super::connection::UpstreamConnection;
-use super::exchange::{MessageOrigin, UpstreamExchange};
-use super::frame;
-use super::meta::PROGRESS_TOKEN;
+use super::UpstreamConnection;
 use crate::client_link::InputRequestError;
+use crate::upstream::capabilities::can_ask;
+use crate::upstream::exchange::{MessageOrigin, UpstreamExchange};
+use crate::upstream::frame;
+use crate::upstream::meta::PROGRESS_TOKEN;
 
 /// The key under which the one question is asked.
 const KEY: &str = "question";
@@ -47,7 +47,7 @@ pub(super) fn handle_request(
     let request = serde_json::from_value::<InputRequest>(request);
     let question = match (exchange, request) {
         (_, Err(error)) => Err(Err(ErrorData::invalid_params(error.to_string(), None))),
-        (Some(exchange), Ok(request)) if can_ask(connection.upstream().definition(), &exchange, &request) => {
+        (Some(exchange), Ok(request)) if can_ask(connection.server().definition(), &exchange, &request) => {
             Ok((exchange, request))
         }
         _ => Err(declined_answer(method)),

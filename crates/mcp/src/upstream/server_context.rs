@@ -1,0 +1,172 @@
+//! The part of an upstream that its connections need: definition, status, log, and change signals.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, broadcast};
+use toolway_types::Slug;
+
+use super::deps::UpstreamDeps;
+use super::interest::UpstreamInterest;
+use super::log::ServerLog;
+use super::status::{SkippedTool, UpstreamProblem, UpstreamState, UpstreamStatus};
+use crate::definition::ServerDefinition;
+use crate::offering::UpstreamEvent;
+
+/// Maximum number of events that wait for a slow receiver.
+const EVENT_CAPACITY: usize = 256;
+
+/// The definition, status, log and change signals of one server. It outlives each connection.
+pub(super) struct ServerContext {
+    slug: Slug,
+    definition: ServerDefinition,
+    deps: Arc<UpstreamDeps>,
+    status: Mutex<UpstreamStatus>,
+    log: Arc<ServerLog>,
+    events: broadcast::Sender<UpstreamEvent>,
+    interest: Mutex<UpstreamInterest>,
+    /// Notified when `interest` changes.
+    interest_changed: Notify,
+    /// Notified when the server acknowledges a subscription.
+    acknowledged: Notify,
+    tools_changed: Notify,
+    others_changed: Notify,
+}
+
+impl std::fmt::Debug for ServerContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerContext").field("slug", &self.slug).finish_non_exhaustive()
+    }
+}
+
+impl ServerContext {
+    pub(super) fn new(slug: Slug, definition: ServerDefinition, deps: Arc<UpstreamDeps>) -> Arc<Self> {
+        let status = UpstreamStatus {
+            slug: slug.clone(),
+            place: definition.location(),
+            state: if definition.disabled { UpstreamState::Disabled } else { UpstreamState::Connecting },
+            since_ms: deps.clock.now_ms(),
+            next_try_ms: None,
+            transport: None,
+            protocol_version: None,
+            era: None,
+            server_name: None,
+            server_version: None,
+            tools: 0,
+            resources: 0,
+            prompts: 0,
+            left_out: Vec::new(),
+            problem: None,
+        };
+        Arc::new(Self {
+            slug,
+            definition,
+            deps,
+            status: Mutex::new(status),
+            log: Arc::default(),
+            events: broadcast::Sender::new(EVENT_CAPACITY),
+            interest: Mutex::default(),
+            interest_changed: Notify::new(),
+            acknowledged: Notify::new(),
+            tools_changed: Notify::new(),
+            others_changed: Notify::new(),
+        })
+    }
+
+    pub(super) fn slug(&self) -> &Slug {
+        &self.slug
+    }
+
+    pub(super) fn definition(&self) -> &ServerDefinition {
+        &self.definition
+    }
+
+    pub(super) fn deps(&self) -> &Arc<UpstreamDeps> {
+        &self.deps
+    }
+
+    pub(super) fn status(&self) -> &Mutex<UpstreamStatus> {
+        &self.status
+    }
+
+    pub(super) fn log(&self) -> &Arc<ServerLog> {
+        &self.log
+    }
+
+    pub(super) fn interest(&self) -> &Mutex<UpstreamInterest> {
+        &self.interest
+    }
+
+    pub(super) fn interest_changed(&self) -> &Notify {
+        &self.interest_changed
+    }
+
+    pub(super) fn acknowledged(&self) -> &Notify {
+        &self.acknowledged
+    }
+
+    pub(super) fn mark_tools_changed(&self) {
+        self.tools_changed.notify_one();
+    }
+
+    /// Waits for a change of the tools. All changes since the last wait count as one.
+    pub(super) async fn wait_for_tool_change(&self) {
+        self.tools_changed.notified().await;
+    }
+
+    pub(super) fn mark_prompts_changed(&self) {
+        self.others_changed.notify_one();
+        self.emit(UpstreamEvent::PromptListChanged);
+    }
+
+    /// Marks a change of the resources or of the resource templates.
+    pub(super) fn mark_resources_changed(&self) {
+        self.others_changed.notify_one();
+        self.emit(UpstreamEvent::ResourceListChanged);
+    }
+
+    /// Waits for a change of the prompts or resources.
+    pub(super) async fn wait_for_other_change(&self) {
+        self.others_changed.notified().await;
+    }
+
+    pub(super) fn subscribe_events(&self) -> broadcast::Receiver<UpstreamEvent> {
+        self.events.subscribe()
+    }
+
+    /// Sends an event to all receivers, if there are any.
+    pub(super) fn emit(&self, event: UpstreamEvent) {
+        let _ = self.events.send(event);
+    }
+
+    pub(super) fn update_status(&self, change: impl FnOnce(&mut UpstreamStatus)) {
+        change(&mut self.status.lock());
+    }
+
+    pub(super) fn set_state(&self, state: UpstreamState) {
+        let now = self.deps.clock.now_ms();
+        self.update_status(|status| {
+            if status.state != state {
+                status.state = state;
+                status.since_ms = now;
+            }
+            status.next_try_ms = None;
+        });
+    }
+
+    /// Sets a state in which the server can't be used, with its reason and the time of the next attempt.
+    pub(super) fn set_failed(
+        &self,
+        state: UpstreamState,
+        problem: UpstreamProblem,
+        next_try_ms: Option<i64>,
+    ) {
+        self.set_state(state);
+        self.update_status(|status| {
+            status.problem = Some(problem);
+            status.next_try_ms = next_try_ms;
+            status.tools = 0;
+            status.left_out = Vec::<SkippedTool>::new();
+        });
+    }
+}
