@@ -48,7 +48,7 @@ pub struct ToolEnv {
 
 impl fmt::Debug for ToolEnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSurroundings").field("zones", &self.zones).finish_non_exhaustive()
+        f.debug_struct("ToolEnv").field("zones", &self.zones).finish_non_exhaustive()
     }
 }
 

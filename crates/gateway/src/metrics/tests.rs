@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolway_core::{CallDurations, EntryPoint as CallDoor, OpenedCall};
+use toolway_core::{CallDurations, EntryPoint, OpenedCall};
 use toolway_types::{CallId, PrincipalId, Role, ToolError, ToolOutput};
 
 use super::*;
@@ -13,7 +13,7 @@ fn ended(outcome: Outcome, total: Duration) -> ClosedCall {
         tool: None,
         principal: PrincipalId::from("owner"),
         role: Role::Owner,
-        via: CallDoor::Rest,
+        via: EntryPoint::Rest,
         agent: None,
         session: None,
         turn: None,
