@@ -216,6 +216,11 @@ def dead_references(tree):
         rust, document = name.endswith(".rs"), name.endswith(".md")
         if not (rust or document):
             continue
+        # A handwritten Debug must print the type's present name.
+        for written in re.finditer(r"debug_(?:struct|tuple)\(\"(\w+)\"\)", text):
+            of = re.findall(r"Debug for (?:\w+::)*(\w+)", text[: written.start()])
+            if of and of[-1] != written[1]:
+                yield f"{name}: Debug of {of[-1]} prints {written[1]}"
         for number, line in enumerate(text.splitlines(), 1):
             where = f"{name}:{number}"
             if rust:

@@ -110,7 +110,7 @@ pub struct AgentCatalog {
 impl std::fmt::Debug for AgentCatalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<_> = self.entries.load().keys().cloned().collect();
-        f.debug_struct("Agents").field("names", &names).finish_non_exhaustive()
+        f.debug_struct("AgentCatalog").field("names", &names).finish_non_exhaustive()
     }
 }
 

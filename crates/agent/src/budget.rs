@@ -160,7 +160,7 @@ impl BudgetTracker {
 
 impl fmt::Debug for BudgetTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Budgets").field("settings", &self.state.lock().settings).finish_non_exhaustive()
+        f.debug_struct("BudgetTracker").field("settings", &self.state.lock().settings).finish_non_exhaustive()
     }
 }
 

@@ -118,7 +118,7 @@ pub struct ModelCatalog {
 
 impl std::fmt::Debug for ModelCatalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Models")
+        f.debug_struct("ModelCatalog")
             .field("file", &self.file)
             .field("set_up", &self.providers)
             .finish_non_exhaustive()

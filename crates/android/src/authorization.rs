@@ -118,7 +118,7 @@ pub struct ProviderAuthorizer {
 
 impl std::fmt::Debug for ProviderAuthorizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Authorizations").finish_non_exhaustive()
+        f.debug_struct("ProviderAuthorizer").finish_non_exhaustive()
     }
 }
 

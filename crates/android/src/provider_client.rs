@@ -42,7 +42,7 @@ pub struct ProviderClient {
 
 impl std::fmt::Debug for ProviderClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reach").field("workers", &self.pool).finish_non_exhaustive()
+        f.debug_struct("ProviderClient").field("workers", &self.pool).finish_non_exhaustive()
     }
 }
 

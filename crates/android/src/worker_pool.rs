@@ -105,7 +105,7 @@ pub struct WorkerPool {
 
 impl std::fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers").finish_non_exhaustive()
+        f.debug_struct("WorkerPool").finish_non_exhaustive()
     }
 }
 

@@ -57,6 +57,6 @@ impl CallRequest {
 
 impl std::fmt::Debug for CallRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("CallRequest").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
     }
 }

@@ -75,7 +75,7 @@ struct CallState {
 
 impl std::fmt::Debug for CallState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallContext").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("CallState").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

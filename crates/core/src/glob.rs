@@ -109,7 +109,7 @@ impl GlobPatterns {
 
 impl fmt::Debug for GlobPatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Globs").field(&self.patterns).finish()
+        f.debug_tuple("GlobPatterns").field(&self.patterns).finish()
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) struct DefinedTools {
 
 impl fmt::Debug for GatewayTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Toolbox").field("defined", &self.defined).finish_non_exhaustive()
+        f.debug_struct("GatewayTools").field("defined", &self.defined).finish_non_exhaustive()
     }
 }
 

@@ -87,7 +87,7 @@ pub struct McpService {
 
 impl fmt::Debug for McpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mcp").field("definitions", &self.definitions).finish_non_exhaustive()
+        f.debug_struct("McpService").field("definitions", &self.definitions).finish_non_exhaustive()
     }
 }
 

@@ -100,7 +100,7 @@ struct SampledMetrics {
 
 impl fmt::Debug for GatewayMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
+        f.debug_struct("GatewayMetrics").finish_non_exhaustive()
     }
 }
 

@@ -90,7 +90,7 @@ enum CertificateOrigin {
 
 impl fmt::Debug for ListenerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").field("pin", &self.served_pin()).finish_non_exhaustive()
+        f.debug_struct("ListenerTls").field("pin", &self.served_pin()).finish_non_exhaustive()
     }
 }
 

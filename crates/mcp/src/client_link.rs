@@ -76,6 +76,6 @@ impl ClientLink {
 
 impl std::fmt::Debug for ClientLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").finish_non_exhaustive()
+        f.debug_struct("ClientLink").finish_non_exhaustive()
     }
 }

@@ -113,7 +113,7 @@ impl SubscriptionGuard {
 
 impl std::fmt::Debug for SubscriptionGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Subscription").finish_non_exhaustive()
+        f.debug_struct("SubscriptionGuard").finish_non_exhaustive()
     }
 }
 

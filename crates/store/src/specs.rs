@@ -52,7 +52,7 @@ impl LazySpecDocument {
 
 impl fmt::Debug for LazySpecDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document").finish_non_exhaustive()
+        f.debug_struct("LazySpecDocument").finish_non_exhaustive()
     }
 }
 

@@ -46,7 +46,7 @@ pub struct BuiltinDeps {
 
 impl std::fmt::Debug for BuiltinDeps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BuiltinSettings").field("zones", &self.zones).finish_non_exhaustive()
+        f.debug_struct("BuiltinDeps").field("zones", &self.zones).finish_non_exhaustive()
     }
 }
 

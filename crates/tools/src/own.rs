@@ -61,7 +61,7 @@ pub struct OwnToolDeps {
 
 impl fmt::Debug for OwnToolDeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kit").field("builtins", &self.builtins).finish_non_exhaustive()
+        f.debug_struct("OwnToolDeps").field("builtins", &self.builtins).finish_non_exhaustive()
     }
 }
 

@@ -88,7 +88,7 @@ impl ConfiguredSecrets {
 
 impl fmt::Debug for ConfiguredSecrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("NamedSecrets").field(&self.sources).finish()
+        f.debug_tuple("ConfiguredSecrets").field(&self.sources).finish()
     }
 }
 

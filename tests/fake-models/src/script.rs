@@ -163,7 +163,7 @@ enum ScriptRule {
 
 impl fmt::Debug for ScriptRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rules").field("count", &self.rules.len()).finish()
+        f.debug_struct("ScriptRules").field("count", &self.rules.len()).finish()
     }
 }
 

@@ -45,7 +45,7 @@ struct ProviderWithKey {
 
 impl fmt::Debug for KeyedProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keyed").field("config", &self.0.config).finish_non_exhaustive()
+        f.debug_struct("KeyedProvider").field("config", &self.0.config).finish_non_exhaustive()
     }
 }
 

@@ -141,7 +141,7 @@ struct CompiledGrant {
 
 impl fmt::Debug for ActiveGrants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grants").field("held", &self.active.read().len()).finish_non_exhaustive()
+        f.debug_struct("ActiveGrants").field("held", &self.active.read().len()).finish_non_exhaustive()
     }
 }
 

@@ -92,7 +92,7 @@ async fn upgrade_connection(
 
 impl std::fmt::Debug for GatewayRoute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Route")
+        f.debug_struct("GatewayRoute")
             .field("url", &self.url)
             .field("tls", &self.tls.as_ref().map(Arc::as_ptr))
             .finish()

@@ -24,7 +24,7 @@ pub struct InterfaceAddresses {
 
 impl fmt::Debug for InterfaceAddresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interfaces").finish_non_exhaustive()
+        f.debug_struct("InterfaceAddresses").finish_non_exhaustive()
     }
 }
 

@@ -110,7 +110,7 @@ type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 impl std::fmt::Debug for ServerDefinitions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Definitions")
+        f.debug_struct("ServerDefinitions")
             .field("file", &self.file)
             .field("listed", &self.servers)
             .finish_non_exhaustive()

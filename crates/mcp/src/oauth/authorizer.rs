@@ -86,7 +86,7 @@ pub struct OauthAuthorizer {
 
 impl std::fmt::Debug for OauthAuthorizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Oauth").finish_non_exhaustive()
+        f.debug_struct("OauthAuthorizer").finish_non_exhaustive()
     }
 }
 

@@ -43,7 +43,7 @@ pub struct OauthCredentials {
 
 impl fmt::Debug for OauthCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
+        f.debug_struct("OauthCredentials")
             .field("resource", &self.resource)
             .field("issuer", &self.issuer)
             .field("expires_ms", &self.expires_ms)

@@ -53,7 +53,7 @@ pub struct PendingLogin {
 
 impl std::fmt::Debug for PendingLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Login").field("issuer", &self.discovered.server.issuer).finish_non_exhaustive()
+        f.debug_struct("PendingLogin").field("issuer", &self.discovered.server.issuer).finish_non_exhaustive()
     }
 }
 

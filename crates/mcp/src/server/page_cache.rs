@@ -44,7 +44,7 @@ pub(crate) struct ToolPageCache(Mutex<VecDeque<(ToolPageKey, Arc<RenderedToolPag
 
 impl std::fmt::Debug for ToolPageCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pages").field("kept", &self.0.lock().len()).finish()
+        f.debug_struct("ToolPageCache").field("kept", &self.0.lock().len()).finish()
     }
 }
 

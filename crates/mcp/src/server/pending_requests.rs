@@ -56,7 +56,7 @@ pub(crate) struct PendingRequests {
 
 impl std::fmt::Debug for PendingRequests {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parking").field("waiting", &self.suspended.lock().len()).finish()
+        f.debug_struct("PendingRequests").field("waiting", &self.suspended.lock().len()).finish()
     }
 }
 

@@ -72,7 +72,7 @@ struct PendingTaskInput {
 
 impl std::fmt::Debug for TaskRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("kept", &self.tasks.lock().len()).finish()
+        f.debug_struct("TaskRegistry").field("kept", &self.tasks.lock().len()).finish()
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) struct NegotiatedProtocol {
 
 impl std::fmt::Debug for UpstreamConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("UpstreamConnection").field("server", &self.server).finish_non_exhaustive()
     }
 }
 

@@ -51,7 +51,7 @@ pub struct UpstreamDeps {
 
 impl std::fmt::Debug for UpstreamDeps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UpstreamParts").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("UpstreamDeps").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 

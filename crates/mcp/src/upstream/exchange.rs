@@ -58,7 +58,7 @@ impl Drop for UpstreamExchange {
 
 impl std::fmt::Debug for UpstreamExchange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Exchange").finish_non_exhaustive()
+        f.debug_struct("UpstreamExchange").finish_non_exhaustive()
     }
 }
 

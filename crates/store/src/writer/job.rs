@@ -37,7 +37,7 @@ impl fmt::Debug for WriterJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run { durable, .. } => {
-                f.debug_struct("Run").field("durable", durable).finish_non_exhaustive()
+                f.debug_struct("WriterJob").field("durable", durable).finish_non_exhaustive()
             }
             Self::Flush(_) => f.write_str("Flush"),
         }

@@ -31,7 +31,7 @@ pub(super) struct DeviceCredentials {
 
 impl fmt::Debug for DeviceCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
+        f.debug_struct("DeviceCredentials")
             .field("gateway", &self.gateway)
             .field("name", &self.name)
             .finish_non_exhaustive()

@@ -37,7 +37,7 @@ pub(in crate::upstream) struct HttpEndpoint {
 
 impl std::fmt::Debug for HttpEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Address").field("slug", &self.slug).finish_non_exhaustive()
+        f.debug_struct("HttpEndpoint").field("slug", &self.slug).finish_non_exhaustive()
     }
 }
 
