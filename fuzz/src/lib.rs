@@ -13,9 +13,10 @@ use toolway_android::provider_tool_list::ProviderToolList;
 use toolway_android::{Bundle, BundleValue, ProviderDialect, cetp, mcp};
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
 use toolway_models::config::ProviderConfig;
-use toolway_models::provider::{ConvertedTool, NotExpressible};
 use toolway_models::replay::{ReplayedResponse, replay};
+use toolway_models::schema::NotExpressible;
 use toolway_models::schema::SchemaTarget as Form;
+use toolway_models::tools::ConvertedTool;
 use toolway_models::tools::ToolFormat;
 use toolway_models::transport::SseParser;
 use toolway_models::{

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use toolway_models::transport::ProviderHttpClient;
-use toolway_models::{ModelProvider, config};
+use toolway_models::{ModelProvider, build_provider};
 
 use crate::files::{self, FileProblem, FileStamps, file_stamps};
 use crate::name_suggestions;
@@ -129,7 +129,7 @@ impl ModelCatalog {
     /// Reads the file. What is wrong with it is kept in [`Models::problems`]; then there are no models.
     pub async fn open(parts: ModelCatalogDeps) -> Arc<Self> {
         let http = parts.http;
-        let make: ProviderFactory = Arc::new(move |config| config::build_provider(config, http.clone()));
+        let make: ProviderFactory = Arc::new(move |config| build_provider(config, http.clone()));
         Self::open_with(parts.file, parts.keys, make).await
     }
 
@@ -277,7 +277,7 @@ impl ModelCatalog {
             file: PathBuf::new(),
             keys: Arc::new(keys::EmptyKeyReader),
             provider_factory: Arc::new(|config| {
-                config::build_provider(config, ProviderHttpClient::new(|| Err(String::new())))
+                build_provider(config, ProviderHttpClient::new(|| Err(String::new())))
             }),
             reload_lock: tokio::sync::Mutex::new(()),
             last_read: Mutex::default(),

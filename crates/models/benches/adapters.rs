@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolway_models::config::{ProviderConfig, build_provider};
+use toolway_models::build_provider;
+use toolway_models::config::ProviderConfig;
 use toolway_models::replay::replay;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{

@@ -8,13 +8,8 @@ use http::HeaderMap;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::anthropic::AnthropicProvider;
 use crate::error::{ModelError, ModelErrorKind};
-use crate::gemini::GeminiProvider;
-use crate::openai::OpenAiChatProvider;
-use crate::openai_responses::OpenAiResponsesProvider;
-use crate::provider::{ModelProvider, ProviderKind};
-use crate::transport::ProviderHttpClient;
+use crate::provider_kind::ProviderKind;
 
 mod base_url;
 mod compatibility;
@@ -115,17 +110,6 @@ impl fmt::Debug for ProviderConfig {
             .field("base_url", &self.base_url)
             .field("key_place", &self.key_location)
             .finish_non_exhaustive()
-    }
-}
-
-/// The model provider that was set up so. Nothing is sent or read before it is asked something.
-#[must_use]
-pub fn build_provider(config: ProviderConfig, http: ProviderHttpClient) -> Arc<dyn ModelProvider> {
-    match config.kind {
-        ProviderKind::Openai | ProviderKind::Compatible => Arc::new(OpenAiChatProvider::new(config, http)),
-        ProviderKind::OpenaiResponses => Arc::new(OpenAiResponsesProvider::new(config, http)),
-        ProviderKind::Anthropic => Arc::new(AnthropicProvider::new(config, http)),
-        ProviderKind::Gemini => Arc::new(GeminiProvider::new(config, http)),
     }
 }
 

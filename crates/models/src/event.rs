@@ -73,3 +73,13 @@ pub enum FinishReason {
     /// What the provider said that we have no word for.
     Other(String),
 }
+
+/// Maximum length of a provider's own reason, in characters.
+const MAX_REASON_CHARS: usize = 64;
+
+impl FinishReason {
+    /// A reason that only the provider knows.
+    pub(crate) fn other(reason: &str) -> Self {
+        Self::Other(reason.chars().take(MAX_REASON_CHARS).collect())
+    }
+}

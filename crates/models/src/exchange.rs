@@ -4,64 +4,33 @@
 //! The request begins when its stream is first polled, and ends at once when the stream is dropped: there is no
 //! task behind it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures_util::stream;
-use http::HeaderMap;
-use reqwest::Url;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::event::ModelEvent;
 use crate::failure::{self, AttemptFailure};
-use crate::provider::{AvailableModel, ModelStream};
+use crate::model_list::list_models;
+use crate::provider::ModelStream;
+use crate::provider_api::ApiEndpoint;
 use crate::request::{ModelRequest, ReasoningEffort};
-use crate::response::{ModelEventQueue, ResponseDecoder, ResponseProgress, ResponseReader};
+use crate::response::{ModelEventQueue, ResponseProgress, ResponseReader};
 use crate::retry::{RetryVerdict, decide};
-use crate::transport::{BodyChunk, ModelResponseBody, PreparedRequest, ProviderHttpClient};
+use crate::transport::{BodyChunk, ModelResponseBody, PreparedRequest};
 
-/// How much of the body of a refusal is read, in bytes.
-const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
-/// How long it is read.
-const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long numbers are waited for that may follow when all was said.
 const TRAILING_USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the list of models is waited for that says which names are close.
 const SIMILAR_MODELS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A model provider's API.
-#[async_trait]
-pub(crate) trait ProviderApi: fmt::Debug + Send + Sync + 'static {
-    /// What the owner set up.
-    fn config(&self) -> &Arc<ProviderConfig>;
-
-    /// The way there.
-    fn http(&self) -> &ProviderHttpClient;
-
-    /// What is sent.
-    ///
-    /// # Errors
-    /// Where the request can't be said in this API.
-    fn prepare(&self, request: &ModelRequest) -> Result<PreparedRequest, ModelError>;
-
-    /// What understands the answer.
-    fn decoder(&self, request: &ModelRequest) -> Box<dyn ResponseDecoder>;
-
-    /// The models that it offers.
-    ///
-    /// # Errors
-    /// [`ModelError`].
-    async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError>;
-}
-
-/// Asks a model.
-pub(crate) fn stream_response(api: Arc<dyn ProviderApi>, request: Arc<ModelRequest>) -> ModelStream {
+/// Sends a request to a model and streams the response.
+pub(crate) fn stream_response(endpoint: ApiEndpoint, request: Arc<ModelRequest>) -> ModelStream {
     let exchange = ModelExchange {
-        api,
+        endpoint,
         request,
         attempt: 0,
         state: ExchangeState::Sending,
@@ -75,36 +44,8 @@ pub(crate) fn stream_response(api: Arc<dyn ProviderApi>, request: Arc<ModelReque
     }))
 }
 
-/// Reads something that is asked for once: at most `limit` bytes, for at most `time`.
-///
-/// # Errors
-/// Where the answer is none of success, or not whole.
-pub(crate) async fn fetch_body(
-    config: &ProviderConfig,
-    http: &ProviderHttpClient,
-    url: Url,
-    headers: HeaderMap,
-    limit: usize,
-    time: Duration,
-) -> Result<Vec<u8>, ModelError> {
-    let answer = timeout(time, http.get(config, url.clone(), headers)).await;
-    let answer =
-        answer.unwrap_or_else(|_| Err(failure::timed_out(config, "no answer began", time, "first_byte_s")));
-    let answer = answer.map_err(|failure| failure.error)?;
-    let (status, headers) = (answer.status(), answer.headers().clone());
-    let body = ModelResponseBody::new(answer);
-    if !status.is_success() {
-        let (body, _) = body.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
-        return Err(failure::from_response(config, &url, "", status, &headers, &body).error);
-    }
-    match body.read_start(limit, time).await {
-        (body, true) => Ok(body),
-        (_, false) => Err(failure::truncated_response(config).error),
-    }
-}
-
 struct ModelExchange {
-    api: Arc<dyn ProviderApi>,
+    endpoint: ApiEndpoint,
     request: Arc<ModelRequest>,
     /// How often it was asked.
     attempt: u32,
@@ -176,30 +117,38 @@ impl ModelExchange {
         self.has_output || matches!(self.state, ExchangeState::Done | ExchangeState::BackingOff(_))
     }
 
+    fn prepare(&self) -> Result<PreparedRequest, ModelError> {
+        let (ApiEndpoint { api, config, .. }, request) = (&self.endpoint, &*self.request);
+        let mut headers = api.headers(config)?;
+        api.add_request_headers(config, request, &mut headers);
+        let url = api.request_url(config, request);
+        Ok(PreparedRequest { url, headers, body: api.body(config, request)? })
+    }
+
     /// Sends the request; gives its answer once that has a status of success.
     async fn send_request(&mut self) -> Result<ResponseInProgress, AttemptFailure> {
-        let config = Arc::clone(self.api.config());
-        let prepared = self.api.prepare(&self.request)?;
+        let config = Arc::clone(&self.endpoint.config);
+        let prepared = self.prepare()?;
         let url = prepared.url.clone();
         let timeout = first_byte_timeout(&config, &self.request);
         let deadline = Instant::now() + timeout;
-        let answer = timeout_at(deadline, self.api.http().post(&config, prepared)).await;
+        let answer = timeout_at(deadline, self.endpoint.http.post(&config, prepared)).await;
         let answer =
             answer.unwrap_or_else(|_| Err(first_byte_timeout_failure(&config, &self.request, timeout)))?;
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = ModelResponseBody::new(answer);
         if !status.is_success() {
-            let (body, _) = body.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
+            let body = body.read_error().await;
             return Err(failure::from_response(&config, &url, &self.request.model, status, &headers, &body));
         }
-        let reader = ResponseReader::new(self.api.decoder(&self.request));
+        let reader = ResponseReader::new(self.endpoint.api.decoder(&config, &self.request));
         Ok(ResponseInProgress { body, reader, has_started: false, deadline })
     }
 
     /// Reads what comes next.
     async fn read_next(&mut self) -> Result<(), AttemptFailure> {
         let ExchangeState::Receiving(reading) = &mut self.state else { return Ok(()) };
-        let config = Arc::clone(self.api.config());
+        let config = Arc::clone(&self.endpoint.config);
         let waited = match reading.body.next_chunk(&config, reading.deadline).await {
             // All was said; nobody misses a proper end.
             Err(_) if reading.reader.progress() == ResponseProgress::TrailingUsage => BodyChunk::End,
@@ -262,8 +211,8 @@ impl ModelExchange {
         }
         // What was held back belongs to the attempt that failed.
         self.queued_events.clear();
-        let retries = self.api.config().retries;
-        match decide(&retries, self.attempt, failure, self.api.http().jitter_fraction()) {
+        let retries = self.endpoint.config.retries;
+        match decide(&retries, self.attempt, failure, self.endpoint.http.jitter_fraction()) {
             RetryVerdict::Retry(wait, error) => {
                 let attempt = self.attempt;
                 tracing::debug!(provider = %error.provider, attempt, ?wait, %error, "a model is asked again");
@@ -271,17 +220,18 @@ impl ModelExchange {
                 self.state = ExchangeState::BackingOff(Instant::now() + wait);
             }
             RetryVerdict::GiveUp(error) => {
-                self.failed = Some(with_similar_models(&*self.api, &self.request.model, error).await);
+                self.failed = Some(with_similar_models(&self.endpoint, &self.request.model, error).await);
             }
         }
     }
 }
 
-async fn with_similar_models(api: &dyn ProviderApi, model: &str, error: ModelError) -> ModelError {
+/// Adds to an error about an unknown model which models there are with a similar id.
+async fn with_similar_models(endpoint: &ApiEndpoint, model: &str, error: ModelError) -> ModelError {
     if error.kind != ModelErrorKind::ModelNotFound {
         return error;
     }
-    match timeout(SIMILAR_MODELS_TIMEOUT, api.list_models()).await {
+    match timeout(SIMILAR_MODELS_TIMEOUT, list_models(endpoint)).await {
         Ok(Ok(offered)) => failure::with_similar_models(error, model, &offered),
         _ => error.with_hint("Check the model's id; which ones there are could not be found out just now."),
     }

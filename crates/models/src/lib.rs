@@ -3,21 +3,24 @@
 //!
 //! Nothing here runs a tool, keeps a conversation or reads the environment: keys and addresses are handed in.
 
-mod anthropic;
+mod adapters;
+mod api_provider;
+mod call_arguments;
 pub mod collector;
 pub mod config;
 pub mod error;
 pub mod event;
 mod exchange;
 mod failure;
-mod gemini;
 mod lenient;
 pub mod message;
+mod model_list;
 mod opaque;
-mod openai;
-mod openai_responses;
 pub mod presets;
 pub mod provider;
+mod provider_api;
+pub mod provider_kind;
+mod raw_fields;
 pub mod replay;
 pub mod request;
 mod request_body;
@@ -30,12 +33,13 @@ pub mod tools;
 pub mod transport;
 pub mod usage;
 
-pub use anthropic::VERSION as ANTHROPIC_VERSION;
+pub use adapters::{ANTHROPIC_VERSION, build_provider};
 pub use collector::{CollectedResponse, ResponseCollector};
 pub use error::{ModelError, ModelErrorKind};
 pub use event::{FinishReason, ModelEvent};
 pub use message::{MessagePart, MessageRole, ModelMessage, OpaqueState, ToolCall, ToolResult};
-pub use provider::{ModelProvider, ModelStream, ProviderKind};
+pub use provider::{ModelProvider, ModelStream};
+pub use provider_kind::ProviderKind;
 pub use request::{ModelOptions, ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
 pub use tools::{ToolDefinition, ToolSet};
 pub use usage::ModelUsage;

@@ -8,7 +8,7 @@ use crate::config::{
     CallIdFormat, InvalidBaseUrl, MaxTokensField, ProviderConfig, ProviderTimeouts, ReasoningReplay,
     ReasoningRequest, SeedField, StructuredOutputMode, Switches, ToolChoiceSupport,
 };
-use crate::provider::ProviderKind;
+use crate::provider_kind::ProviderKind;
 
 /// What is known of a model provider.
 #[derive(Debug, Clone, Copy)]

@@ -2,71 +2,18 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::Stream;
-use serde::{Deserialize, Serialize};
 use toolway_types::RawJson;
 
 use crate::error::ModelError;
 use crate::event::ModelEvent;
+use crate::provider_kind::ProviderKind;
 use crate::request::ModelRequest;
-use crate::tools::{ArgumentMapping, ToolDefinition};
-
-/// The API that a model provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProviderKind {
-    /// OpenAI's Chat Completions.
-    Openai,
-    /// OpenAI's Responses.
-    OpenaiResponses,
-    /// Anthropic's Messages.
-    Anthropic,
-    /// Google's Gemini.
-    Gemini,
-    /// What speaks Chat Completions without being OpenAI's.
-    Compatible,
-}
-
-impl ProviderKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Openai, Self::OpenaiResponses, Self::Anthropic, Self::Gemini, Self::Compatible];
-
-    /// The word in settings and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Openai => "openai",
-            Self::OpenaiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-            Self::Compatible => "compatible",
-        }
-    }
-}
-
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// No such kind of model provider.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no kind of model provider: openai, openai-responses, anthropic, gemini or compatible")]
-pub struct UnknownProviderKind(pub String);
-
-impl FromStr for ProviderKind {
-    type Err = UnknownProviderKind;
-    fn from_str(text: &str) -> Result<Self, UnknownProviderKind> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| UnknownProviderKind(text.to_owned()))
-    }
-}
+use crate::schema::NotExpressible;
+use crate::tools::{ConvertedTool, ToolDefinition};
 
 /// What a model says, as it comes. Dropping it ends the request at once.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -79,23 +26,6 @@ pub struct AvailableModel {
     /// How many tokens it can read, where the provider says so.
     pub context_tokens: Option<u64>,
 }
-
-/// How a tool's definition crosses into a provider's API.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConvertedTool {
-    /// The definition as it is sent.
-    pub json: RawJson,
-    /// What of it could not be said there, each in words with its JSON pointer into `parameters`. All of it is still
-    /// enforced: arguments are checked against the original.
-    pub losses: Vec<String>,
-    /// How arguments that fit what is sent become arguments of the tool.
-    pub arguments: ArgumentMapping,
-}
-
-/// Why a tool can't be offered to a provider's models.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotExpressible(pub String);
 
 /// What all models of a provider share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::adapters::api_of;
 use crate::config::ProviderConfig;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
-use crate::provider::ProviderKind;
 use crate::request::ModelRequest;
 use crate::response;
-use crate::{anthropic, gemini, openai, openai_responses};
 
 /// The events of an answer, and the error that ended it where one did.
 #[derive(Debug, Default, PartialEq)]
@@ -26,12 +25,7 @@ pub fn replay<'a>(
     request: &ModelRequest,
     body: impl IntoIterator<Item = &'a [u8]>,
 ) -> ReplayedResponse {
-    let decoder = match config.kind {
-        ProviderKind::Openai | ProviderKind::Compatible => openai::decoder(config, request),
-        ProviderKind::OpenaiResponses => openai_responses::decoder(config, request),
-        ProviderKind::Anthropic => anthropic::decoder(config, request),
-        ProviderKind::Gemini => gemini::decoder(config, request),
-    };
+    let decoder = api_of(config.kind).decoder(config, request);
     let (events, error) = response::read_all(config, decoder, body);
     ReplayedResponse { events: events.into(), error }
 }

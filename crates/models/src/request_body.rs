@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use toolway_types::{JsonObject, Outcome, RawJson};
 
+use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::message::{MessagePart, ModelMessage};
 
@@ -134,6 +135,14 @@ pub(crate) fn check_tool_count(provider: &Arc<str>, count: usize, most: usize) -
     let error = ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message);
     Err(error
         .with_hint("Set max_tools of the agent or of the model lower, or choose fewer tools for the agent."))
+}
+
+/// A body as JSON.
+pub(crate) fn body_json(config: &ProviderConfig, body: &[u8]) -> Result<RawJson, ModelError> {
+    serde_json::from_slice(body).map_err(|error| {
+        let message = format!("the request can't be written: {error}");
+        ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(&config.name), message)
+    })
 }
 
 #[cfg(test)]

@@ -4,10 +4,14 @@
 use std::collections::VecDeque;
 
 use crate::config::ProviderConfig;
-use crate::error::ModelError;
+use crate::error::{ModelError, ModelErrorKind};
 use crate::event::ModelEvent;
 use crate::failure::{self, AttemptFailure, ProviderErrorBody};
-use crate::transport::{MAX_EVENT_BYTES, SseEvent, SseParser};
+use crate::transport::{MAX_EVENT_BYTES, SseParser};
+
+mod decoder;
+
+pub(crate) use decoder::{DONE_MARKER, DecoderState, ResponseDecoder, ResponseProgress};
 
 /// The longest answer, in bytes as it comes.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
@@ -16,35 +20,6 @@ const MAX_SHOWN_BYTES: usize = 400;
 
 /// Events that were read and not yet given on.
 pub(crate) type ModelEventQueue = VecDeque<ModelEvent>;
-
-/// How far an answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ResponseProgress {
-    /// More of it is to come.
-    Reading,
-    /// All was said; only numbers may follow, or nothing.
-    TrailingUsage,
-    /// Over: [`ModelEvent::Finished`] was given.
-    Done,
-}
-
-/// Understands the events of one API. Made anew for each answer.
-pub(crate) trait ResponseDecoder: Send {
-    /// Takes an event. What it means goes into `out`; a failure ends the answer, and what is in `out` before it
-    /// stands.
-    fn decode_event(&mut self, event: &SseEvent<'_>, out: &mut ModelEventQueue)
-    -> Result<(), AttemptFailure>;
-
-    /// Takes a whole answer in the API's form without streaming, and ends it.
-    fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure>;
-
-    /// The body ended. Either the answer was whole, and [`ModelEvent::Finished`] goes into `out` unless it was
-    /// given, or it was not, and that is the failure: see [`failure::cut_off`].
-    fn finish(&mut self, out: &mut ModelEventQueue) -> Result<(), AttemptFailure>;
-
-    /// How far the answer is.
-    fn progress(&self) -> ResponseProgress;
-}
 
 /// Reads one answer.
 pub(crate) struct ResponseReader {
@@ -68,7 +43,7 @@ impl ResponseReader {
     }
 
     pub(crate) fn progress(&self) -> ResponseProgress {
-        self.decoder.progress()
+        self.decoder.state().progress
     }
 
     /// Takes more of the body.
@@ -122,18 +97,15 @@ impl ResponseReader {
                 }
             }
             BodyFormat::EventStream(events) => {
-                if self.decoder.progress() != ResponseProgress::Done
+                if self.decoder.state().progress != ResponseProgress::Done
                     && let Some(last) = events.last_event()
                     && let Err(failure) = self.decoder.decode_event(&last, out)
-                    && failure.error.kind != crate::error::ModelErrorKind::Protocol
+                    && failure.error.kind != ModelErrorKind::Protocol
                 {
                     // An error that is whole counts; half an event is nothing but the cut.
                     return Err(failure);
                 }
-                match self.decoder.progress() {
-                    ResponseProgress::Done => Ok(()),
-                    _ => self.decoder.finish(out),
-                }
+                self.decoder.finish(out)
             }
         }
     }
@@ -164,7 +136,7 @@ impl ResponseReader {
             }
             BodyFormat::EventStream(events) => {
                 events.push(bytes);
-                while self.decoder.progress() != ResponseProgress::Done {
+                while self.decoder.state().progress != ResponseProgress::Done {
                     let event = events.next_event();
                     let event =
                         event.map_err(|error| failure::protocol_failure(config, &error.to_string(), ""))?;

@@ -9,9 +9,7 @@ use std::collections::HashSet;
 use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
-use crate::provider::NotExpressible;
-use crate::tools::ArgumentMapping;
-
+mod argument_mapping;
 mod converter;
 mod dialect;
 mod document;
@@ -21,13 +19,14 @@ mod merge;
 mod notes;
 mod strict;
 
+pub use argument_mapping::ArgumentMapping;
 use converter::SchemaConverter;
 use dialect::SchemaDialect;
 use document::ParsedSchema;
 use json::OrderedFields;
 pub(crate) use json::OrderedJson;
 use strict::StrictConverter;
-pub(crate) use strict::remove_filler_nulls;
+use strict::remove_filler_nulls;
 
 /// The largest schema that is sent to a model, in bytes, and in values.
 pub const MAX_BYTES: usize = 512 * 1024;
@@ -50,6 +49,11 @@ pub enum SchemaTarget {
     /// Gemini's `parametersJsonSchema` and `responseJsonSchema`.
     Gemini,
 }
+
+/// Why a tool can't be offered to a provider's models.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotExpressible(pub String);
 
 /// A schema for a target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,17 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
-use crate::provider::{ConvertedTool, NotExpressible};
+use crate::raw_fields::rename_fields;
+use crate::schema::{ArgumentMapping, NotExpressible};
 use crate::tool_names;
-
-mod arguments;
-
-pub use arguments::ArgumentMapping;
-pub(crate) use arguments::RawFields;
-use arguments::rename_fields;
 
 /// How many forms of one thing are kept: more than any conversation changes between.
 const MAX_FORMATS: usize = 8;
@@ -23,6 +17,18 @@ const MAX_FORMATS: usize = 8;
 /// The name of a form in which tools are sent: whatever makes the same tool come out differently has another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToolFormat(pub &'static str);
+
+/// How a tool's definition crosses into a provider's API.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConvertedTool {
+    /// The definition as it is sent.
+    pub json: RawJson,
+    /// What of it could not be said there, each in words with its JSON pointer into `parameters`. All of it is still
+    /// enforced: arguments are checked against the original.
+    pub losses: Vec<String>,
+    /// How arguments that fit what is sent become arguments of the tool.
+    pub arguments: ArgumentMapping,
+}
 
 /// One tool, as its source described it. Its fields do not change once it is in a [`ToolSet`]: the forms in which it
 /// was sent are kept.
@@ -265,14 +271,6 @@ impl<T> fmt::Debug for FormatCache<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Forms")
     }
-}
-
-/// A JSON object with one more field at its end; the same where it is none.
-pub(crate) fn append_field(object: &RawJson, name: &str, value: &RawJson) -> RawJson {
-    let Some(fields) = object.get().trim_end().strip_suffix('}') else { return object.clone() };
-    let comma = if fields.trim_end().ends_with('{') { "" } else { "," };
-    let text = format!("{fields}{comma}{}:{}}}", serde_json::Value::from(name), value.get());
-    RawValue::from_string(text).map_or_else(|_| object.clone(), RawJson::from)
 }
 
 #[cfg(test)]

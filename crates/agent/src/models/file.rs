@@ -218,7 +218,8 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
         note(SpannedProblem::new(model.span(), "the model's id is empty; leave it out where there is none"));
     }
-    let has_switches = !matches!(kind, Some(ProviderKind::Anthropic | ProviderKind::Gemini));
+    // An unknown kind has its own error.
+    let has_switches = kind.is_none_or(ProviderKind::has_switches);
     if let Some(switches) = written.compatibility.as_ref().filter(|_| !has_switches) {
         let words = "`compatibility` says what a server lacks of OpenAI's API; this kind speaks another";
         note(SpannedProblem::new(switches.span(), words).with_hint("remove it"));
@@ -296,7 +297,7 @@ fn kind(
         // What is wrong with the preset was said.
         (None, None) if written.preset.is_some() => Ok(None),
         (None, None) => Err(SpannedProblem::new(written.name.span(), "it says neither `kind` nor `preset`")
-            .with_hint("kind is one of openai, openai-responses, anthropic, gemini, compatible")),
+            .with_hint(format!("kind is {}", ProviderKind::names()))),
     }
 }
 

@@ -9,7 +9,9 @@ use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret as _, SecretString};
 use toolway_models::config::ProviderConfig;
-use toolway_models::provider::{AvailableModel, ConvertedTool, NotExpressible, ProviderLimits};
+use toolway_models::provider::{AvailableModel, ProviderLimits};
+use toolway_models::schema::NotExpressible;
+use toolway_models::tools::ConvertedTool;
 use toolway_models::{
     ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, ProviderKind,
     ToolDefinition,

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use futures_util::stream;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use toolway_models::provider::{AvailableModel, ConvertedTool, NotExpressible, ProviderLimits};
+use toolway_models::provider::{AvailableModel, ProviderLimits};
+use toolway_models::schema::NotExpressible;
+use toolway_models::tools::ConvertedTool;
 use toolway_models::{
     FinishReason, MessagePart, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest,
     ModelStream, ModelUsage, ProviderKind, ToolCall, ToolDefinition,

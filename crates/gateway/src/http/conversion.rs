@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_api::tools::ToolConversion;
 use toolway_core::ToolSpec;
-use toolway_models::config::{BaseUrl, ProviderConfig, build_provider};
-use toolway_models::provider::{ConvertedTool, NotExpressible};
-use toolway_models::schema::{self, SchemaTarget};
+use toolway_models::build_provider;
+use toolway_models::config::{BaseUrl, ProviderConfig};
+use toolway_models::schema::{self, NotExpressible, SchemaTarget};
+use toolway_models::tools::ConvertedTool;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind, ToolDefinition};
 use toolway_types::{RawJson, ToolId};
@@ -45,10 +46,10 @@ pub(super) fn convert(
     } else {
         let unknown = |_| {
             let words = format!("there is no API and no model provider named {target:?}");
-            ApiError::not_found("model_provider_not_found", words).with_hint(
-                "use openai, openai-strict, openai-responses, anthropic, gemini, compatible, or a name from \
-                 `toolway models list`",
-            )
+            ApiError::not_found("model_provider_not_found", words).with_hint(format!(
+                "use {STRICT}, {}, or a name from `toolway models list`",
+                ProviderKind::names()
+            ))
         };
         app.chat.models.get(Some(&format!("{target}/any"))).map_err(unknown)?.provider.convert_tool(&tool)
     };

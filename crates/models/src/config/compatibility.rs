@@ -4,7 +4,7 @@
 use http::HeaderName;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::provider::ProviderKind;
+use crate::provider_kind::ProviderKind;
 
 /// How the most tokens of an answer are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

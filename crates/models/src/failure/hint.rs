@@ -4,7 +4,7 @@ use reqwest::Url;
 
 use super::classification::{FailureCause, FailureClass};
 use crate::config::ProviderConfig;
-use crate::provider::ProviderKind;
+use crate::provider_kind::ProviderKind;
 
 pub(super) fn hint_for(config: &ProviderConfig, meaning: &FailureClass, url: Option<&Url>) -> Option<String> {
     let hint = match meaning.cause {

@@ -2,7 +2,8 @@ use http::HeaderValue;
 
 use super::*;
 use crate::error::ModelErrorKind as Kind;
-use crate::provider::{AvailableModel, ProviderKind};
+use crate::provider::AvailableModel;
+use crate::provider_kind::ProviderKind;
 
 fn config() -> ProviderConfig {
     let base_url = "https://api.example.org/v1".parse().unwrap();

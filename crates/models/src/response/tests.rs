@@ -1,42 +1,60 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::error::ModelErrorKind;
 use crate::event::FinishReason;
-use crate::provider::ProviderKind;
+use crate::provider_kind::ProviderKind;
+use crate::request::{ModelOptions, ModelRequest, ToolChoice};
+use crate::transport::SseEvent;
 
-/// Notes what it is given; over at `end`.
-#[derive(Default)]
-struct RecordingDecoder {
-    is_finished: bool,
+/// A decoder that records its input and ends at `end`.
+struct RecordingDecoder(DecoderState);
+
+impl RecordingDecoder {
+    fn new() -> Self {
+        Self(DecoderState::new(
+            &Arc::new(config()),
+            &ModelRequest {
+                model: "m".into(),
+                system: String::new(),
+                messages: Vec::new(),
+                tools: Arc::default(),
+                tool_choice: ToolChoice::Auto,
+                output: None,
+                options: ModelOptions::default(),
+            },
+        ))
+    }
 }
 
 impl ResponseDecoder for RecordingDecoder {
+    fn state(&self) -> &DecoderState {
+        &self.0
+    }
+
     fn decode_event(
         &mut self,
         event: &SseEvent<'_>,
         out: &mut ModelEventQueue,
     ) -> Result<(), AttemptFailure> {
-        self.is_finished = event.data == "end";
-        out.push_back(match self.is_finished {
-            true => ModelEvent::Finished(FinishReason::Stop),
-            false => ModelEvent::Text(event.data.to_string()),
-        });
+        match &*event.data {
+            "end" => self.0.end(FinishReason::Stop, out),
+            data => out.push_back(ModelEvent::Text(data.to_owned())),
+        }
         Ok(())
     }
 
     fn decode_whole(&mut self, body: &str, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
-        self.is_finished = true;
+        self.0.progress = ResponseProgress::Done;
         out.push_back(ModelEvent::Text(format!("whole {body}")));
         Ok(())
     }
 
     fn finish(&mut self, out: &mut ModelEventQueue) -> Result<(), AttemptFailure> {
-        self.is_finished = true;
-        out.push_back(ModelEvent::Finished(FinishReason::Stop));
+        if self.0.progress != ResponseProgress::Done {
+            self.0.end(FinishReason::Stop, out);
+        }
         Ok(())
-    }
-
-    fn progress(&self) -> ResponseProgress {
-        if self.is_finished { ResponseProgress::Done } else { ResponseProgress::Reading }
     }
 }
 
@@ -48,7 +66,7 @@ fn config() -> ProviderConfig {
 #[track_caller]
 fn read_response(body: &[u8]) -> (Vec<ModelEvent>, Option<ModelErrorKind>) {
     let in_pieces = |size: usize| {
-        let (events, error) = read_all(&config(), Box::new(RecordingDecoder::default()), body.chunks(size));
+        let (events, error) = read_all(&config(), Box::new(RecordingDecoder::new()), body.chunks(size));
         (Vec::from(events), error.map(|error| error.kind))
     };
     let whole = in_pieces(body.len().max(1));
@@ -110,16 +128,13 @@ fn an_event_that_the_end_cut_short_is_taken_where_it_is_whole() {
 fn the_size_of_an_answer_is_bounded() {
     let megabyte = vec![b'x'; 1 << 20];
     let events = std::iter::once(b"data: ".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
-    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::default()), events);
+    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::new()), events);
     assert_eq!(error.unwrap().message, format!("an event has more than {MAX_EVENT_BYTES} bytes"));
     let whole = std::iter::once(b"{".as_slice()).chain(std::iter::repeat_n(megabyte.as_slice(), 40));
-    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::default()), whole);
+    let (_, error) = read_all(&config(), Box::new(RecordingDecoder::new()), whole);
     assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_EVENT_BYTES} bytes"));
     let comment = [b": ".as_slice(), &megabyte, b"\n"].concat();
-    let (_, error) = read_all(
-        &config(),
-        Box::new(RecordingDecoder::default()),
-        std::iter::repeat_n(comment.as_slice(), 80),
-    );
+    let (_, error) =
+        read_all(&config(), Box::new(RecordingDecoder::new()), std::iter::repeat_n(comment.as_slice(), 80));
     assert_eq!(error.unwrap().message, format!("the answer has more than {MAX_RESPONSE_BYTES} bytes"));
 }

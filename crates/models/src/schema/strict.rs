@@ -12,7 +12,7 @@ use super::hint::DescriptionHints;
 use super::json::{OrderedFields, OrderedJson};
 use super::merge::type_names;
 use super::notes::ConversionNotes;
-use crate::provider::NotExpressible;
+use crate::schema::NotExpressible;
 
 mod null_removal;
 

@@ -16,6 +16,11 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of it is read, in bytes.
 const MAX_DRAIN_BYTES: usize = 64 * 1024;
 
+/// Maximum size of the body of an error response, in bytes. The rest is ignored.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
+/// Timeout for the body of an error response.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A body of which some may be still to come.
 #[derive(Debug)]
 pub(crate) struct ModelResponseBody {
@@ -57,6 +62,11 @@ impl ModelResponseBody {
             Ok(None) => Ok(BodyChunk::End),
             Err(error) => Err(transport_failure(config, &self.url, &error)),
         }
+    }
+
+    /// Reads the body of an error response as far as it is needed.
+    pub(crate) async fn read_error(self) -> Vec<u8> {
+        self.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await.0
     }
 
     /// Reads at most `limit` bytes, for at most `time`. Gives what came, and whether that is all.

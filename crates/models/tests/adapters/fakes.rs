@@ -9,7 +9,8 @@ use serde_json::json;
 use toolway_fake_models::{
     ApiKind, ApiQuirks, FakeModels, KEY, ResponseStep, ScriptedFailure, ScriptedFinish, ScriptedResponse,
 };
-use toolway_models::config::{ProviderConfig, build_provider};
+use toolway_models::build_provider;
+use toolway_models::config::ProviderConfig;
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
     CollectedResponse, FinishReason, MessagePart, MessageRole, ModelError, ModelErrorKind, ModelMessage,

@@ -101,7 +101,7 @@ fn every_thought_signature_is_replayed_on_its_original_part_m8() {
             .collect();
         let mut request = request();
         request.messages.push(ModelMessage { role: MessageRole::Assistant, parts: said });
-        let provider = toolway_models::config::build_provider(
+        let provider = toolway_models::build_provider(
             (*config(KIND)).clone(),
             toolway_models::transport::ProviderHttpClient::new(|| Err("nothing is asked".to_owned())),
         );

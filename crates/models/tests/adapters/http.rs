@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use tokio::sync::{mpsc, oneshot};
-use toolway_models::config::{ProviderConfig, ProviderTimeouts, build_provider};
+use toolway_models::build_provider;
+use toolway_models::config::{ProviderConfig, ProviderTimeouts};
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
     FinishReason, MessagePart, ModelErrorKind, ModelEvent, ModelOptions, ModelProvider, ModelRequest,

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolway_models::config::{
-    ProviderConfig, StructuredOutputMode, Switches, ToolChoiceSupport, build_provider,
-};
+use toolway_models::build_provider;
+use toolway_models::config::{ProviderConfig, StructuredOutputMode, Switches, ToolChoiceSupport};
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{
     MessagePart, MessageRole, ModelErrorKind, ModelMessage, ModelOptions, ModelProvider, ModelRequest,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use toolway_models::config::{ProviderConfig, Switches, build_provider};
+use toolway_models::build_provider;
+use toolway_models::config::{ProviderConfig, Switches};
 use toolway_models::transport::ProviderHttpClient;
 use toolway_models::{ModelProvider, ProviderKind};
 

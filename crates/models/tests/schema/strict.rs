@@ -1,8 +1,9 @@
 //! The strict form and the way back from it.
 
 use serde_json::{Value, json};
+use toolway_models::schema::ArgumentMapping;
 use toolway_models::schema::{SchemaTarget, convert_parameters};
-use toolway_models::tools::{ArgumentMapping, ToolFormat};
+use toolway_models::tools::ToolFormat;
 use toolway_models::{ToolDefinition, ToolSet};
 use toolway_types::RawJson;
 
@@ -33,7 +34,7 @@ fn restore_arguments(schema: &Value, arguments: &str) -> String {
     let converted = set.converted_to(ToolFormat("strict"), |tool| {
         let converted = convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)?;
         let json = converted.schema.unwrap_or_default();
-        Ok(toolway_models::provider::ConvertedTool {
+        Ok(toolway_models::tools::ConvertedTool {
             json,
             losses: converted.losses,
             arguments: converted.arguments,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 use secrecy::SecretString;
 use serde_json::json;
@@ -28,9 +29,8 @@ pub(crate) struct AddModelArgs {
     /// Preset, as `toolway models presets` lists it
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// API of the provider: openai, openai-responses, anthropic, gemini, or compatible (other services with OpenAI's
-    /// Chat Completions API)
-    #[arg(long, value_name = "KIND")]
+    /// API of the provider
+    #[arg(long, value_name = "KIND", value_parser = kind_parser())]
     kind: Option<ProviderKind>,
     /// Base URL, for example https://models.example/v1 (default: the preset's URL)
     #[arg(long, value_name = "URL")]
@@ -66,6 +66,12 @@ pub(crate) struct AddModelArgs {
 /// Headers that carry API keys.
 const KEY_HEADERS: &[&str] =
     &["authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "api-key"];
+
+/// Accepts the names of all kinds, and lists them in the help.
+fn kind_parser() -> impl TypedValueParser<Value = ProviderKind> {
+    let values = ProviderKind::ALL.map(|kind| PossibleValue::new(kind.as_str()).help(kind.api_name()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<ProviderKind>())
+}
 
 /// Location of an API key, as the file defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,9 +144,7 @@ fn find_preset(args: &AddModelArgs) -> CliResult<Option<&'static ProviderPreset>
         }
         return presets::get(&args.name).map(Some).ok_or_else(|| {
             CliError::usage(format!("{:?} is not a preset, so its API is required", args.name))
-                .with_hint(
-                    "use --kind openai, openai-responses, anthropic, gemini or compatible, with --base-url",
-                )
+                .with_hint(format!("use --kind {}, with --base-url", ProviderKind::names()))
                 .with_hint("or use --preset with a name from `toolway models presets`")
         });
     };

@@ -10,7 +10,7 @@ use super::super::json::{OrderedFields, OrderedJson};
 use super::super::merge::{DroppedConstraints, intersect, type_names, union};
 use super::dialect_fixes::apply_dialect;
 use super::{SchemaConverter, quoted};
-use crate::provider::NotExpressible;
+use crate::schema::NotExpressible;
 use crate::tool_names::alias;
 
 /// Longest name of a property that has another there.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::super::document::{ParsedSchema, SchemaLocation};
 use super::super::json::{OrderedFields, OrderedJson};
 use super::super::merge::type_names;
-use crate::tools::RawFields;
+use crate::raw_fields::RawFields;
 
 /// How many steps are taken at most, and how many schemas may be about one value.
 const MAX_STEPS: usize = 100_000;

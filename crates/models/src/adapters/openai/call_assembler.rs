@@ -1,0 +1,178 @@
+//! Puts tool calls together that come in pieces. Servers differ in how they say which piece belongs to which call: by
+//! an index, by an id, by both, or by nothing but their order.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+use serde_json::value::RawValue;
+use toolway_types::RawJson;
+
+use super::chunk::ToolCallDelta;
+use crate::call_arguments::is_object;
+use crate::event::{FinishReason, ModelEvent};
+use crate::response::ModelEventQueue;
+use crate::tools::ToolSet;
+
+/// Most tool calls in one answer.
+pub(super) const MAX_CALLS: usize = 256;
+
+/// There are more than [`MAX_CALLS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooManyCalls;
+
+/// The calls of one answer so far.
+#[derive(Debug)]
+pub(super) struct ToolCallAssembler {
+    tools: Arc<ToolSet>,
+    calls: Vec<PartialToolCall>,
+}
+
+#[derive(Debug, Default)]
+struct PartialToolCall {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    extra: Option<RawJson>,
+    /// How many bytes of the arguments were told; none where the call was not told yet.
+    reported_bytes: Option<usize>,
+}
+
+/// A call at the end of its answer.
+#[derive(Debug, PartialEq)]
+pub(super) struct AssembledToolCall {
+    /// The tool's own name.
+    pub(super) name: String,
+    /// As the model wrote them.
+    pub(super) arguments: String,
+    /// Whether the answer ended in the middle of them.
+    pub(super) is_cut: bool,
+    /// What goes back with it to its server.
+    pub(super) data: Option<RawJson>,
+}
+
+impl ToolCallAssembler {
+    pub(super) fn new(tools: Arc<ToolSet>) -> Self {
+        Self { tools, calls: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes a piece of a call, or, from servers that do not stream, a whole one; tells what is new.
+    pub(super) fn push_delta(
+        &mut self,
+        delta: &ToolCallDelta<'_>,
+        is_whole: bool,
+        out: &mut ModelEventQueue,
+    ) -> Result<(), TooManyCalls> {
+        let (name, arguments) = match &delta.function {
+            Some(function) => (function.name.as_deref().unwrap_or_default(), function.arguments),
+            None => ("", None),
+        };
+        let id = delta.id.as_deref().unwrap_or_default();
+        let known = if is_whole { None } else { self.find(delta.index, id, name) };
+        if known.is_none() {
+            if self.calls.len() >= MAX_CALLS {
+                return Err(TooManyCalls);
+            }
+            self.calls.push(PartialToolCall { index: delta.index, ..PartialToolCall::default() });
+        }
+        let at = known.unwrap_or(self.calls.len() - 1);
+        let Some(call) = self.calls.get_mut(at) else { return Ok(()) };
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        if let Some(extra) = delta.extra_content.filter(|extra| extra.get() != "null") {
+            call.extra = Some(RawJson::from(extra.to_owned()));
+        }
+        call.take_arguments(arguments);
+        call.report_progress(at, &self.tools, out);
+        Ok(())
+    }
+
+    /// The call that a piece belongs to; none where it begins another.
+    fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        let at = match index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
+            None if !id.is_empty() => return self.calls.iter().rposition(|call| call.id == id),
+            None => self.calls.len().checked_sub(1)?,
+        };
+        let call = self.calls.get(at)?;
+        // Some give every call the same index: then a name with another id, or after all was said, begins another.
+        // Others repeat the name with every piece.
+        let begins_another = !name.is_empty()
+            && !call.name.is_empty()
+            && match id.is_empty() || call.id.is_empty() {
+                true => call.name != name || is_object(&call.arguments),
+                false => call.id != id,
+            };
+        (!begins_another).then_some(at)
+    }
+
+    /// All calls of an answer that ended so; none of them stays. Without a reason, the server said no more than that
+    /// the answer is over.
+    pub(super) fn finish(&mut self, finish: Option<&FinishReason>) -> Vec<AssembledToolCall> {
+        let mut ended = Vec::with_capacity(self.calls.len());
+        let mut ids: Vec<String> = Vec::with_capacity(self.calls.len());
+        for call in std::mem::take(&mut self.calls) {
+            // Where the model came to its end, the arguments are what it wanted to say, good or bad.
+            let is_cut = match finish {
+                Some(FinishReason::Stop | FinishReason::ToolCalls) => false,
+                None => !call.arguments.is_empty() && !is_object(&call.arguments),
+                Some(_) => !is_object(&call.arguments),
+            };
+            // An id that stands for several calls names none of them.
+            let id = Some(call.id).filter(|id| !id.is_empty() && !ids.contains(id));
+            let mut data = Map::new();
+            if let Some(id) = &id {
+                data.insert("id".to_owned(), id.clone().into());
+            }
+            if let Some(extra) = call.extra {
+                data.insert("extra_content".to_owned(), extra.to_value());
+            }
+            ids.extend(id);
+            ended.push(AssembledToolCall {
+                name: self.tools.original_name(&call.name).to_owned(),
+                arguments: call.arguments,
+                is_cut,
+                data: (!data.is_empty()).then(|| RawJson::from(&data.into())),
+            });
+        }
+        ended
+    }
+}
+
+impl PartialToolCall {
+    fn take_arguments(&mut self, arguments: Option<&RawValue>) {
+        let Some(text) = arguments.map(RawValue::get) else { return };
+        match serde_json::from_str::<String>(text) {
+            Ok(piece) => self.arguments.push_str(&piece),
+            Err(_) if text == "null" => {}
+            // An object in place of its text.
+            Err(_) => self.arguments.push_str(text),
+        }
+    }
+
+    /// Tells what was not told yet; nothing before its name is known.
+    fn report_progress(&mut self, at: usize, tools: &ToolSet, out: &mut ModelEventQueue) {
+        if self.name.is_empty() {
+            return;
+        }
+        if self.reported_bytes.is_none() {
+            let name = tools.original_name(&self.name).to_owned();
+            out.push_back(ModelEvent::ToolCallStarted { index: at, name });
+        }
+        let told = self.reported_bytes.replace(self.arguments.len()).unwrap_or_default();
+        if let Some(delta) = self.arguments.get(told..).filter(|delta| !delta.is_empty()) {
+            out.push_back(ModelEvent::ToolCallArguments { index: at, delta: delta.to_owned() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Parts of a function's definition.
+
+use std::borrow::Cow;
+
+use crate::schema::{self, ConvertedSchema, NotExpressible, SchemaTarget};
+use crate::tools::ToolDefinition;
+
+/// Longest description that OpenAI takes, in characters.
+const DESCRIPTION_CHARS: usize = 1024;
+
+/// The parameters of a tool, and whether they are in strict form.
+pub(crate) fn convert_parameters(
+    strict: bool,
+    tool: &ToolDefinition,
+) -> Result<(ConvertedSchema, bool), NotExpressible> {
+    if strict
+        && let Ok(converted) =
+            schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAiStrict)
+    {
+        return Ok((converted, true));
+    }
+    Ok((schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAi)?, false))
+}
+
+/// A description that is not refused for its length, and the whole request with it.
+pub(crate) fn limit_description<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>) -> Cow<'a, str> {
+    let count = text.chars().count();
+    if is_long || count <= DESCRIPTION_CHARS {
+        return Cow::Borrowed(text);
+    }
+    let kept = DESCRIPTION_CHARS - 1;
+    lost.push(format!("the last {} of the description's {count} characters", count - kept));
+    Cow::Owned(text.chars().take(kept).chain(['…']).collect())
+}

@@ -1,0 +1,71 @@
+//! Tools as the Responses API has them: `{"type":"function","name","description"?,"parameters","strict"}`. `strict`
+//! is always said: left out it means yes.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use toolway_types::RawJson;
+
+use crate::adapters::openai_common::{convert_parameters, limit_description};
+use crate::config::{ProviderConfig, Switches};
+use crate::error::ModelError;
+use crate::request::ModelRequest;
+use crate::request_body::check_tool_count;
+use crate::schema::ConvertedSchema;
+use crate::schema::NotExpressible;
+use crate::tool_names;
+use crate::tools::ConvertedTool;
+use crate::tools::{ConvertedTools, ToolDefinition, ToolFormat};
+
+#[derive(Serialize)]
+struct ResponsesTool<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: Option<&'a RawJson>,
+    strict: bool,
+}
+
+/// A tool in this form.
+pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
+    let (converted, strict) = convert_parameters(switches.strict, tool)?;
+    let ConvertedSchema { schema, losses: mut lost, arguments } = converted;
+    let description = limit_description(&tool.description, switches.long_descriptions, &mut lost);
+    let name = tool_names::wire_name(&tool.name);
+    let tool = ResponsesTool {
+        r#type: "function",
+        name: &name,
+        description: &description,
+        parameters: schema.as_ref(),
+        strict,
+    };
+    let json = RawJson::from_value(&tool).map_err(|error| NotExpressible(error.to_string()))?;
+    Ok(ConvertedTool { json, losses: lost, arguments })
+}
+
+pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
+    ToolFormat(match (switches.strict, switches.long_descriptions) {
+        (false, false) => "responses",
+        (false, true) => "responses-long",
+        (true, false) => "responses-strict",
+        (true, true) => "responses-strict-long",
+    })
+}
+
+/// The list of tools that is sent; none where none is.
+pub(super) fn tool_list(
+    config: &ProviderConfig,
+    request: &ModelRequest,
+) -> Result<Option<RawJson>, ModelError> {
+    let convert = |tool: &ToolDefinition| convert(&config.compatibility, tool);
+    let tools = request.tools.converted_to(tool_format(&config.compatibility), convert);
+    check_tool_count(&config.name, tools.len(), config.compatibility.max_tools)?;
+    Ok((!tools.is_empty()).then(|| tools.json.clone()))
+}
+
+/// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
+pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
+    let convert = |tool: &ToolDefinition| convert(switches, tool);
+    switches.strict.then(|| request.tools.converted_to(tool_format(switches), convert))
+}
