@@ -24,27 +24,27 @@ pub use file::{ModelEntry, ModelsFile};
 pub use keys::{KeyError, KeyLocation, KeyReader};
 pub use view::{KeyView, ModelCheckStatus, ModelTestCheck, ModelTestReport, ModelView};
 
-/// What the list of models is made of.
+/// Dependencies of the model catalog.
 pub struct ModelCatalogDeps {
-    /// The file; it need not exist.
+    /// Path of `models.toml`. The file need not exist.
     pub file: PathBuf,
-    /// Reads keys from where they are kept.
+    /// Reader of API keys.
     pub keys: Arc<dyn KeyReader>,
-    /// The way to the providers: one for the whole process.
+    /// HTTP client, shared by the whole process.
     pub http: ProviderHttpClient,
 }
 
-/// What is known of one model.
+/// Known facts about one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelFacts {
-    /// How many tokens it can read.
+    /// Size of the context window in tokens.
     #[serde(rename = "context_window", skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
     /// Most tools that it copes with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tools: Option<usize>,
-    /// Whether it sees pictures.
+    /// The model accepts images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
 }
@@ -56,7 +56,7 @@ pub struct ModelRef {
     pub provider: Arc<dyn ModelProvider>,
     /// Its id there.
     pub id: Arc<str>,
-    /// What is known of it.
+    /// Known facts about it.
     pub facts: ModelFacts,
 }
 
@@ -68,7 +68,7 @@ impl ModelRef {
     }
 }
 
-/// Why there is no model.
+/// Error: no model could be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelLookupError {
     /// None is set up.
@@ -156,7 +156,8 @@ impl ModelCatalog {
         tokio::task::spawn_blocking(view).await.unwrap_or_default()
     }
 
-    /// A model by `NAME/ID`, or by `NAME` where one is set for it; the first where there is no name.
+    /// Returns a model by `NAME/ID`, or the default model of the provider `NAME`. Without a name it returns the first
+    /// model.
     ///
     /// # Errors
     /// [`NoModel`].
@@ -202,7 +203,7 @@ impl ModelCatalog {
         Ok(probe::probe(&model, has_key).await)
     }
 
-    /// Reads the file again. Where something is wrong in it, what stood before stands.
+    /// Reads the file again. If it has problems, the previous content stays active.
     ///
     /// # Errors
     /// Everything that is wrong in it; also in [`Models::problems`] from then on.
@@ -233,14 +234,14 @@ impl ModelCatalog {
         }
     }
 
-    /// Whether the file has changed since it was read. Looks at it, so it is a little work.
+    /// Returns whether the file has changed since it was read. It checks the file, so it takes some work.
     pub async fn has_changed(&self) -> bool {
         let path = self.file.clone();
         let now = tokio::task::spawn_blocking(move || file_stamps([path])).await;
         now.is_ok_and(|now| *self.last_read.lock() != now)
     }
 
-    /// What is wrong in the file as it is now.
+    /// Problems of the file in its current state.
     #[must_use]
     pub fn problems(&self) -> Vec<FileProblem> {
         self.problems.load().as_ref().clone()

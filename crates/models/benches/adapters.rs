@@ -1,5 +1,5 @@
-//! What a request and an answer cost each adapter: the body of a request with 40 tools, made from what is kept of them,
-//! and reading one word of a stream. `cargo bench -p toolway-models`
+//! Cost of a request and a response in each adapter: writing the body of a request with 40 cached tools, and decoding
+//! one delta of a stream. `cargo bench -p toolway-models`
 
 #![allow(clippy::print_stdout, reason = "printing its figures is what it is for")]
 
@@ -26,7 +26,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// How long something runs before it is measured.
+/// Warm-up time before a measurement.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The middle of the times that it takes, once it has run for a while: a processor that was idle is slow at first.

@@ -11,15 +11,15 @@ use toolway_types::json::nests_deeper_than;
 use crate::message::ToolCall;
 use crate::tools::ConvertedTools;
 
-/// How much is shown to the model of arguments that can't be sent, in bytes.
+/// Maximum length of unreadable arguments that are shown to the model, in bytes.
 const MAX_SHOWN_BYTES: usize = 2_000;
-/// How deep arguments and results nest where they are sent as JSON. Some APIs count each level several times.
+/// Maximum nesting depth of arguments and results that are sent as JSON. Some APIs count each level several times.
 const MAX_LEVELS: usize = 32;
-/// The field in which they are shown.
+/// Field that shows unreadable arguments.
 const UNREADABLE_FIELD: &str = "unreadable_arguments";
 
-/// The arguments of a call as an object, under the names that they have in this form. What is no object is shown in
-/// one: APIs take nothing else, and what was wrong stands in the result.
+/// Returns the arguments of a call as an object, with the property names of the converted tool. Anything else is
+/// wrapped in an object: the APIs accept only objects, and the tool's result already says what was wrong.
 pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
     let text = call.arguments.trim();
     if text.is_empty() && !call.is_cut {
@@ -32,8 +32,8 @@ pub(crate) fn arguments_json(call: &ToolCall, tools: &ConvertedTools) -> RawJson
     wrap_unreadable(text)
 }
 
-/// Whether every API can read a JSON text: some refuse a number that no double holds, half of a character in `\u`
-/// escapes, or deep nesting, and with it the conversation for good.
+/// Returns whether every API can read a JSON text. Some refuse a number beyond the range of a double, half of a
+/// surrogate pair in `\u` escapes, or deep nesting, and then they refuse the conversation for good.
 pub(crate) fn is_readable(json: &str) -> bool {
     let has_escaped_half = || json.contains(r"\ud") || json.contains(r"\uD");
     let has_exponent = || {
@@ -45,14 +45,14 @@ pub(crate) fn is_readable(json: &str) -> bool {
             || serde_json::from_str::<serde_json::Value>(json).is_ok())
 }
 
-/// An object that shows what could not be read as one.
+/// Wraps unreadable arguments in an object.
 pub(crate) fn wrap_unreadable(text: &str) -> RawJson {
     let shown = text.get(..text.floor_char_boundary(MAX_SHOWN_BYTES)).unwrap_or_default();
     RawJson::from(&json!({ UNREADABLE_FIELD: shown }))
 }
 
-/// Arguments as a server can read them. What the model wrote may be cut or malformed; some servers refuse a history
-/// in which it is, so it is shown inside of an object, and what was wrong stands in the result.
+/// Returns the arguments of a call as JSON text that any server can read. The model's text may be cut or malformed.
+/// Some servers refuse a history with such a text, so it is wrapped in an object.
 pub(crate) fn arguments_text(call: &ToolCall) -> Cow<'_, str> {
     let text = call.arguments.as_str();
     match (text.trim().is_empty(), call.is_cut) {
@@ -62,7 +62,7 @@ pub(crate) fn arguments_text(call: &ToolCall) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text is one whole JSON object.
+/// Returns whether a text is one complete JSON object.
 pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

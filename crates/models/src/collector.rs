@@ -7,11 +7,11 @@ use crate::usage::ModelUsage;
 /// An answer, or as much of it as came.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CollectedResponse {
-    /// Its parts, in order; a text that was cut off stands last.
+    /// Its parts in order. Incomplete text comes last.
     pub parts: Vec<MessagePart>,
     /// Tokens, as last reported.
     pub usage: ModelUsage,
-    /// Why it ended; none where it was cut off.
+    /// Reason for its end; `None` if it is truncated.
     pub finish: Option<FinishReason>,
     /// The model that answered, as the provider calls it.
     pub model: Option<String>,
@@ -46,7 +46,7 @@ impl ResponseCollector {
         }
     }
 
-    /// What there is. Text that did not become a whole part is kept; thinking and tool calls that did not are not.
+    /// Returns the response so far. Incomplete text is included; incomplete thinking and tool calls are not.
     #[must_use]
     pub fn finish(mut self) -> CollectedResponse {
         if !self.text.is_empty() {

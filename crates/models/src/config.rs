@@ -1,5 +1,5 @@
-//! What the owner sets up about one model provider: where it is, which API it speaks, with which key, and how
-//! patient to be with it. Read by whoever reads the owner's files; nothing here reads any.
+//! Configuration of one model provider: address, API, key, timeouts and retries. The caller reads it from the owner's
+//! files.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,33 +22,33 @@ pub use compatibility::{
 };
 pub use timeouts::{ProviderTimeouts, RetryPolicy};
 
-/// One model provider, as its owner set it up.
+/// Configuration of one model provider.
 #[derive(Clone)]
 pub struct ProviderConfig {
-    /// The owner's name for it.
+    /// Name that the owner gave it.
     pub name: Arc<str>,
-    /// The API that it speaks.
+    /// The kind of its API.
     pub kind: ProviderKind,
-    /// Where it is.
+    /// Its address.
     pub base_url: BaseUrl,
-    /// The key; none where it wants none.
+    /// API key; `None` if the provider needs none.
     pub key: Option<SecretString>,
-    /// Where the key is set, in words that complete "the key comes from …", such as "the environment variable
-    /// OPENAI_API_KEY". Where there is no key: where one would be set.
+    /// Location of the key in words that complete "the key comes from …", such as "the environment variable
+    /// OPENAI_API_KEY". Without a key: the location where it can be set.
     pub key_location: String,
-    /// Headers that are sent besides ours; one that we send too takes its place.
+    /// Additional headers. They replace ours of the same name.
     pub headers: HeaderMap,
-    /// What of Chat Completions it has. Counts for the kinds `compatible` and `openai`; of `openai-responses` only
-    /// `strict`, `long_descriptions`, `max_tools`, `images` and `key_header` do.
+    /// Supported features of OpenAI's APIs. Applies to the kinds `compatible` and `openai`; for `openai-responses` only
+    /// `strict`, `long_descriptions`, `max_tools`, `images` and `key_header`.
     pub compatibility: Switches,
-    /// How long to wait for it.
+    /// Timeouts.
     pub timeouts: ProviderTimeouts,
-    /// How often to ask it again.
+    /// Retries.
     pub retries: RetryPolicy,
 }
 
 impl ProviderConfig {
-    /// Without a key, with the defaults of its kind.
+    /// Creates a configuration without a key, with the defaults of its kind.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, kind: ProviderKind, base_url: BaseUrl) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl ProviderConfig {
         }
     }
 
-    /// With a key and the place where it is set.
+    /// Sets the key and its location.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<SecretString>, place: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -72,10 +72,10 @@ impl ProviderConfig {
         self
     }
 
-    /// The key as a header, `prefix` before it; none where there is no key.
+    /// Returns the key as a header with `prefix` before it; empty if there is no key.
     ///
     /// # Errors
-    /// Where the key has a character that no header may hold.
+    /// [`ModelError`] if the key contains a character that is invalid in a header.
     pub(crate) fn key_header(&self, name: HeaderName, prefix: &str) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.key {
@@ -91,7 +91,7 @@ impl ProviderConfig {
         Ok(headers)
     }
 
-    /// The key in the header that the switches name.
+    /// Returns the key in the header that the switches configure.
     ///
     /// # Errors
     /// As [`ProviderConfig::key_header`].
@@ -102,7 +102,7 @@ impl ProviderConfig {
 }
 
 impl fmt::Debug for ProviderConfig {
-    /// Without key and headers, which may hold secrets.
+    /// Omits the key and the headers, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProviderConfig")
             .field("name", &self.name)

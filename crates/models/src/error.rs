@@ -1,65 +1,65 @@
-//! What can go wrong between us and a model.
+//! Errors of requests to models.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What kind of failure it is.
+/// Kind of a model error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
     /// The key is missing, wrong, or may not do this.
     Auth,
-    /// No such model there.
+    /// The provider has no such model.
     ModelNotFound,
     /// Too many requests, or a quota is used up.
     RateLimited,
-    /// The provider has too much to do, or failed by itself.
+    /// The provider is overloaded or failed.
     Overloaded,
     /// The provider could not use the request.
     InvalidRequest,
-    /// The conversation is longer than the model can read.
+    /// The conversation exceeds the model's context window.
     ContextTooLong,
     /// The provider could not be reached, or the connection broke.
     Network,
-    /// It took too long to connect, to begin, or to go on.
+    /// A timeout while connecting, before the response or inside it.
     Timeout,
-    /// What came back is not what the API promises.
+    /// The response violates the API.
     Protocol,
 }
 
-/// A failure between us and a model. Its text never holds a key.
+/// An error of a request to a model. Its text never contains a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{provider}: {message}")]
 pub struct ModelError {
-    /// What kind of failure it is.
+    /// Kind of the error.
     pub kind: ModelErrorKind,
-    /// The model provider's name, as the owner named it.
+    /// Name of the model provider.
     pub provider: Arc<str>,
-    /// What went wrong, in words; what the provider said is quoted, and cut where it is long.
+    /// Description of the problem. Text of the provider is quoted and truncated.
     pub message: String,
-    /// What to do about it.
+    /// Next step for the owner.
     pub hint: Option<String>,
-    /// The HTTP status, where there was an answer.
+    /// HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// How long the provider wants us to wait.
+    /// Delay that the provider asks for.
     pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
-    /// A failure with nothing but its kind and its words.
+    /// Creates an error from its kind and message.
     #[must_use]
     pub fn new(kind: ModelErrorKind, provider: impl Into<Arc<str>>, message: impl Into<String>) -> Self {
         let (provider, message) = (provider.into(), message.into());
         Self { kind, provider, message, hint: None, status: None, retry_after: None }
     }
 
-    /// With what to do about it.
+    /// Sets the hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Whether the same request may succeed when it is made again.
+    /// Returns whether the same request may succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind as Kind;

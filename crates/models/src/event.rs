@@ -1,4 +1,4 @@
-//! What comes back from a model while it answers.
+//! Events of a model's response.
 
 use std::time::Duration;
 
@@ -8,69 +8,69 @@ use crate::error::ModelError;
 use crate::message::MessagePart;
 use crate::usage::ModelUsage;
 
-/// One thing that happened. Deltas are for whoever watches; each part comes once more, whole and in its place, as
-/// [`ModelEvent::Part`], and these together are the answer.
+/// An event of a response. Deltas are for live display; each part comes once more, complete and in order, as
+/// [`ModelEvent::Part`]. These parts together are the response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
-    /// The request failed before anything came of it and will be made again.
+    /// The request failed without output and will be retried.
     Retrying {
-        /// Which attempt failed, from 1.
+        /// Number of the failed attempt, from 1.
         attempt: u32,
-        /// How long until the next.
+        /// Delay before the next attempt.
         wait: Duration,
-        /// Why it failed.
+        /// Error of the failed attempt.
         error: ModelError,
     },
-    /// The provider answers.
+    /// The provider has started to respond.
     Started {
-        /// The model that answers, as the provider calls it.
+        /// Name of the model as the provider reports it.
         model: Option<String>,
     },
     /// More text.
     Text(String),
     /// More thinking.
     Thinking(String),
-    /// The model begins to call a tool.
+    /// The model has started a tool call.
     ToolCallStarted {
-        /// Which of the answer's calls, from 0.
+        /// Index of the call in the response, from 0.
         index: usize,
-        /// The tool's name as the model was told it.
+        /// Name of the tool.
         name: String,
     },
     /// More of a call's arguments.
     ToolCallArguments {
-        /// Which of the answer's calls, from 0.
+        /// Index of the call in the response, from 0.
         index: usize,
-        /// JSON text that follows what came before.
+        /// JSON text to append.
         delta: String,
     },
-    /// A part is whole. Parts come in the order of the answer.
+    /// A complete part. Parts come in the order of the response.
     Part(MessagePart),
-    /// The latest word on the tokens of this request.
+    /// Token counts of this request; replaces earlier ones.
     Usage(ModelUsage),
-    /// The answer is over; nothing follows.
+    /// The end of the response.
     Finished(FinishReason),
 }
 
-/// Why an answer ended.
+/// Reason for the end of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model said all it wanted.
+    /// The model has finished.
     Stop,
-    /// It waits for the results of its tool calls.
+    /// The model waits for the results of its tool calls.
     ToolCalls,
-    /// It wrote as many tokens as it might.
+    /// The model reached the maximum number of output tokens.
     Length,
-    /// Question and answer together are longer than it can read.
+    /// Request and response exceed the context window.
     ContextExceeded,
-    /// The provider's filter, or the model itself, refused.
+    /// The provider's filter or the model itself refused.
     Refused,
-    /// The provider paused a long answer, which goes on when it is sent back.
+    /// The provider paused a long response. It continues when the response is sent back.
     Paused,
-    /// The model called a tool in a form that its provider could not read.
+    /// The model called a tool in a form that its provider could not parse.
     MalformedToolCall,
-    /// What the provider said that we have no word for.
+    /// Any other reason, in the provider's words.
     Other(String),
 }
 

@@ -1,8 +1,8 @@
-//! One request and its answer: sends, reads, waits no longer than allowed, and asks again where nothing came. The
-//! same for all APIs; what is sent and how the answer is read is each [`Api`]'s own affair.
+//! One request and its response, the same for all APIs: sending, decoding, timeouts, and retries without output. The
+//! [`ProviderApi`](crate::provider_api::ProviderApi) supplies the differences.
 //!
-//! The request begins when its stream is first polled, and ends at once when the stream is dropped: there is no
-//! task behind it.
+//! The request starts when its stream is first polled, and is cancelled when the stream is dropped. There is no
+//! background task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use crate::response::{ModelEventQueue, ResponseProgress, ResponseReader};
 use crate::retry::{RetryVerdict, decide};
 use crate::transport::{BodyChunk, ModelResponseBody, PreparedRequest};
 
-/// How long numbers are waited for that may follow when all was said.
+/// Timeout for token counts that may follow a complete response.
 const TRAILING_USAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the list of models is waited for that says which names are close.
+/// Timeout for the list of models that suggests similar names.
 const SIMILAR_MODELS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Sends a request to a model and streams the response.
@@ -47,35 +47,34 @@ pub(crate) fn stream_response(endpoint: ApiEndpoint, request: Arc<ModelRequest>)
 struct ModelExchange {
     endpoint: ApiEndpoint,
     request: Arc<ModelRequest>,
-    /// How often it was asked.
+    /// Number of attempts so far.
     attempt: u32,
     state: ExchangeState,
-    /// Events to be given. Until something was said they are held back, so that what comes before it can still be
-    /// taken back with the attempt that it belongs to.
+    /// Events to emit. They are held back until the model produces output, so that a failed attempt can take them back.
     queued_events: ModelEventQueue,
-    /// Whether the model said anything.
+    /// The model has produced output.
     has_output: bool,
-    /// What ends the stream once `ready` is empty.
+    /// Error that ends the stream once `queued_events` is empty.
     failed: Option<ModelError>,
 }
 
 enum ExchangeState {
-    /// About to be asked.
+    /// The request is about to be sent.
     Sending,
-    /// Not to be asked again before.
+    /// Waiting until the next attempt.
     BackingOff(Instant),
-    /// The answer comes.
+    /// The response is arriving.
     Receiving(Box<ResponseInProgress>),
-    /// Over.
+    /// The stream has ended.
     Done,
 }
 
 struct ResponseInProgress {
     body: ModelResponseBody,
     reader: ResponseReader,
-    /// Whether any of the body came.
+    /// Part of the body has arrived.
     has_started: bool,
-    /// Until when the next bytes must come.
+    /// Deadline for the next bytes.
     deadline: Instant,
 }
 
@@ -112,7 +111,7 @@ impl ModelExchange {
         }
     }
 
-    /// Whether what is ready may be given: the model spoke, or nothing more comes.
+    /// Returns whether queued events may be emitted: the model has produced output, or nothing more will come.
     fn can_emit(&self) -> bool {
         self.has_output || matches!(self.state, ExchangeState::Done | ExchangeState::BackingOff(_))
     }
@@ -125,7 +124,7 @@ impl ModelExchange {
         Ok(PreparedRequest { url, headers, body: api.body(config, request)? })
     }
 
-    /// Sends the request; gives its answer once that has a status of success.
+    /// Sends the request and returns the response if its status is a success.
     async fn send_request(&mut self) -> Result<ResponseInProgress, AttemptFailure> {
         let config = Arc::clone(&self.endpoint.config);
         let prepared = self.prepare()?;
@@ -145,7 +144,7 @@ impl ModelExchange {
         Ok(ResponseInProgress { body, reader, has_started: false, deadline })
     }
 
-    /// Reads what comes next.
+    /// Reads the next part of the body.
     async fn read_next(&mut self) -> Result<(), AttemptFailure> {
         let ExchangeState::Receiving(reading) = &mut self.state else { return Ok(()) };
         let config = Arc::clone(&self.endpoint.config);
@@ -202,7 +201,7 @@ impl ModelExchange {
         Ok(())
     }
 
-    /// Asks again where nothing was said and it may help; otherwise the failure ends the stream.
+    /// Retries if there was no output and a retry may help. Otherwise the failure ends the stream.
     async fn handle_failure(&mut self, failure: AttemptFailure) {
         self.state = ExchangeState::Done;
         if self.has_output {
@@ -237,12 +236,12 @@ async fn with_similar_models(endpoint: &ApiEndpoint, model: &str, error: ModelEr
     }
 }
 
-/// Whether the model said something with it that can't be taken back.
+/// Returns whether an event is output of the model, which can't be taken back.
 fn is_output(event: &ModelEvent) -> bool {
     !matches!(event, ModelEvent::Retrying { .. } | ModelEvent::Started { .. } | ModelEvent::Usage(_))
 }
 
-/// How long the first byte is waited for.
+/// Returns the timeout for the first byte.
 fn first_byte_timeout(config: &ProviderConfig, request: &ModelRequest) -> Duration {
     match request.options.reasoning {
         Some(effort) if effort != ReasoningEffort::None => config.timeouts.first_token,

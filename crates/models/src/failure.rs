@@ -1,5 +1,5 @@
-//! What a model provider's refusal means: its status and its words become one of our kinds, with what to do about
-//! it. What it said is quoted and cut; a key that it repeats is taken out.
+//! Conversion of a provider's error to a [`ModelError`]: status and text become one of our kinds and a hint. The
+//! provider's text is quoted and truncated, and a repeated key is removed from it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ pub(crate) use similar_models::with_similar_models;
 use classification::FailureClass;
 use redaction::redact_secrets;
 
-/// How much of what a provider said is quoted, in bytes.
+/// Maximum length of a quote from a provider, in bytes.
 const MAX_QUOTE_BYTES: usize = 600;
 
-/// A failure, and whether the same request is worth another attempt as long as nothing came of it.
+/// A failed attempt. It is retryable if the same request may succeed later, as long as there was no output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AttemptFailure {
     pub(crate) error: ModelError,
@@ -35,21 +35,21 @@ pub(crate) struct AttemptFailure {
 }
 
 impl AttemptFailure {
-    /// One that the next attempt would meet as well.
+    /// Creates a failure that the next attempt would meet as well.
     pub(crate) fn permanent(error: ModelError) -> Self {
         Self { error, is_retryable: false }
     }
 }
 
 impl From<ModelError> for AttemptFailure {
-    /// One that is worth another attempt where its kind is.
+    /// A failure is retryable if the kind of its error is.
     fn from(error: ModelError) -> Self {
         let again = error.is_retryable();
         Self { error, is_retryable: again }
     }
 }
 
-/// Of an answer whose status is no success. `model` is the one that was asked for; empty where none was.
+/// Returns the failure of a response with an error status. `model` is the requested model; empty if there was none.
 pub(crate) fn from_response(
     config: &ProviderConfig,
     url: &Url,
@@ -73,7 +73,7 @@ pub(crate) fn from_response(
     failure
 }
 
-/// Of an error that came in place of an answer, or in the middle of one, with a status of success.
+/// Returns the failure for an error in a response with a success status, in place of a stream or inside it.
 pub(crate) fn from_stream_error(
     config: &ProviderConfig,
     model: &str,
@@ -85,7 +85,7 @@ pub(crate) fn from_stream_error(
     failure
 }
 
-/// What came is not what the API promises. `what` says what it is, `shown` is some of it.
+/// Returns the failure for data that violates the API. `what` describes the problem; `shown` is a part of the data.
 pub(crate) fn protocol_failure(config: &ProviderConfig, what: &str, shown: &str) -> AttemptFailure {
     let quoted = sanitize_quote(config, shown);
     let message = if quoted.is_empty() { what.to_owned() } else { format!("{what}: {quoted}") };
@@ -95,14 +95,14 @@ pub(crate) fn protocol_failure(config: &ProviderConfig, what: &str, shown: &str)
     )
 }
 
-/// The answer ended without a word on why: what came of it is not the whole.
+/// Returns the failure for a response that ended without a finish reason, so it is incomplete.
 pub(crate) fn truncated_response(config: &ProviderConfig) -> AttemptFailure {
     let message = "the answer ended in the middle";
     let error = ModelError::new(ModelErrorKind::Network, Arc::clone(&config.name), message);
     AttemptFailure::from(error.with_hint("What came of it is kept. Ask again, or let the model go on."))
 }
 
-/// Nothing came for `waited`; `setting` is what says how long to wait.
+/// Returns the failure for a timeout of `waited`. `setting` is the setting that configures it.
 pub(crate) fn timed_out(
     config: &ProviderConfig,
     what: &str,
@@ -148,7 +148,7 @@ fn explain(
     AttemptFailure { error, is_retryable: meaning.is_retryable }
 }
 
-/// What somebody else said, on one line, without the key, and cut.
+/// Puts a quote on one line, removes the key and truncates it.
 fn sanitize_quote(config: &ProviderConfig, text: &str) -> String {
     let text = redact_secrets(config, text);
     let mut line = String::new();
@@ -166,7 +166,7 @@ fn sanitize_quote(config: &ProviderConfig, text: &str) -> String {
     line
 }
 
-/// An address, without what may be secret in it.
+/// Returns an address without its query, which may contain secrets.
 fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

@@ -34,7 +34,7 @@ where
     Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default())
 }
 
-/// What can be made of the simple values of JSON.
+/// A JSON scalar, converted to the expected type if possible.
 trait FromScalar<'de>: Sized {
     fn from_text(text: &str) -> Option<Self>;
     fn from_borrowed(text: &'de str) -> Option<Self> {

@@ -1,7 +1,7 @@
-//! Model providers behind one internal form: what is said to a model ([`request`]), what it answers ([`event`]),
-//! and how the two cross into each provider's API and back.
+//! Model providers behind one internal form: requests ([`request`]), events of responses ([`event`]), and their
+//! conversion to and from each provider's API.
 //!
-//! Nothing here runs a tool, keeps a conversation or reads the environment: keys and addresses are handed in.
+//! This crate does not run tools, store conversations or read the environment. The caller passes in keys and addresses.
 
 mod adapters;
 mod api_provider;

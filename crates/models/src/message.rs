@@ -1,12 +1,12 @@
-//! What is said in a conversation: messages of ordered parts. Each part keeps what its provider wants to see again
-//! verbatim; whoever sends history to another provider leaves that out.
+//! Messages of a conversation, made of ordered parts. A part keeps data that its provider expects back unchanged.
+//! History that goes to another provider omits that data.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toolway_types::{CallId, Outcome, RawJson};
 
-/// Whose message it is.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
@@ -21,9 +21,9 @@ pub enum MessageRole {
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelMessage {
-    /// Whose it is.
+    /// Author.
     pub role: MessageRole,
-    /// Its parts, in the order in which they were said.
+    /// Its parts in order.
     pub parts: Vec<MessagePart>,
 }
 
@@ -34,17 +34,17 @@ pub enum MessagePart {
     Text {
         /// The text.
         text: String,
-        /// What the provider wants to see again with it.
+        /// Data that the provider expects back with it.
         opaque: Option<OpaqueState>,
     },
-    /// A picture.
+    /// An image.
     Image {
         /// Its bytes in base64.
         data: String,
         /// Its media type, such as `image/png`.
         mime_type: String,
     },
-    /// What the model thought before it spoke.
+    /// Thinking of the model before its response.
     Thinking {
         /// The text, or a summary of it; empty where the provider keeps it to itself.
         text: String,
@@ -53,7 +53,7 @@ pub enum MessagePart {
     },
     /// A tool that the model wants to be run.
     ToolCall(ToolCall),
-    /// How that ended.
+    /// Outcome of the call.
     ToolResult(ToolResult),
 }
 
@@ -63,27 +63,27 @@ pub struct ToolCall {
     /// Our id, which is the call's in the engine and in its record. The provider's own id, where it gave one, is
     /// in `opaque` under `"id"`.
     pub id: CallId,
-    /// The tool's name as the model was told it.
+    /// Name of the tool as the model knows it.
     pub name: String,
     /// The arguments as the model wrote them: JSON text, which may be cut or malformed.
     pub arguments: String,
-    /// Whether the answer ended in the middle of the arguments, so that they must not be used.
+    /// The response ended inside the arguments, so they must not be used.
     pub is_cut: bool,
-    /// What the provider wants to see again with it: its own id, a signature.
+    /// Data that the provider expects back: its own id, a signature.
     pub opaque: Option<OpaqueState>,
 }
 
-/// How a tool call ended.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
     /// The call's id.
     pub call_id: CallId,
-    /// The tool's name as the model was told it.
+    /// Name of the tool as the model knows it.
     pub name: String,
     /// The outcome.
     pub outcome: Arc<Outcome>,
-    /// Whether a text goes to the model as it is and not in the envelope: whoever asks brings results of their own
-    /// tools, in a form that is theirs.
+    /// The text goes to the model without the result envelope, because the API's client runs its own tools and chooses
+    /// their format.
     pub verbatim: bool,
 }
 
@@ -95,13 +95,12 @@ impl ToolResult {
     }
 }
 
-/// What one provider wrote for itself and wants to see again, byte for byte. To any other provider it means nothing
-/// and is not sent.
+/// Data of one provider that it expects back byte for byte. Other providers do not get it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpaqueState {
-    /// The name of the model provider that it came from, as the owner named it.
+    /// Name of the model provider that wrote it.
     pub provider: Arc<str>,
-    /// A JSON object; which fields it has is the adapter's affair, but for `id`: the provider's id of a tool call.
+    /// A JSON object. Its fields depend on the adapter, except `id`, the provider's id of a tool call.
     pub data: RawJson,
 }
 

@@ -1,5 +1,5 @@
-//! What Anthropic's and Gemini's adapters keep with the parts of an answer, and what goes back of it: ids of calls to
-//! the provider that gave them, signatures to the very model whose thinking they sign.
+//! Data that the adapters of Anthropic and Gemini store with the parts of a response. Call ids go back to the provider
+//! that made them, signatures only to the model whose thinking they sign.
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use toolway_types::RawJson;
 use crate::config::ProviderConfig;
 use crate::message::OpaqueState;
 
-/// What is kept with a part.
+/// Data stored with a part.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct OpaquePayload {
-    /// The model that was asked.
+    /// The requested model.
     pub(crate) model: Arc<str>,
     /// The provider's id of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
-    /// What the part is signed with.
+    /// Signature of the part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signature: Option<String>,
-    /// Thinking that nobody may read.
+    /// Encrypted thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redacted: Option<String>,
 }
 
 impl OpaquePayload {
-    /// For a part of an answer.
+    /// Converts the data for storage with a part.
     pub(crate) fn to_opaque(&self, config: &ProviderConfig) -> OpaqueState {
         let data = RawJson::from_value(self).unwrap_or_else(|_| RawJson::empty_object());
         OpaqueState { provider: Arc::clone(&config.name), data }
     }
 
-    /// What is kept with a part, where this provider gave it.
+    /// Reads the data of a part, if this provider wrote it.
     pub(crate) fn from_opaque(opaque: Option<&OpaqueState>, config: &ProviderConfig) -> Option<Self> {
         opaque?.for_provider(&config.name)?.to().ok()
     }
 
-    /// The same, where this model did.
+    /// Reads the data of a part, if this model of this provider wrote it.
     pub(crate) fn from_opaque_of_model(
         opaque: Option<&OpaqueState>,
         config: &ProviderConfig,

@@ -1,6 +1,6 @@
-//! What is known of the model providers that people use: where they are, how their key is called, what of the API they
-//! speak they have. From their makers' documentation, as it stood on the date given; none of it was tried against the
-//! provider itself from here, which [`Preset::tried`] says.
+//! Presets for well-known model providers: address, environment variable of the key, and supported features. They come
+//! from the documentation of the providers on the given date. [`ProviderPreset::tried`] tells whether a preset was
+//! tested against the provider itself.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use crate::config::{
 };
 use crate::provider_kind::ProviderKind;
 
-/// What is known of a model provider.
+/// A preset for a model provider.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderPreset {
     /// The word for it on the command line.
     pub name: &'static str,
     /// Its name.
     pub title: &'static str,
-    /// The API that it speaks.
+    /// The kind of its API.
     pub kind: ProviderKind,
-    /// Where it is. For a program on the owner's own computer: where it is unless it was set up otherwise.
+    /// Base URL. For a program on the owner's computer: its default address.
     pub base_url: &'static str,
-    /// The environment variable in which its key is by habit; none where it mostly wants none.
+    /// Usual environment variable of the key; `None` if it usually needs no key.
     pub key_env: Option<&'static str>,
-    /// Where it is documented.
+    /// URL of its documentation.
     pub documentation: &'static str,
     /// When that was looked at.
     pub verified_on: &'static str,
-    /// Whether it was tried against the provider itself.
+    /// It was tested against the provider itself.
     pub is_tested: bool,
-    /// What else is worth knowing.
+    /// A note for the owner.
     pub note: &'static str,
     compatibility: fn() -> Switches,
-    /// How long it may take to begin its answer, in seconds.
+    /// Timeout for the first byte, in seconds.
     first_byte_s: u64,
 }
 
@@ -44,13 +44,13 @@ const REASONING_FIRST_BYTE_S: u64 = 300;
 const LOCAL_FIRST_BYTE_S: u64 = 600;
 
 impl ProviderPreset {
-    /// What of Chat Completions it has.
+    /// Supported features of OpenAI's API.
     #[must_use]
     pub fn compatibility(&self) -> Switches {
         (self.compatibility)()
     }
 
-    /// How long to wait for it.
+    /// Timeouts.
     #[must_use]
     pub fn timeouts(&self) -> ProviderTimeouts {
         ProviderTimeouts { first_byte: Duration::from_secs(self.first_byte_s), ..ProviderTimeouts::default() }
@@ -316,8 +316,8 @@ pub const ALL: &[ProviderPreset] = &[
     },
 ];
 
-/// What servers on one's own computer have in common: they take pictures where the model does, keep an answer to a
-/// schema by grammar, and bound no description.
+/// Features that servers on the owner's computer share: they accept images if the model does, enforce a response schema
+/// by grammar, and do not limit descriptions.
 fn local_server_compatibility() -> Switches {
     Switches {
         images: true,

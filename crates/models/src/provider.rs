@@ -1,4 +1,4 @@
-//! What a model provider is to the rest of Toolway.
+//! The interface of model providers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,58 +15,59 @@ use crate::request::ModelRequest;
 use crate::schema::NotExpressible;
 use crate::tools::{ConvertedTool, ToolDefinition};
 
-/// What a model says, as it comes. Dropping it ends the request at once.
+/// Events of a response as they arrive. Dropping the stream cancels the request immediately.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// A model that a provider offers.
+/// A model in a provider's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvailableModel {
-    /// Its id there.
+    /// Its id at the provider.
     pub id: String,
-    /// How many tokens it can read, where the provider says so.
+    /// Size of its context window in tokens, if the provider reports it.
     pub context_tokens: Option<u64>,
 }
 
-/// What all models of a provider share.
+/// Limits that apply to all models of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderLimits {
-    /// Most tools in one request.
+    /// Maximum number of tools in one request.
     pub max_tools: usize,
-    /// Longest name of a tool, in characters.
+    /// Maximum length of a tool's name, in characters.
     pub max_name_chars: usize,
 }
 
-/// A model provider, reached with one key at one address.
+/// A model provider at one address, used with one key.
 #[async_trait]
 pub trait ModelProvider: fmt::Debug + Send + Sync + 'static {
-    /// The owner's name for it.
+    /// Name that the owner gave it.
     fn name(&self) -> &Arc<str>;
 
-    /// The API that it speaks.
+    /// The kind of its API.
     fn kind(&self) -> ProviderKind;
 
-    /// What it takes.
+    /// Its limits.
     fn limits(&self) -> ProviderLimits;
 
-    /// Asks a model. What fails before anything came is tried again, which is told as
-    /// [`ModelEvent::Retrying`]; an error ends the stream, and what came before it stands.
+    /// Sends a request to a model. A failure before any output is retried and reported as [`ModelEvent::Retrying`]. An
+    /// error ends the stream; events before it stay valid.
     fn stream(&self, request: Arc<ModelRequest>) -> ModelStream;
 
-    /// The request's body as it is sent.
+    /// Returns the body of the request.
     ///
     /// # Errors
-    /// Where the request can't be said in this API.
+    /// [`ModelError`] if the API can't express the request.
     fn request_body(&self, request: &ModelRequest) -> Result<RawJson, ModelError>;
 
-    /// How a tool is described to this provider's models.
+    /// Converts a tool to the form for this provider's models.
     ///
     /// # Errors
-    /// [`NotExpressible`]: then it is left out of requests, and the conversation goes on without it.
+    /// [`NotExpressible`] if the API can't express the tool. Requests then omit it, and the conversation continues
+    /// without it.
     fn convert_tool(&self, tool: &ToolDefinition) -> Result<Arc<ConvertedTool>, NotExpressible>;
 
-    /// The models that it offers.
+    /// Lists the models that it offers.
     ///
     /// # Errors
-    /// [`ModelError`].
+    /// [`ModelError`] if the list can't be read.
     async fn list_models(&self) -> Result<Vec<AvailableModel>, ModelError>;
 }

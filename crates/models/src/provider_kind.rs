@@ -56,7 +56,7 @@ impl ProviderKind {
         }
     }
 
-    /// Whether [`Switches`](crate::config::Switches) apply to this kind: they describe differences between
+    /// Returns whether [`Switches`](crate::config::Switches) apply to this kind. They describe differences between
     /// implementations of OpenAI's APIs.
     #[must_use]
     pub fn has_switches(self) -> bool {

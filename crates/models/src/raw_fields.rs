@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use toolway_types::RawJson;
 
-/// A JSON object with fields of other names, where it is one and any has another; the values stay as they are
-/// written. A name that is taken already is not given again.
+/// Renames fields of a JSON object; `None` if it is not an object or no name changes. Values keep their bytes. A field
+/// is not renamed to a name that is already in use.
 pub(crate) fn rename_fields(object: &str, other_name: impl Fn(&str) -> Option<String>) -> Option<String> {
     let RawFields(mut fields) = serde_json::from_str(object).ok()?;
     let mut changed = false;
@@ -27,7 +27,7 @@ pub(crate) fn rename_fields(object: &str, other_name: impl Fn(&str) -> Option<St
     if changed { serde_json::to_string(&RawFields(fields)).ok() } else { None }
 }
 
-/// The fields of a JSON object in order, their values as they are written.
+/// The fields of a JSON object in order, with values as they are written.
 pub(crate) struct RawFields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for RawFieldsVisitor {
     }
 }
 
-/// A name, borrowed where it has no escapes in it.
+/// A field name, borrowed if it contains no escapes.
 #[derive(Deserialize)]
 struct BorrowedName<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -68,7 +68,7 @@ impl Serialize for RawFields<'_> {
     }
 }
 
-/// A JSON object with one more field at its end; the same where it is none.
+/// Adds a field at the end of a JSON object. Any other text stays the same.
 pub(crate) fn append_field(object: &RawJson, name: &str, value: &RawJson) -> RawJson {
     let Some(fields) = object.get().trim_end().strip_suffix('}') else { return object.clone() };
     let comma = if fields.trim_end().ends_with('{') { "" } else { "," };

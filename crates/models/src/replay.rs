@@ -1,5 +1,4 @@
-//! Reads an answer that was recorded, with no network in between: for tests, and for whoever looks for what a parser
-//! makes of bytes.
+//! Decoding of recorded responses, without a network: for tests and fuzzing.
 
 use std::sync::Arc;
 
@@ -10,16 +9,16 @@ use crate::event::ModelEvent;
 use crate::request::ModelRequest;
 use crate::response;
 
-/// The events of an answer, and the error that ended it where one did.
+/// Events of a response, and its error if there was one.
 #[derive(Debug, Default, PartialEq)]
 pub struct ReplayedResponse {
     /// The events, in order.
     pub events: Vec<ModelEvent>,
-    /// What ended the answer.
+    /// Error that ended the response.
     pub error: Option<ModelError>,
 }
 
-/// Reads the body of an HTTP answer of status 200, given in pieces, as the provider's adapter does.
+/// Decodes the body of an HTTP response with status 200, given in pieces, as the provider's adapter does.
 pub fn replay<'a>(
     config: &Arc<ProviderConfig>,
     request: &ModelRequest,

@@ -1,4 +1,4 @@
-//! What is asked of a model.
+//! Requests to models.
 
 use std::sync::Arc;
 
@@ -13,48 +13,48 @@ use crate::tools::ToolSet;
 pub struct ModelRequest {
     /// The model's id at its provider.
     pub model: Arc<str>,
-    /// Instructions, which stand before all messages; empty where there are none.
+    /// System instructions; empty if there are none.
     pub system: String,
     /// The conversation. Repaired: every tool call has its result in the next message.
     pub messages: Vec<ModelMessage>,
     /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
-    /// Whether it must.
+    /// Tool use.
     pub tool_choice: ToolChoice,
-    /// The form that the answer must have.
+    /// Schema of the response, for structured outputs.
     pub output: Option<OutputSchema>,
-    /// How it is to answer.
+    /// Options.
     pub options: ModelOptions,
 }
 
-/// Whether a model must call a tool.
+/// Tool use that a request asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// It may.
+    /// The model may call tools.
     #[default]
     Auto,
-    /// It must not.
+    /// The model must not call a tool.
     None,
-    /// It must call one, whichever.
+    /// The model must call any tool.
     Required,
-    /// It must call this one.
+    /// The model must call the named tool.
     Tool(String),
 }
 
-/// The form that an answer must have.
+/// A schema for structured outputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputSchema {
-    /// A name for it.
+    /// Name of the schema.
     pub name: String,
     /// The JSON Schema.
     pub schema: RawJson,
 }
 
-/// How much a model may think before it answers.
+/// Effort that a model may spend on thinking before it responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
-    /// Not at all, where it can do without.
+    /// No thinking, if the model supports that.
     None,
     /// A little.
     Low,
@@ -64,29 +64,29 @@ pub enum ReasoningEffort {
     High,
 }
 
-/// How a model is to answer. What is not said is left to the provider.
+/// Options of a request. The provider's default applies to everything that is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelOptions {
-    /// Most tokens that it may write.
+    /// Maximum number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// How much chance there is in its choice of words.
+    /// Sampling temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// From how much of the likely words it chooses.
+    /// Nucleus sampling: probability mass of the tokens to choose from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Texts at which it stops.
+    /// Stop sequences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// A number that makes its chance repeatable, where the provider has that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
-    /// How much it may think.
+    /// Effort for thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<ReasoningEffort>,
-    /// Whether it may call several tools in one answer.
+    /// The model may call several tools in one response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
     /// Fields of the provider's own, which are put into the request's body as they are.

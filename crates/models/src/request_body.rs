@@ -1,5 +1,5 @@
-//! Writes the body of a request field by field, straight into bytes. What the owner adds (`ModelOptions::extra`)
-//! stands in place of a field of ours that has the same name.
+//! Writes the body of a request field by field, directly to bytes. Fields that the owner adds (`ModelOptions::extra`)
+//! replace ours of the same name.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::message::{MessagePart, ModelMessage};
 
-/// A body under way.
+/// Writer of a body.
 pub(crate) struct RequestBodyWriter<'a> {
     bytes: Vec<u8>,
     extra: &'a JsonObject,
-    /// What of it was written already.
+    /// Fields of `extra` that are already written.
     written: Vec<&'static str>,
     failed: Option<serde_json::Error>,
 }
@@ -58,10 +58,10 @@ impl<'a> RequestBodyWriter<'a> {
         self.written.push(name);
     }
 
-    /// The body, with what the owner adds at its end.
+    /// Returns the body, with the owner's own fields at its end.
     ///
     /// # Errors
-    /// Where something in it has no JSON form.
+    /// [`ModelError`] if a value can't be serialized.
     pub(crate) fn finish(mut self, provider: &Arc<str>) -> Result<Bytes, ModelError> {
         for (name, value) in self.extra {
             if !self.written.contains(&name.as_str()) {
@@ -92,7 +92,7 @@ impl<'a> RequestBodyWriter<'a> {
     }
 }
 
-/// About how many bytes a conversation takes in a body.
+/// Returns the approximate size of a conversation in a body, in bytes.
 pub(crate) fn conversation_size(messages: &[ModelMessage]) -> usize {
     const FRAME: usize = 64;
     let of = |part: &MessagePart| match part {
@@ -126,7 +126,8 @@ impl Serialize for MergedObject<'_> {
     }
 }
 
-/// Refuses a request with more tools than its API takes (pitfall M6): whoever asks has chosen among them.
+/// Refuses a request with more tools than its API accepts (pitfall M6). The caller chooses the tools, so none is
+/// dropped here.
 pub(crate) fn check_tool_count(provider: &Arc<str>, count: usize, most: usize) -> Result<(), ModelError> {
     if count <= most {
         return Ok(());
@@ -137,7 +138,7 @@ pub(crate) fn check_tool_count(provider: &Arc<str>, count: usize, most: usize) -
         .with_hint("Set max_tools of the agent or of the model lower, or choose fewer tools for the agent."))
 }
 
-/// A body as JSON.
+/// Converts a body to JSON.
 pub(crate) fn body_json(config: &ProviderConfig, body: &[u8]) -> Result<RawJson, ModelError> {
     serde_json::from_slice(body).map_err(|error| {
         let message = format!("the request can't be written: {error}");

@@ -1,5 +1,5 @@
-//! Reads a model's answer out of the bytes of an HTTP body, in whichever form it came: as a stream of events, or,
-//! from servers that do not stream, as one JSON text. Pure: bytes in, events out.
+//! Reads a response from the bytes of an HTTP body: a stream of events or, from servers that do not stream, one JSON
+//! text. Does no I/O.
 
 use std::collections::VecDeque;
 
@@ -13,15 +13,15 @@ mod decoder;
 
 pub(crate) use decoder::{DONE_MARKER, DecoderState, ResponseDecoder, ResponseProgress};
 
-/// The longest answer, in bytes as it comes.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
-/// How much of what is not understood is shown, in bytes.
+/// Maximum length of a quote from a response that can't be parsed, in bytes.
 const MAX_SHOWN_BYTES: usize = 400;
 
-/// Events that were read and not yet given on.
+/// Decoded events that were not emitted yet.
 pub(crate) type ModelEventQueue = VecDeque<ModelEvent>;
 
-/// Reads one answer.
+/// Reader of one response.
 pub(crate) struct ResponseReader {
     form: BodyFormat,
     decoder: Box<dyn ResponseDecoder>,
@@ -29,7 +29,7 @@ pub(crate) struct ResponseReader {
 }
 
 enum BodyFormat {
-    /// Nothing but white space came yet.
+    /// Only white space so far.
     Unknown(Vec<u8>),
     EventStream(SseParser),
     Json(Vec<u8>),
@@ -46,10 +46,10 @@ impl ResponseReader {
         self.decoder.state().progress
     }
 
-    /// Takes more of the body.
+    /// Reads more of the body.
     ///
     /// # Errors
-    /// Where the answer can't go on.
+    /// [`AttemptFailure`] if the response can't continue.
     pub(crate) fn push(
         &mut self,
         config: &ProviderConfig,
@@ -74,10 +74,10 @@ impl ResponseReader {
         self.feed_decoder(config, bytes, out)
     }
 
-    /// The body ended.
+    /// Ends the response at the end of the body.
     ///
     /// # Errors
-    /// Where it did so in the middle of the answer.
+    /// [`AttemptFailure`] if the response is truncated.
     pub(crate) fn finish(
         &mut self,
         config: &ProviderConfig,
@@ -149,7 +149,7 @@ impl ResponseReader {
     }
 }
 
-/// The form of a body that begins like this; none where nothing of it can be seen yet.
+/// Detects the format of a body from its beginning; `None` if more bytes are needed.
 fn detect_format(body: &[u8]) -> Option<BodyFormat> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     if body.len() < MARK.len() && MARK.starts_with(body) {
@@ -171,7 +171,8 @@ fn html_page_failure(config: &ProviderConfig, page: &[u8]) -> AttemptFailure {
     failure::protocol_failure(config, "answered with a web page", &shown)
 }
 
-/// An event that is not what the API promises: an error, where it is one in whatever form, or a breach of protocol.
+/// Returns the failure for an event that can't be parsed: the provider's error if the event contains one, else a
+/// protocol failure.
 pub(crate) fn unexpected_event(
     config: &ProviderConfig,
     model: &str,
@@ -187,7 +188,7 @@ pub(crate) fn unexpected_event(
     }
 }
 
-/// Reads a whole body that is given in pieces: its events, and the error that ended it where one did.
+/// Reads a complete body in pieces. Returns its events, and the error that ended it.
 pub(crate) fn read_all<'a>(
     config: &ProviderConfig,
     decoder: Box<dyn ResponseDecoder>,

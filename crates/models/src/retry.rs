@@ -1,5 +1,5 @@
-//! When a request is made again, and after how long: only where nothing came of it and the same may succeed later,
-//! with waits that double and are spread by chance, or those that the provider asks for.
+//! Decides whether and when a request is retried. Only failures without output are retried, and only if the same
+//! request may succeed later. Delays double, with random jitter; a provider's own `retry-after` takes precedence.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
@@ -8,21 +8,21 @@ use crate::config::RetryPolicy;
 use crate::error::ModelError;
 use crate::failure::AttemptFailure;
 
-/// The longest wait that we choose ourselves.
+/// Maximum delay, unless the provider asks for a longer one.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// Which part of a wait is left to chance, so that those who failed together do not return together.
+/// Random fraction of a delay, so that clients that failed together do not retry together.
 const JITTER_FRACTION: f64 = 0.25;
 
-/// What becomes of a failure before anything came of the request.
+/// Decision about a failure without output.
 #[derive(Debug, PartialEq)]
 pub(crate) enum RetryVerdict {
-    /// It is made again after so long.
+    /// Retry after this delay.
     Retry(Duration, ModelError),
-    /// It is not.
+    /// Do not retry.
     GiveUp(ModelError),
 }
 
-/// Decides about the failure of attempt number `attempt`, from 1. `fraction` is chance, from 0 to 1.
+/// Decides about the failure of attempt number `attempt`, counted from 1. `fraction` is random, from 0 to 1.
 pub(crate) fn decide(
     retries: &RetryPolicy,
     attempt: u32,
@@ -54,7 +54,7 @@ pub(crate) fn decide(
     }
 }
 
-/// A number from 0 to 1 that nobody foresees. Not for secrets.
+/// Returns a random number from 0 to 1. Not for secrets.
 pub(crate) fn random_fraction() -> f64 {
     // The hasher's keys are chosen at random in each process, and differ from one to the next.
     let bits = RandomState::new().build_hasher().finish() >> 11;

@@ -1,8 +1,9 @@
-//! JSON Schemas as each provider wants them. A schema comes from a stranger and may be anything: however it is made,
-//! saying it takes no more than milliseconds and comes out no larger than a few times its size. What a provider can't
-//! be told is noted; nothing of it is lost, since arguments are held against the original.
+//! Conversion of JSON Schemas to the form that each provider accepts. A schema comes from a stranger and may be
+//! anything: a conversion takes milliseconds at most, and its result is at most a few times as large. Constraints that
+//! a provider can't express are reported as losses. They still apply, because arguments are validated against the
+//! original schema.
 //!
-//! Nothing here checks values, compiles a schema, or fetches one.
+//! This module does not validate values, and does not fetch schemas.
 
 use std::collections::HashSet;
 
@@ -32,13 +33,13 @@ use strict::remove_filler_nulls;
 pub const MAX_BYTES: usize = 512 * 1024;
 /// See [`MAX_BYTES`].
 pub const MAX_VALUES: usize = 100_000;
-/// How deep a schema may nest.
+/// Maximum nesting depth of a schema.
 pub const MAX_LEVELS: usize = 100;
 
-/// Whom a schema is for.
+/// Provider feature that a schema is converted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SchemaTarget {
-    /// OpenAI's functions that are not strict, and whoever takes what they take.
+    /// Functions of OpenAI that are not strict, and of compatible servers.
     OpenAi,
     /// OpenAI's strict functions and structured outputs.
     OpenAiStrict,
@@ -50,26 +51,27 @@ pub enum SchemaTarget {
     Gemini,
 }
 
-/// Why a tool can't be offered to a provider's models.
+/// Reason why a tool can't be offered to a provider's models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotExpressible(pub String);
 
-/// A schema for a target.
+/// A schema in the form that a target accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedSchema {
-    /// The schema; none where the target wants none for a tool without parameters.
+    /// The schema; `None` if the target expects none for a tool without parameters.
     pub schema: Option<RawJson>,
-    /// What of it could not be said, in words, each with its JSON pointer as a fragment (`#/properties/city: …`).
+    /// Constraints that the target can't express, in words, each with its JSON pointer as a fragment
+    /// (`#/properties/city: …`).
     pub losses: Vec<String>,
-    /// How arguments that fit it become arguments of the tool.
+    /// Conversion of arguments that match the schema to arguments of the tool.
     pub arguments: ArgumentMapping,
 }
 
-/// The parameters of a tool. Null, absent, `{}`, `[]` and `true` mean that there are none.
+/// Converts the parameters of a tool. Null, absent, `{}`, `[]` and `true` mean that there are none.
 ///
 /// # Errors
-/// [`NotExpressible`] where they can't be said to this target in any way.
+/// [`NotExpressible`] if the target can't express them at all.
 pub fn convert_parameters(
     raw: Option<&RawJson>,
     target: SchemaTarget,
@@ -96,10 +98,10 @@ pub fn convert_parameters(
     }
 }
 
-/// The form of an answer, whose root may be anything that the target allows.
+/// Converts the schema of a structured output. Its root may be of any type that the target allows.
 ///
 /// # Errors
-/// [`NotExpressible`] where it can't be said to this target.
+/// [`NotExpressible`] if the target can't express it.
 pub fn convert_output_schema(raw: &RawJson, target: SchemaTarget) -> Result<ConvertedSchema, NotExpressible> {
     let root = parse_schema(raw)?;
     let document = ParsedSchema::new(&root);
@@ -118,7 +120,7 @@ pub fn convert_output_schema(raw: &RawJson, target: SchemaTarget) -> Result<Conv
     })
 }
 
-/// A schema as its author wrote it.
+/// Parses a schema, within the limits of size and depth.
 pub(crate) fn parse_schema(raw: &RawJson) -> Result<OrderedJson, NotExpressible> {
     let bytes = raw.get().len();
     if bytes > MAX_BYTES {
@@ -160,7 +162,7 @@ fn no_parameters(target: SchemaTarget) -> ConvertedSchema {
     }
 }
 
-/// Converted, and the author's own text where that says the same.
+/// Converts a document for a dialect. If nothing changes, it returns the author's text byte for byte.
 fn convert_folded(
     document: &ParsedSchema<'_>,
     dialect: &'static SchemaDialect,
@@ -178,7 +180,7 @@ fn convert_folded(
     Ok(ConvertedSchema { schema, losses: lost.into_notes(), arguments })
 }
 
-/// Whether parameters name no property and let none be there.
+/// Returns whether an object schema has no properties and allows no others.
 fn allows_no_property(fields: &OrderedFields) -> bool {
     fields.iter().all(|(name, value)| match (name, value) {
         ("properties", OrderedJson::Object(properties)) => properties.is_empty(),
@@ -205,7 +207,7 @@ fn to_raw_json(json: &OrderedJson) -> RawJson {
     RawJson::from_value(json).unwrap_or_default()
 }
 
-/// The names among `required`.
+/// Names in a `required` list.
 fn required_names(value: Option<&OrderedJson>) -> HashSet<&str> {
     value.and_then(OrderedJson::as_list).into_iter().flatten().filter_map(OrderedJson::as_text).collect()
 }

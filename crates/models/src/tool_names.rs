@@ -1,26 +1,26 @@
-//! Names of tools as model providers take them. All of them take `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`; what a chat's own
-//! connection calls its tools may be anything, so a name that does not fit has an alias. The alias is a pure function
-//! of the name, the same in every request and for every provider, and no two names share one.
+//! Names of tools that every provider accepts: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. A tool of a chat's own connection may
+//! have any name, so a name that does not match gets an alias. The alias is a pure function of the name, the same in
+//! every request and for every provider, and no two names share one.
 
 use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-/// Longest name that every provider takes.
+/// Maximum length of a name that every provider accepts.
 pub const MAX_TOOL_NAME_BYTES: usize = 64;
-/// What stands before the hash in an alias.
+/// Separator before the hash in an alias.
 const ALIAS_MARKER: &str = "_y";
-/// How long that hash is.
+/// Length of the hash in an alias.
 const HASH_CHARS: usize = 12;
 
-/// The name by which a model is told of a tool: the tool's own where every provider takes it, else its alias.
+/// Returns the name for a model: the tool's own name if every provider accepts it, else its alias.
 #[must_use]
 pub fn wire_name(name: &str) -> Cow<'_, str> {
     if needs_no_alias(name) { Cow::Borrowed(name) } else { Cow::Owned(alias(name, MAX_TOOL_NAME_BYTES)) }
 }
 
-/// Whether a name is sent as it is. One that looks like an alias is not, so that nobody's tool can be taken for
-/// another's.
+/// Returns whether a name is sent unchanged. A name that looks like an alias is not, so that no tool can be confused
+/// with another.
 fn needs_no_alias(name: &str) -> bool {
     (1..=MAX_TOOL_NAME_BYTES).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -28,7 +28,7 @@ fn needs_no_alias(name: &str) -> bool {
         && !is_alias_like(name)
 }
 
-/// The alias of a text, of at most `room` bytes: what of it can be used, and a hash of all of it.
+/// Returns the alias of a text, at most `room` bytes long: its allowed characters, and a hash of the whole text.
 pub(crate) fn alias(text: &str, room: usize) -> String {
     let mut stem: String =
         text.chars().map(|c| if c.is_ascii() && is_allowed_byte(c as u8) { c } else { '_' }).collect();
@@ -41,7 +41,7 @@ pub(crate) fn alias(text: &str, room: usize) -> String {
     stem + ALIAS_MARKER + &hash.collect::<String>()
 }
 
-/// Whether a name ends as aliases do.
+/// Returns whether a name has the form of an alias.
 pub(crate) fn is_alias_like(name: &str) -> bool {
     let tail = name.len().checked_sub(ALIAS_MARKER.len() + HASH_CHARS).and_then(|at| name.get(at..));
     let hash = tail.and_then(|tail| tail.strip_prefix(ALIAS_MARKER));

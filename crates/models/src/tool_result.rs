@@ -1,5 +1,5 @@
-//! Results of tools as text for a model: the envelope, in which pictures, sound and other bytes are named instead of
-//! being spelled out in base64, which no model can read.
+//! Tool results as text for a model. The envelope describes images, audio and other binary content instead of
+//! containing its base64, which no model can read.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -8,10 +8,10 @@ use toolway_types::{ContentPart, Outcome, ResultEnvelope, ToolOutput};
 
 use crate::message::ToolResult;
 
-/// Media types of pictures that OpenAI's, Anthropic's and most other models can be shown.
+/// Media types of images that OpenAI's, Anthropic's and most other models accept.
 pub(crate) const COMMON_IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Where a model sees the pictures of a result.
+/// Place of a result's images in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImagePlacement {
     /// In the same result, beside the text.
@@ -22,7 +22,7 @@ pub(crate) enum ImagePlacement {
     Omitted,
 }
 
-/// A result as text. `kinds` are the media types of pictures that the model can be shown.
+/// Returns a result as text. `kinds` are the media types of images that the model accepts.
 pub(crate) fn result_text(result: &ToolResult, pictures: ImagePlacement, kinds: &[&str]) -> String {
     match &*result.outcome {
         Outcome::Success(output) if result.verbatim => output.joined_text(),
@@ -30,7 +30,7 @@ pub(crate) fn result_text(result: &ToolResult, pictures: ImagePlacement, kinds: 
     }
 }
 
-/// An outcome in the envelope. `kinds` are the media types of pictures that the model can be shown.
+/// Returns an outcome in the envelope. `kinds` are the media types of images that the model accepts.
 pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: &[&str]) -> String {
     let written = match outcome {
         Outcome::Success(output) if output.content.iter().any(has_bytes) => {
@@ -42,7 +42,7 @@ pub(crate) fn envelope_text(outcome: &Outcome, pictures: ImagePlacement, kinds: 
     written.unwrap_or_default()
 }
 
-/// The pictures of a result that a model can be shown: base64 and media type.
+/// Returns the images of a result that the model accepts: base64 and media type.
 pub(crate) fn sendable_images<'a>(
     outcome: &'a Outcome,
     kinds: &'a [&str],
@@ -59,13 +59,13 @@ pub(crate) fn sendable_images<'a>(
     })
 }
 
-/// Whether a picture is of one of these kinds and whole base64. A provider refuses a request for one that is not,
-/// and with it the conversation for good.
+/// Returns whether an image has one of these media types and is valid base64. A provider refuses a request with any
+/// other image, and with it the conversation for good.
 pub(crate) fn is_sendable_image(data: &str, mime_type: &str, kinds: &[&str]) -> bool {
     kinds.contains(&mime_type) && is_base64(data)
 }
 
-/// What is said in place of a picture that is not shown.
+/// Text in place of an image that is not sent.
 pub(crate) fn omitted_image_note(mime_type: &str) -> String {
     format!("[A picture ({mime_type}) that can't be shown to this model]")
 }
@@ -141,7 +141,7 @@ impl DescribedOutput<'_> {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// Returns the number of bytes that a base64 text encodes.
 fn decoded_size(base64: &str) -> usize {
     base64.trim_end_matches('=').len() * 3 / 4
 }

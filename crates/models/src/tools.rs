@@ -1,5 +1,5 @@
-//! The tools that a model is told of, and the forms in which providers want them. A form is made once for each tool
-//! and once for each set, and kept with it: a conversation sends the same list with every request.
+//! The tools of a request, and their conversion to the forms of providers. A conversation sends the same tools with
+//! every request, so each form is computed once per tool and per set, and cached.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,40 +11,40 @@ use crate::raw_fields::rename_fields;
 use crate::schema::{ArgumentMapping, NotExpressible};
 use crate::tool_names;
 
-/// How many forms of one thing are kept: more than any conversation changes between.
+/// Maximum number of cached forms of one tool or set: more than any conversation alternates between.
 const MAX_FORMATS: usize = 8;
 
-/// The name of a form in which tools are sent: whatever makes the same tool come out differently has another.
+/// Name of a form. Settings that change the converted tool need a name of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToolFormat(pub &'static str);
 
-/// How a tool's definition crosses into a provider's API.
+/// A tool in the form of a provider's API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConvertedTool {
-    /// The definition as it is sent.
+    /// Definition that is sent.
     pub json: RawJson,
-    /// What of it could not be said there, each in words with its JSON pointer into `parameters`. All of it is still
-    /// enforced: arguments are checked against the original.
+    /// Constraints that this form can't express, in words, each with its JSON pointer into `parameters`. They still
+    /// apply, because arguments are validated against the original.
     pub losses: Vec<String>,
-    /// How arguments that fit what is sent become arguments of the tool.
+    /// Conversion of the model's arguments to arguments of the tool.
     pub arguments: ArgumentMapping,
 }
 
-/// One tool, as its source described it. Its fields do not change once it is in a [`ToolSet`]: the forms in which it
-/// was sent are kept.
+/// A tool as described by its source. Its fields must not change once it is in a [`ToolSet`], because converted forms
+/// are cached.
 #[derive(Clone)]
 pub struct ToolDefinition {
-    /// The name by which the model calls it; see [`toolway_types::ExposedName`].
+    /// Name by which the model calls it; see [`toolway_types::ExposedName`].
     pub name: String,
-    /// What it does, in its source's words.
+    /// Description by its source.
     pub description: String,
-    /// The JSON Schema of its arguments as its source wrote it; none where it takes none.
+    /// JSON Schema of its arguments as its source wrote it; `None` if it takes none.
     pub parameters: Option<RawJson>,
     formats: FormatCache<Result<Arc<ConvertedTool>, NotExpressible>>,
 }
 
 impl ToolDefinition {
-    /// A tool.
+    /// Creates a tool.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Option<RawJson>) -> Self {
         Self {
@@ -55,10 +55,10 @@ impl ToolDefinition {
         }
     }
 
-    /// It in a form, which `convert` makes where it was not made before.
+    /// Returns the tool in a form. `convert` computes it the first time.
     ///
     /// # Errors
-    /// What `convert` said.
+    /// The error of `convert`.
     pub fn converted_to(
         &self,
         form: ToolFormat,
@@ -88,17 +88,17 @@ impl PartialEq for ToolDefinition {
 
 impl Eq for ToolDefinition {}
 
-/// The tools of one request, sorted by name: the same tools give the same bytes, whatever order they came in.
+/// The tools of one request, sorted by name, so that the same tools always give the same bytes.
 #[derive(Debug, Default)]
 pub struct ToolSet {
     tools: Vec<Arc<ToolDefinition>>,
-    /// Those that are sent under an alias, by it.
+    /// Indexes of tools that are sent under an alias, by alias.
     aliases: Vec<(String, usize)>,
     formats: FormatCache<Arc<ConvertedTools>>,
 }
 
 impl ToolSet {
-    /// A set of these. Of two with the same name the first counts.
+    /// Creates a set. If two tools have the same name, the first one is kept.
     #[must_use]
     pub fn new(mut tools: Vec<Arc<ToolDefinition>>) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -112,33 +112,33 @@ impl ToolSet {
         Self { tools, aliases, formats: FormatCache::default() }
     }
 
-    /// The tools, by name.
+    /// The tools, sorted by name.
     #[must_use]
     pub fn tools(&self) -> &[Arc<ToolDefinition>] {
         &self.tools
     }
 
-    /// The tool of this name.
+    /// Returns the tool of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<ToolDefinition>> {
         let at = self.tools.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
         self.tools.get(at)
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// The name of the tool that a model was told of as `sent`; the same where it is nobody's alias.
+    /// Returns the name of the tool with the alias `sent`, or `sent` itself if it is not an alias.
     #[must_use]
     pub fn original_name<'a>(&'a self, sent: &'a str) -> &'a str {
         let found = self.aliases.iter().find(|(alias, _)| alias == sent);
         found.and_then(|(_, at)| self.tools.get(*at)).map_or(sent, |tool| tool.name.as_str())
     }
 
-    /// The set in a form. `convert` is called for tools that were not sent in it before; those that it refuses are
+    /// Returns the set in a form. `convert` is called for tools that have no cached form. Tools that it refuses are
     /// left out.
     pub fn converted_to(
         &self,
@@ -148,7 +148,7 @@ impl ToolSet {
         self.converted_with(form, convert, |tools| RawJson::from_value(tools).unwrap_or_default())
     }
 
-    /// The same, where the list is not a plain JSON array of the tools: `list` makes it of them.
+    /// As [`ToolSet::converted_to`], for APIs whose list of tools is not a plain JSON array: `list` builds it.
     pub fn converted_with(
         &self,
         form: ToolFormat,
@@ -170,37 +170,36 @@ impl ToolSet {
     }
 }
 
-/// The tools of one request in the form in which they are sent.
+/// The tools of one request in a provider's form.
 #[derive(Debug, Default)]
 pub struct ConvertedTools {
-    /// The list.
+    /// JSON of the list.
     pub json: RawJson,
-    /// Those that can't be said in this form, by name, and why.
+    /// Names of tools that this form can't express, with the reasons.
     pub rejected: Vec<(String, NotExpressible)>,
     tools: Vec<(Arc<ToolDefinition>, Arc<ConvertedTool>)>,
 }
 
 impl ConvertedTools {
-    /// How many are sent.
+    /// Number of tools that are sent.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether none are.
+    /// Returns whether no tool is sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Whether the tool of this name is sent.
+    /// Returns whether the tool of a name is sent.
     #[must_use]
     pub fn has_tool(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// Arguments of the tool of this name as they are called in this form, for a history that is sent; none where
-    /// they are called the same.
+    /// Returns arguments with the property names of this form, for a history that is sent; `None` if no name differs.
     #[must_use]
     pub(crate) fn renamed_arguments(&self, name: &str, arguments: &str) -> Option<String> {
         let names = &self.find(name)?.1.arguments.renamed;
@@ -217,8 +216,8 @@ impl ConvertedTools {
         self.tools.get(at)
     }
 
-    /// Arguments that a model wrote for the tool of this name, as the tool itself has them. The same text where the
-    /// form says nothing else than the tool's own schema, or where it is no JSON object.
+    /// Converts a model's arguments to the tool's own form. The text stays the same if the form does not differ, or if
+    /// the text is not a JSON object.
     #[must_use]
     pub fn restore_arguments(&self, name: &str, arguments: String) -> String {
         let Some((tool, converted)) = self.find(name) else { return arguments };
@@ -229,11 +228,11 @@ impl ConvertedTools {
     }
 }
 
-/// A few forms of one thing, each made once.
+/// A small cache of forms.
 struct FormatCache<T>(Mutex<Vec<(ToolFormat, T)>>);
 
 impl<T: Clone> FormatCache<T> {
-    /// Makes it outside the lock: two that ask at once may both make it, and get the same.
+    /// Computes the form outside the lock. Two concurrent callers may both compute it, and get the same value.
     fn get_or_make(&self, form: ToolFormat, make: impl FnOnce() -> T) -> T {
         if let Some(made) = self.find(form) {
             return made;

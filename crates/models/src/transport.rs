@@ -1,5 +1,5 @@
-//! HTTP to model providers: one client for all, which is made when it is first used and keeps its connections.
-//! Nothing here knows a provider's API, tries again, follows a redirect or reads a proxy out of the environment.
+//! HTTP client for model providers. It is created at its first use and reuses its connections. It knows no API, does
+//! not retry, and ignores redirects and the proxy settings of the environment.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -26,18 +26,18 @@ use transport_failure::transport_failure;
 
 use crate::failure::AttemptFailure;
 
-/// What the client calls itself.
+/// Header `user-agent`.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
-/// How long a connection is kept that nobody uses.
+/// Lifetime of an unused connection.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
-/// How often the other end of a silent connection is asked whether it is still there.
+/// Interval of TCP keep-alive probes.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
-/// How many connections to one host are kept that nobody uses.
+/// Maximum number of unused connections to one host.
 const MAX_IDLE_CONNECTIONS: usize = 32;
-/// How many clients are kept: one for each time to connect that the owner set.
+/// Maximum number of clients: one for each configured connect timeout.
 const MAX_CLIENTS: usize = 8;
 
-/// The client. Cheap to clone; all clones share their connections.
+/// The client. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct ProviderHttpClient {
     shared: Arc<HttpClientPool>,
@@ -50,7 +50,7 @@ struct HttpClientPool {
     clients: Mutex<Vec<(HttpClientKey, Client)>>,
 }
 
-/// What tells clients apart.
+/// Settings that need a client of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct HttpClientKey {
     secure: bool,
@@ -63,20 +63,20 @@ impl fmt::Debug for ProviderHttpClient {
     }
 }
 
-/// What is sent to a model provider.
+/// A request that is ready to send.
 #[derive(Debug)]
 pub(crate) struct PreparedRequest {
-    /// Where.
+    /// Target.
     pub(crate) url: Url,
-    /// The headers of the API, the key among them.
+    /// Headers of the API, including the key.
     pub(crate) headers: HeaderMap,
-    /// JSON.
+    /// JSON body.
     pub(crate) body: Bytes,
 }
 
 impl ProviderHttpClient {
-    /// Trusts whom the TLS settings trust that `make_tls` makes. It is called when an https address is first asked,
-    /// on a thread for blocking work, and says in words what is wrong where it can't.
+    /// Creates a client. `make_tls` builds its TLS settings at the first request to an https address, on a thread for
+    /// blocking work, and describes the problem if it fails.
     #[must_use]
     pub fn new(make_tls: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
         let make_tls = Box::new(make_tls);
@@ -84,21 +84,21 @@ impl ProviderHttpClient {
         Self { shared: Arc::new(shared), jitter_source: random_fraction }
     }
 
-    /// With something else in place of the chance that spreads waits: `fraction` gives numbers from 0 to 1.
+    /// Replaces the random source of the retry jitter. `fraction` returns numbers from 0 to 1.
     #[must_use]
     pub fn with_jitter_source(self, fraction: fn() -> f64) -> Self {
         Self { jitter_source: fraction, ..self }
     }
 
-    /// A number from 0 to 1.
+    /// Returns a random number from 0 to 1 for the retry jitter.
     pub(crate) fn jitter_fraction(&self) -> f64 {
         (self.jitter_source)()
     }
 
-    /// Sends a body and gives the answer once its headers are there, whatever its status.
+    /// Posts a body and returns the response when its headers have arrived, whatever its status.
     ///
     /// # Errors
-    /// Where there is none.
+    /// [`AttemptFailure`] if there is no response.
     pub(crate) async fn post(
         &self,
         config: &ProviderConfig,
@@ -115,10 +115,10 @@ impl ProviderHttpClient {
         request.send().await.map_err(|error| transport_failure(config, &what.url, &error))
     }
 
-    /// Asks for something and gives the answer once its headers are there, whatever its status.
+    /// Sends a GET request and returns the response when its headers have arrived, whatever its status.
     ///
     /// # Errors
-    /// Where there is none.
+    /// [`AttemptFailure`] if there is no response.
     pub(crate) async fn get(
         &self,
         config: &ProviderConfig,
@@ -150,7 +150,7 @@ impl ProviderHttpClient {
         Ok(client)
     }
 
-    /// The TLS settings; made again after a failure.
+    /// Returns the TLS settings, and tries again after a failure.
     async fn tls(&self) -> Result<ClientConfig, String> {
         if let Some(tls) = self.shared.tls.get() {
             return Ok(tls.clone());
@@ -163,7 +163,7 @@ impl ProviderHttpClient {
     }
 }
 
-/// Puts the owner's headers in, in place of ours.
+/// Adds the owner's headers, which replace ours.
 fn override_headers(headers: &mut HeaderMap, with: &HeaderMap) {
     for name in with.keys() {
         headers.remove(name);
@@ -189,7 +189,7 @@ fn build_client(kind: HttpClientKey, tls: ClientConfig) -> reqwest::Result<Clien
         .build()
 }
 
-/// For plain http, so that nobody reads the computer's authorities for it.
+/// TLS settings for plain http. They avoid loading the system's certificate authorities.
 fn empty_trust_config() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -1,4 +1,4 @@
-//! How many tokens a request took, as the provider says.
+//! Token counts of a request, as the provider reports them.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// This and another together; what only one of them reports stands as it is.
+    /// Returns the sum of two counts. A count that only one of them reports is kept.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let add = |a: Option<u64>, b: Option<u64>| match (a, b) {

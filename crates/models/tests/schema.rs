@@ -31,7 +31,7 @@ use serde_json::Value;
 use toolway_models::schema::{ConvertedSchema, SchemaTarget, convert_parameters};
 use toolway_types::RawJson;
 
-/// How many schemas are made, and how many values for each.
+/// Number of generated schemas, and of values for each.
 const SCHEMAS: u64 = 120;
 const VALUES: usize = 12;
 

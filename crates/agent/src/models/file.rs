@@ -1,4 +1,4 @@
-//! The form of `models.toml`: its `[[model]]` entries, each checked by itself, every problem with its line.
+//! Parser for `models.toml`: its `[[model]]` entries, each checked by itself. Every problem has its line.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,30 +31,30 @@ const RENAMED_FIELDS: &[(&str, &str)] = &[
     ("longest_wait_s", "max_backoff_s"),
     ("context_tokens", "context_window"),
 ];
-/// Longest name of a model provider.
+/// Maximum length of a model provider's name.
 const MAX_NAME: usize = 32;
-/// Most model providers.
+/// Maximum number of model providers.
 const MAX_PROVIDERS: usize = 256;
 
-/// What a file of models says.
+/// Content of `models.toml`.
 #[derive(Debug, Clone, Default)]
 pub struct ModelsFile {
     /// Its entries, in order.
     pub entries: Vec<ModelEntry>,
 }
 
-/// One model provider, as its owner set it up.
+/// One model provider.
 #[derive(Debug, Clone)]
 pub struct ModelEntry {
-    /// All but the key.
+    /// Configuration without the key.
     pub config: ProviderConfig,
-    /// Where the key is kept; none where none is sent.
+    /// Location of the key; `None` if no key is sent.
     pub key: Option<KeyLocation>,
-    /// The preset that it was made from.
+    /// Name of its preset.
     pub preset: Option<String>,
-    /// The model that is asked where only its name is said.
+    /// Default model, for references that name only the provider.
     pub model: Option<Arc<str>>,
-    /// What is known of single models.
+    /// Known facts about single models.
     pub models: BTreeMap<String, ModelFacts>,
     /// The line in the file, from 1.
     pub line: usize,
@@ -78,7 +78,7 @@ struct RawModelEntry {
     models: BTreeMap<String, Spanned<ModelFacts>>,
 }
 
-/// What is wrong, and where in the text.
+/// A problem and its position in the text.
 struct SpannedProblem {
     at: usize,
     message: String,
@@ -102,10 +102,10 @@ impl SpannedProblem {
 }
 
 impl ModelsFile {
-    /// Reads the text of a file that is, or will be, at `path`.
+    /// Parses the text of a file that is, or will be, at `path`.
     ///
     /// # Errors
-    /// Everything that is wrong in it.
+    /// All problems of the file.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<FileProblem>> {
         let (mut file, mut wrong) = (Self::default(), Vec::new());
         match DeTable::parse(text) {
@@ -254,7 +254,7 @@ fn entry(written: RawModelEntry, path: &Path, line: usize) -> Result<ModelEntry,
     })
 }
 
-/// Whether a model provider may be called so: `[a-z][a-z0-9-]{0,31}`.
+/// Returns whether a text is a valid name of a model provider: `[a-z][a-z0-9-]{0,31}`.
 fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -301,7 +301,7 @@ fn kind(
     }
 }
 
-/// Where nothing is said: the preset's, else the one that the kind has of its own.
+/// Returns the base URL of the entry, of its preset, or else of the preset that is named like its kind.
 fn base_url(
     written: &RawModelEntry,
     preset: Option<&ProviderPreset>,
@@ -333,7 +333,7 @@ fn headers(written: &RawModelEntry) -> Result<http::HeaderMap, SpannedProblem> {
     Ok(headers)
 }
 
-/// `base`, with what was written in its place.
+/// Replaces the fields of `base` that are written.
 fn overlay<T: serde::Serialize + DeserializeOwned>(
     base: T,
     written: Option<&Spanned<Table>>,
@@ -361,7 +361,7 @@ fn overlay<T: serde::Serialize + DeserializeOwned>(
     })
 }
 
-/// Paths start at the file's own folder.
+/// Resolves a relative path against the folder of the file.
 fn resolve_path(place: KeyLocation, path: &Path) -> KeyLocation {
     match place {
         KeyLocation::File(file) if file.is_relative() => {

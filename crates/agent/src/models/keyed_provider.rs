@@ -33,7 +33,7 @@ struct KeyedProviderInner {
     location: Option<KeyLocation>,
     keys: Arc<dyn KeyReader>,
     factory: ProviderFactory,
-    /// Says all that can be said without a key.
+    /// A provider without a key, for everything that needs none.
     keyless: Arc<dyn ModelProvider>,
     current: Mutex<Option<ProviderWithKey>>,
 }
@@ -126,9 +126,9 @@ struct KeyedResponseStream {
     keyed: KeyedProvider,
     request: Arc<ModelRequest>,
     state: KeyedStreamState,
-    /// Whether the model said anything, so that it is not asked again.
+    /// The model has produced output, so the request is not repeated.
     has_output: bool,
-    /// Whether the key was read again.
+    /// The key was already read again.
     has_reloaded_key: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where keys are kept. Nothing here reads them: whoever may is handed in.
+//! Locations of API keys. The caller supplies the [`KeyReader`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-/// Where a key is kept: `{ env = "NAME" }`, `{ file = "PATH" }`, `{ secret = "NAME" }` or `{ keyring = "NAME" }`.
+/// Location of a key: `{ env = "NAME" }`, `{ file = "PATH" }`, `{ secret = "NAME" }` or `{ keyring = "NAME" }`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyLocation {
@@ -35,9 +35,9 @@ impl fmt::Display for KeyLocation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no key in {location}: {problem}")]
 pub struct KeyError {
-    /// Where it should be.
+    /// Location of the key.
     pub location: KeyLocation,
-    /// What is wrong there; never a part of the key.
+    /// Description of the problem; never a part of the key.
     pub problem: String,
 }
 
@@ -50,7 +50,7 @@ pub trait KeyReader: Send + Sync + 'static {
     fn read(&self, place: &KeyLocation) -> Result<SecretString, KeyError>;
 }
 
-/// Where there are none.
+/// A reader without keys.
 #[cfg(test)]
 pub(super) struct EmptyKeyReader;
 

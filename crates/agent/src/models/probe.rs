@@ -14,25 +14,25 @@ use toolway_types::RawJson;
 use super::ModelRef;
 use super::view::{ModelCheckStatus, ModelTestCheck, ModelTestReport};
 
-/// How long the whole may take.
+/// Timeout of the whole test.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Enough for a model that thinks before it calls.
 const MAX_OUTPUT: u64 = 2048;
-/// How much of what a model said instead is shown, in bytes.
+/// Maximum length of a model's text in a report, in bytes.
 const MAX_SHOWN_BYTES: usize = 200;
 
 const PING: &str = "ping";
 const EXPECTED_WORD: &str = "toolway";
 const PARAMETERS: &str = r#"{"type":"object","properties":{"word":{"type":"string","description":"The word to send."}},"required":["word"]}"#;
 
-/// What is looked at, in order.
+/// The checks in their order.
 const CHECKS: [&str; 6] = ["connection", "key", "model", "tool_call", "streaming", "usage"];
 
-/// What came back.
+/// The response so far.
 #[derive(Default)]
 struct ProbeObservation {
     collector: ResponseCollector,
-    /// Whether anything came in pieces.
+    /// The response arrived in pieces.
     is_streamed: bool,
     answered: Option<String>,
     failed: Option<ModelError>,
@@ -61,7 +61,7 @@ pub(super) async fn probe(model: &ModelRef, has_key: bool) -> ModelTestReport {
     }
 }
 
-/// What there is to say where no model is named.
+/// Creates the report of a provider without a model to test.
 pub(super) fn report_without_model(name: &str, problem: &str) -> ModelTestReport {
     let mut checks: Vec<_> = CHECKS.iter().map(|check| skipped(check)).collect();
     if let Some(check) = checks.iter_mut().find(|it| it.check == "model") {

@@ -11,58 +11,58 @@ use super::ModelFacts;
 pub struct ModelView {
     /// The owner's name for it.
     pub name: String,
-    /// The API that it speaks.
+    /// The kind of its API.
     pub kind: ProviderKind,
     /// The preset that it was made from.
     pub preset: Option<String>,
-    /// Where it is.
+    /// Its address.
     pub base_url: String,
-    /// Where its key is kept; none where it has none.
+    /// Location of its key; `None` if it has none.
     pub key: Option<KeyView>,
-    /// The model that is asked where only its name is said.
+    /// Default model.
     pub model: Option<String>,
-    /// What is known of single models.
+    /// Known facts about single models.
     pub models: BTreeMap<String, ModelFacts>,
 }
 
-/// Where a key is kept.
+/// Location of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyView {
-    /// In words.
+    /// Description.
     pub place: String,
-    /// Whether there is one.
+    /// The key exists.
     pub present: bool,
 }
 
-/// What a test found.
+/// Report of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTestReport {
     /// The provider's name.
     pub name: String,
-    /// The model that was asked; none where none is set.
+    /// The tested model; `None` if none is configured.
     pub model: Option<String>,
-    /// Whether everything works that must.
+    /// All required checks passed.
     pub ok: bool,
-    /// What was looked at, in the order in which it was.
+    /// Checks in the order in which they ran.
     pub checks: Vec<ModelTestCheck>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTestCheck {
-    /// What: `connection`, `key`, `model`, `streaming`, `tool_call`, `usage`.
+    /// Name of the check: `connection`, `key`, `model`, `streaming`, `tool_call` or `usage`.
     pub check: &'static str,
-    /// How it came out.
+    /// Result of the check.
     pub status: ModelCheckStatus,
-    /// In words.
+    /// Description.
     pub message: String,
-    /// What to do about it.
+    /// Hint for the owner.
     pub hint: Option<String>,
 }
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelCheckStatus {
     /// It works.

@@ -1,4 +1,4 @@
-//! Anthropic's Messages, of Anthropic itself and of whoever speaks it too.
+//! The Messages API of Anthropic and of compatible servers.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ mod stream;
 mod thinking;
 mod tool;
 
-/// The version of Messages that is spoken (header `anthropic-version`).
+/// Version of the API (header `anthropic-version`).
 pub const VERSION: &str = "2023-06-01";
-/// The versions that stand in addresses.
+/// Versions that a base URL may end in.
 const API_VERSIONS: &[&str] = &["v1"];
-/// Most tools in one request. No bound is documented; this is more than any model makes use of.
+/// Maximum number of tools in one request. No limit is documented; this is more than any model can use.
 const MAX_TOOLS: usize = 1_000;
 
 /// Messages (`POST …/v1/messages`).

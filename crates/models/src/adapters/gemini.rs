@@ -1,4 +1,4 @@
-//! Google's Gemini (`generateContent` of the Gemini API, streamed).
+//! The Gemini API of Google (`generateContent`, streamed).
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ mod request;
 mod stream;
 mod tool;
 
-/// The versions that stand in addresses; `parametersJsonSchema` is in the first.
+/// Versions that a base URL may end in. Requests use the first one, because only it has `parametersJsonSchema`.
 const API_VERSIONS: &[&str] = &["v1beta", "v1", "v1alpha"];
-/// Most functions in one request.
+/// Maximum number of functions in one request.
 const MAX_TOOLS: usize = 128;
 
 /// The Gemini API (`POST …/v1beta/models/{model}:streamGenerateContent`).

@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions, of OpenAI itself and of whatever is compatible with it. What a server lacks is said by
-//! its [`Switches`](crate::config::Switches); the code is the same for all of them.
+//! The Chat Completions API of OpenAI and of compatible servers. The code is the same for all of them; differences
+//! between servers are in [`Switches`](crate::config::Switches).
 
 use std::sync::Arc;
 

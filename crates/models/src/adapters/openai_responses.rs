@@ -1,5 +1,5 @@
-//! OpenAI's Responses API, used without OpenAI keeping anything (`store: false`): the whole conversation goes with
-//! each request, the model's encrypted thinking in its place.
+//! The Responses API of OpenAI, without storage at OpenAI (`store: false`). Every request contains the whole
+//! conversation, with the model's encrypted thinking.
 
 use std::sync::Arc;
 

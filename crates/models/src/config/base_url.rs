@@ -1,16 +1,16 @@
-//! The address under which a model provider's API stands.
+//! The base URL of a model provider's API.
 //!
-//! Each kind has its habit, which is that of its official client: for OpenAI's APIs and what is compatible the
-//! address ends in the version (`https://api.openai.com/v1`), for Anthropic and Gemini it does not
-//! (`https://api.anthropic.com`). Both ways of writing it are understood, with or without a slash at its end.
-//! Plain http is allowed wherever it leads: the address stands in the owner's own file.
+//! Each kind follows its official client: for OpenAI's APIs and compatible servers the URL ends in the version
+//! (`https://api.openai.com/v1`), for Anthropic and Gemini it does not (`https://api.anthropic.com`). Both forms are
+//! accepted, with or without a slash at the end. Plain http is allowed for any host, because the URL comes from the
+//! owner's own file.
 
 use std::fmt;
 use std::str::FromStr;
 
 use reqwest::Url;
 
-/// How long an address may be, in bytes.
+/// Maximum length of an address, in bytes.
 const MAX_URL_BYTES: usize = 2048;
 
 /// An http or https address without query, fragment, user name or password.

@@ -1,12 +1,12 @@
-//! What of Chat Completions a server has. For a server that nobody described, the careful values count: what it
-//! may not know is not sent.
+//! Features of OpenAI's APIs that a server supports. The defaults for an unknown server are conservative: a request
+//! contains nothing that the server may not know.
 
 use http::HeaderName;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::provider_kind::ProviderKind;
 
-/// How the most tokens of an answer are called.
+/// Name of the field that limits output tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
@@ -16,7 +16,7 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// How the number is called that makes chance repeatable.
+/// Name of the field for the random seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeedField {
@@ -24,23 +24,23 @@ pub enum SeedField {
     Seed,
     /// `random_seed`.
     RandomSeed,
-    /// There is none.
+    /// The server has no such field.
     None,
 }
 
-/// Which forms of `tool_choice` there are.
+/// Supported forms of `tool_choice`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoiceSupport {
-    /// The words `none`, `auto`, `required`, and an object that names a tool.
+    /// The strings `none`, `auto` and `required`, and an object that names a tool.
     Full,
-    /// The words alone. A single tool is forced by `required` with no other tool beside it.
+    /// Only the strings. To force a single tool, the request contains only this tool, with `required`.
     StringOnly,
     /// None: the model does as it likes.
     None,
 }
 
-/// How an answer is kept to a schema.
+/// Way to enforce a response schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StructuredOutputMode {
@@ -52,7 +52,7 @@ pub enum StructuredOutputMode {
     Instructions,
 }
 
-/// What form ids of tool calls must have.
+/// Required form of tool call ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdFormat {
@@ -62,7 +62,7 @@ pub enum CallIdFormat {
     NineAlphanumeric,
 }
 
-/// How thinking is asked for.
+/// Way to request thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningRequest {
@@ -76,7 +76,7 @@ pub enum ReasoningRequest {
     Thinking,
 }
 
-/// How thinking is sent back.
+/// Way to send thinking back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningReplay {
@@ -93,7 +93,7 @@ pub enum ReasoningReplay {
 pub struct ApiKeyHeader {
     /// Its name.
     pub name: HeaderName,
-    /// Whether `Bearer ` stands before the key, as it does in the header `authorization`.
+    /// The key has the prefix `Bearer `, as in the header `authorization`.
     pub bearer: bool,
 }
 
@@ -120,13 +120,13 @@ impl<'de> Deserialize<'de> for ApiKeyHeader {
 
 macro_rules! switches {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $careful:expr,)*) => {
-        /// What of Chat Completions a server has.
+        /// Features of OpenAI's APIs that a server supports.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
         pub struct Switches {
             $($(#[$doc])* pub $name: $type,)*
         }
 
-        /// What an owner says about a server; what is not said stays as it was.
+        /// Changes to [`Switches`] by the owner; `None` keeps the value.
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct SwitchChanges {
@@ -134,13 +134,13 @@ macro_rules! switches {
         }
 
         impl Switches {
-            /// The careful ones, for a server of which nothing is known.
+            /// Conservative values for an unknown server.
             #[must_use]
             pub fn careful() -> Self {
                 Self { $($name: $careful,)* }
             }
 
-            /// With these changes.
+            /// Applies changes.
             #[must_use]
             pub fn with(mut self, changes: &SwitchChanges) -> Self {
                 $(if let Some(value) = &changes.$name { self.$name.clone_from(value); })*
@@ -151,51 +151,50 @@ macro_rules! switches {
 }
 
 switches! {
-    /// Whether `stream_options` with `include_usage` is known. Without it tokens are counted only where the server
-    /// reports them unasked.
+    /// `stream_options` with `include_usage` is supported. Without it, tokens are counted only if the server reports
+    /// them by itself.
     stream_usage: bool = false,
-    /// How the most tokens of an answer are called.
+    /// Name of the field that limits output tokens.
     max_tokens: MaxTokensField = MaxTokensField::MaxTokens,
-    /// Whether instructions have the role `developer`; otherwise it is `system`.
+    /// Instructions have the role `developer` instead of `system`.
     developer_role: bool = false,
-    /// Whether there are tools at all.
+    /// Tools are supported.
     tools: bool = true,
-    /// Most tools in one request.
+    /// Maximum number of tools in one request.
     max_tools: usize = 128,
-    /// Whether a tool's description may have more than 1024 characters; otherwise the rest is cut off.
+    /// A tool's description may have more than 1024 characters. Otherwise it is truncated.
     long_descriptions: bool = false,
-    /// Which forms of `tool_choice` there are.
+    /// Supported forms of `tool_choice`.
     tool_choice: ToolChoiceSupport = ToolChoiceSupport::Full,
-    /// Whether `parallel_tool_calls` is known.
+    /// `parallel_tool_calls` is supported.
     parallel_tool_calls: bool = false,
-    /// Whether tools are sent in strict form where their schema can be said in it. Then the model keeps to the
-    /// schema, but must give every property, optional ones as null.
+    /// Tools are sent in strict form if their schema allows it. The model then follows the schema, but must give every
+    /// property, optional ones as null.
     strict: bool = false,
-    /// Whether pictures are taken. Where they are not, a text stands in their place.
+    /// Images are supported. Otherwise a text replaces them.
     images: bool = false,
-    /// How an answer is kept to a schema.
+    /// Way to enforce a response schema.
     structured_output: StructuredOutputMode = StructuredOutputMode::Instructions,
-    /// What form ids of tool calls must have.
+    /// Required form of tool call ids.
     call_ids: CallIdFormat = CallIdFormat::Any,
-    /// How thinking is asked for.
+    /// Way to request thinking.
     reasoning: ReasoningRequest = ReasoningRequest::None,
-    /// How thinking is sent back.
+    /// Way to send thinking back.
     reasoning_replay: ReasoningReplay = ReasoningReplay::None,
-    /// Whether a message's content may be a list of parts; otherwise it is always one text.
+    /// The content of a message may be a list of parts. Otherwise it is always one string.
     content_parts: bool = true,
-    /// Whether the content of a message with tool calls may be null; otherwise it is an empty text.
+    /// The content of a message with tool calls may be null. Otherwise it is an empty string.
     null_content: bool = false,
-    /// Whether a person's message may follow a tool's result; otherwise a short message of the model is put
-    /// between.
+    /// A user message may follow a tool result. Otherwise a short assistant message is put between them.
     user_after_tool: bool = true,
-    /// How the number is called that makes chance repeatable.
+    /// Name of the field for the random seed.
     seed: SeedField = SeedField::Seed,
-    /// The header that carries the key. In any other than `authorization` the key stands alone.
+    /// The header that carries the key. In any header other than `authorization` the key has no prefix.
     key_header: ApiKeyHeader = ApiKeyHeader::default(),
 }
 
 impl Switches {
-    /// Those of a kind: all of it for OpenAI itself, the careful ones for any other server.
+    /// Defaults of a kind: all features for OpenAI itself, conservative values for any other server.
     #[must_use]
     pub fn for_kind(kind: ProviderKind) -> Self {
         match kind {
@@ -204,7 +203,7 @@ impl Switches {
         }
     }
 
-    /// OpenAI's own.
+    /// Features of OpenAI itself.
     fn for_openai() -> Self {
         Self {
             stream_usage: true,

@@ -1,24 +1,24 @@
-//! How long a model provider is waited for, and how often it is asked again.
+//! Timeouts and retries of requests to a model provider.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How long to wait. There is no bound on a whole answer.
+/// Timeouts. A complete response has no time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderTimeouts {
-    /// For a connection, TLS included.
+    /// Timeout for connecting, including TLS.
     #[serde(rename = "connect_s", with = "seconds")]
     pub connect: Duration,
-    /// For the first byte of an answer.
+    /// Timeout for the first byte of a response.
     #[serde(rename = "first_byte_s", with = "seconds")]
     pub first_byte: Duration,
-    /// From there for its first word; and for the first byte as well, where the request says how much the model is to
-    /// think before it speaks.
+    /// Timeout from the first byte to the first output. It also applies to the first byte if the request sets an effort
+    /// for thinking.
     #[serde(rename = "first_token_s", with = "seconds")]
     pub first_token: Duration,
-    /// From the first word on, for whatever comes next.
+    /// Timeout between two parts of the output.
     #[serde(rename = "idle_s", with = "seconds")]
     pub idle: Duration,
 }
@@ -34,7 +34,7 @@ impl Default for ProviderTimeouts {
     }
 }
 
-/// How often to ask again where nothing came of a request, and how long to wait before.
+/// Number of attempts for a request without output, and the delays between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryPolicy {

@@ -1,21 +1,20 @@
-//! Which kind of failure it is, told by status, codes, and, where providers have no code for it, by words of
-//! theirs that are known.
+//! Classification of errors by status, codes and, for providers without codes, known phrases.
 
 use http::StatusCode;
 
 use super::provider_error::ProviderErrorBody;
 use crate::error::ModelErrorKind;
 
-/// What a refusal means.
+/// Class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FailureClass {
     pub(super) kind: ModelErrorKind,
     pub(super) cause: FailureCause,
-    /// Whether the same request may succeed later.
+    /// The same request may succeed later.
     pub(super) is_retryable: bool,
 }
 
-/// What it is about.
+/// Cause of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailureCause {
     Key,
@@ -46,7 +45,7 @@ impl FailureClass {
         Self { kind, cause: topic, is_retryable: again }
     }
 
-    /// In words.
+    /// Returns a description.
     pub(super) fn description(self, model: &str) -> String {
         let words = match self.cause {
             FailureCause::Key => "refused the key",
@@ -124,7 +123,7 @@ const OVERLOAD_CODES: &[&str] = &[
     "vector_store_timeout",
 ];
 
-/// What a refusal means. The narrow meanings come first: their codes stand under several statuses.
+/// Classifies an error. Specific causes come first, because their codes occur with several statuses.
 pub(super) fn classify(status: Option<StatusCode>, said: &ProviderErrorBody) -> FailureClass {
     let status = status.map_or(0, |status| status.as_u16());
     let message = said.message.to_ascii_lowercase();
@@ -161,7 +160,7 @@ fn names_model(status: u16, message: &str) -> bool {
     matches!(status, 0 | 400 | 404 | 422) && message.contains("model")
 }
 
-/// Whether a status is one of those that pass.
+/// Returns whether a status is temporary.
 fn is_transient_status(status: u16) -> bool {
     matches!(status, 408 | 409 | 425) || (status >= 500 && status != 501 && status != 505)
 }

@@ -1,4 +1,4 @@
-//! What to do about a refusal.
+//! Hints for errors of a provider.
 
 use reqwest::Url;
 

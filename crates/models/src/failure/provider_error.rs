@@ -1,25 +1,25 @@
-//! What a provider says of an error, whichever of the many forms it has.
+//! Parser for the error bodies of all providers.
 
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::Value;
 
-/// What was said.
+/// A provider's error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProviderErrorBody {
-    /// In words.
+    /// Message text.
     pub(crate) message: String,
-    /// Every code, type and status word there is, in lower case.
+    /// All codes, types and status names, in lower case.
     pub(crate) codes: Vec<String>,
-    /// The number among the codes, where there is one.
+    /// Numeric code, if there is one.
     status_code: Option<u16>,
-    /// How long to wait (Google's `RetryInfo`).
+    /// Delay before a retry (Google's `RetryInfo`).
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl ProviderErrorBody {
-    /// In the body of an answer.
+    /// Parses the body of an error response.
     pub(super) fn from_body(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
@@ -30,13 +30,13 @@ impl ProviderErrorBody {
         }
     }
 
-    /// In an event of a stream, or a body that should be an answer; none where it is no error.
+    /// Parses an event of a stream, or a body that should be a response; `None` if it is not an error.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let value = serde_json::from_str::<Value>(text).ok()?;
         is_error(&value).then(|| Self::from_value(&value))
     }
 
-    /// In an error's own object.
+    /// Parses an error object.
     pub(crate) fn from_value(value: &Value) -> Self {
         let value = match value {
             Value::Array(items) => items.first().unwrap_or(&Value::Null),
@@ -52,20 +52,20 @@ impl ProviderErrorBody {
         said
     }
 
-    /// A code and words.
+    /// Creates an error from a code and a message.
     pub(crate) fn new(code: &str, message: &str) -> Self {
         let mut said = Self { message: message.to_owned(), ..Self::default() };
         said.add_code(code);
         said
     }
 
-    /// The status that it names, where that is one of failure.
+    /// Returns the HTTP status in the error, if it is an error status.
     pub(super) fn status(&self) -> Option<StatusCode> {
         let status = StatusCode::from_u16(self.status_code?).ok()?;
         (status.is_client_error() || status.is_server_error()).then_some(status)
     }
 
-    /// Whether it has this code.
+    /// Returns whether it has a code.
     pub(super) fn has_code(&self, code: &str) -> bool {
         self.codes.iter().any(|known| known == code)
     }
@@ -110,7 +110,7 @@ impl ProviderErrorBody {
     }
 }
 
-/// Whether a value that came in place of an answer is an error.
+/// Returns whether a value in place of a response is an error.
 fn is_error(value: &Value) -> bool {
     let value = match value {
         Value::Array(items) => items.first().unwrap_or(&Value::Null),
@@ -123,7 +123,7 @@ fn is_error(value: &Value) -> bool {
         || (value.get("detail").is_some() && value.get("choices").is_none())
 }
 
-/// The words of a message, which some give as an object or a list.
+/// Returns the text of a message. Some providers send it as an object or a list.
 fn message_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

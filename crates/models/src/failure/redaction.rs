@@ -6,9 +6,9 @@ use secrecy::ExposeSecret as _;
 
 use crate::config::ProviderConfig;
 
-/// What stands in a secret's place.
+/// Replacement for a secret.
 const REDACTED_PLACEHOLDER: &str = "[redacted]";
-/// Shorter ones are not looked for: they would be found in innocent words.
+/// Shorter secrets are not redacted, because they would match ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
 
 /// The text without the key, and without what the headers hold that carry secrets.

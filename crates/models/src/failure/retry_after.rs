@@ -1,4 +1,4 @@
-//! How long a provider wants to be left alone, as its headers say it.
+//! The delay before a retry that a provider asks for in its headers.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, header};
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// `retry-after-ms`, or `Retry-After` (RFC 9110, 10.2.3) in seconds or as a date, which is measured by the answer's
-/// own `Date`, so that nobody's clock matters.
+/// Reads `retry-after-ms`, or `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date. A date is compared with
+/// the response's own `Date`, so that wrong clocks do not matter.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(milliseconds) = text(RETRY_AFTER_MS).and_then(|text| text.parse::<f64>().ok()) {

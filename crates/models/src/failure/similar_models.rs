@@ -1,14 +1,14 @@
-//! Names close to one that does not exist.
+//! Suggestions for the id of an unknown model.
 
 use crate::error::ModelError;
 use crate::provider::AvailableModel;
 
-/// How alike a name must be, from 0 to 1.
+/// Minimum similarity of a suggestion, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.8;
-/// How many are named.
+/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 5;
 
-/// Says in the error's hint which models there are that are called almost so.
+/// Adds models with a similar id to the error's hint.
 pub(crate) fn with_similar_models(error: ModelError, model: &str, offered: &[AvailableModel]) -> ModelError {
     let close = similar_models(model, offered);
     if close.is_empty() {

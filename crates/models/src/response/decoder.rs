@@ -16,7 +16,7 @@ use crate::transport::SseEvent;
 /// Data of the event that ends a stream of Chat Completions. Proxies add it to streams of other APIs.
 pub(crate) const DONE_MARKER: &str = "[DONE]";
 
-/// How much of a response a decoder has read.
+/// Progress of a decoder in its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseProgress {
     /// More is expected.

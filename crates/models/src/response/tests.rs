@@ -62,7 +62,7 @@ fn config() -> ProviderConfig {
     ProviderConfig::new("p", ProviderKind::Openai, "http://localhost".parse().unwrap())
 }
 
-/// What a body comes to, the same in whichever pieces.
+/// Reads a body in pieces of several sizes, and checks that the result is always the same.
 #[track_caller]
 fn read_response(body: &[u8]) -> (Vec<ModelEvent>, Option<ModelErrorKind>) {
     let in_pieces = |size: usize| {

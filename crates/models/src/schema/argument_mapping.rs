@@ -1,21 +1,21 @@
-//! Arguments as a provider's form of a tool has them, and as the tool itself does.
+//! Conversion of arguments from a provider's form of a tool to the tool's own form.
 
 use toolway_types::RawJson;
 
 use super::{parse_schema, remove_filler_nulls};
 use crate::raw_fields::rename_fields;
 
-/// How arguments that fit a converted schema become arguments of the tool.
+/// Conversion of arguments that match a converted schema to arguments of the tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArgumentMapping {
-    /// Whether properties that are optional are null where they are not meant to be there.
+    /// In strict form, null stands for an optional property that is absent.
     pub is_strict: bool,
-    /// Properties of the root that have another name there: that name, and their own.
+    /// Renamed properties of the root: the name in the converted schema, and the original name.
     pub renamed: Vec<(String, String)>,
 }
 
 impl ArgumentMapping {
-    /// The tool's own arguments, where they are another text than what the model wrote.
+    /// Returns the tool's own arguments if they differ from the text that the model wrote.
     pub(crate) fn restore(&self, parameters: Option<&RawJson>, arguments: &str) -> Option<String> {
         let named = if self.renamed.is_empty() { None } else { self.rename_to_original(arguments) };
         if !self.is_strict {

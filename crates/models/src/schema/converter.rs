@@ -20,12 +20,12 @@ pub(super) use root::must_be_folded;
 
 /// Most schemas inside one another that are written out.
 const MAX_DEPTH: usize = 32;
-/// How many schemas more than the original has may come of writing references out.
+/// Maximum number of schemas that inlining references may add to the original.
 const MAX_EXTRA_SCHEMAS: usize = 4_000;
 /// The same in bytes, about.
 const MAX_EXTRA_BYTES: usize = 256 * 1024;
-/// How often a schema may stand within itself, and how many references may lead into one another, from the most to
-/// the least: the first that does not come out too large counts.
+/// Limits for inlining, from the loosest to the tightest: how often a schema may be nested in itself, and how many
+/// references may follow each other. The first pair with a small enough result is used.
 const EXPANSION_LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (1, 1)];
 
 /// Most parts of an `allOf` that are put together; each goes through all that came before.
@@ -34,7 +34,7 @@ const MAX_PARTS: usize = 64;
 /// Characters of a description that stand where a reference is cut short; such places can be many.
 const OUTLINE_DESCRIPTION_CHARS: usize = 400;
 
-/// A schema being said in a dialect.
+/// A conversion of a schema to a dialect.
 pub(super) struct SchemaConverter<'s> {
     document: &'s ParsedSchema<'s>,
     dialect: &'static SchemaDialect,
@@ -42,11 +42,11 @@ pub(super) struct SchemaConverter<'s> {
     /// See [`LIMITS`].
     rounds: usize,
     references: usize,
-    /// How many schemas may still be written, and about how many bytes.
+    /// Remaining budget: number of schemas, and approximate number of bytes.
     remaining_schemas: usize,
     remaining_bytes: usize,
     is_too_large: bool,
-    /// What references lead to, from the root to here.
+    /// Targets of the references on the path from the root to here.
     open_references: Vec<*const OrderedJson>,
     depth: usize,
 }
@@ -148,7 +148,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// What the keywords of a schema say, but for references, and for `allOf` where it is not known.
+    /// Converts the keywords of a schema, except references, and except `allOf` if the dialect does not know it.
     fn own_keywords(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -182,7 +182,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// What is of use only to references.
+    /// Converts keywords that matter only to references.
     fn reference_keyword(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -348,7 +348,7 @@ impl<'s> SchemaConverter<'s> {
         OrderedJson::Object(out)
     }
 
-    /// What is in an array after the first `first` items.
+    /// Schema for the items of an array after the first `first` ones.
     fn rest_of_items(&mut self, at: &SchemaLocation<'s>, first: usize, out: &mut OrderedFields) {
         if *at.node != OrderedJson::Bool(false) || self.dialect.allows_boolean_schemas {
             let items = self.schema(at);
@@ -358,7 +358,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// What other properties may be, where some have patterns that can't be said.
+    /// Schema for additional properties, if the dialect can't express some of the patterns.
     fn rest_of_properties(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -407,7 +407,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Alternatives of which something must fit; none where anything does.
+    /// Converts alternatives of which at least one must be valid; `None` if any value is valid.
     fn alternatives(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -464,13 +464,13 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Whether a bound is sent as one that does not fit itself, as draft 4 says it.
+    /// Returns whether a boolean `exclusiveMinimum` or `exclusiveMaximum` (draft 4) excludes this bound itself.
     fn is_draft4_bound(&self, fields: &OrderedFields, name: &str) -> bool {
         let exclusive = if name == "minimum" { "exclusiveMinimum" } else { "exclusiveMaximum" };
         self.dialect.has_keyword(exclusive) && fields.get(exclusive) == Some(&OrderedJson::Bool(true))
     }
 
-    /// What drafts up to 7 have in one keyword, in the two that it became.
+    /// Splits `dependencies` of drafts up to 7 into the two keywords of later drafts.
     fn dependencies(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -547,7 +547,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// What a reference leads to, and what stands beside it.
+    /// Combines the target of a reference with the keywords beside it.
     fn with_reference(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -571,7 +571,7 @@ impl<'s> SchemaConverter<'s> {
         self.intersect_at(at, out, target)
     }
 
-    /// What the reference of a schema leads to.
+    /// Converts the target of a schema's reference.
     fn convert_reference_target(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -686,7 +686,7 @@ impl<'s> SchemaConverter<'s> {
         parts.get(..MAX_PARTS).unwrap_or(parts)
     }
 
-    /// What both fit; the first where nothing does.
+    /// Intersection of two schemas; the first one if it is empty.
     fn intersect_at(&mut self, at: &SchemaLocation<'s>, a: OrderedFields, b: OrderedFields) -> OrderedFields {
         let mut given_up = DroppedConstraints::new();
         let out = intersect(a.clone(), b, self.merge_options(self.dialect.has_all_of), &mut given_up);
@@ -708,7 +708,7 @@ impl<'s> SchemaConverter<'s> {
         }
     }
 
-    /// Where `anyOf` must stand alone, what stands beside it goes into each alternative.
+    /// Moves the keywords beside `anyOf` into each alternative, if the dialect requires that `anyOf` stands alone.
     fn with_any_of_alone(
         &mut self,
         at: &SchemaLocation<'s>,
@@ -745,7 +745,7 @@ impl<'s> SchemaConverter<'s> {
     }
 }
 
-/// Adds what another keyword says to what is said already.
+/// Adds another description to an existing one.
 fn add_constraint(out: &mut OrderedFields, name: &str, value: OrderedJson) {
     if !out.has(name) {
         out.push(name, value);
@@ -758,8 +758,7 @@ fn add_constraint(out: &mut OrderedFields, name: &str, value: OrderedJson) {
     }
 }
 
-/// Keywords that decide about values, other than those that hold schemas.
-/// About how many bytes a schema takes without those in it.
+/// Keywords that constrain values, except those that contain schemas.
 fn own_byte_size(fields: &OrderedFields) -> usize {
     let of = |(name, value): (&str, &OrderedJson)| match (keyword_value_kind(name), value) {
         (KeywordValueKind::Data, _) => value.byte_size(),

@@ -1,4 +1,4 @@
-//! What of JSON Schema each provider takes for the parameters of a tool.
+//! The subsets of JSON Schema that providers accept for the parameters of a tool.
 //!
 //! Sources, read in November 2026. Gemini: the reference of `parametersJsonSchema` and the list of keywords at
 //! `responseJsonSchema` (v1beta `GenerationConfig`), which is the same parser. Anthropic: "Tool use" and the error
@@ -6,34 +6,34 @@
 //! properties `^[a-zA-Z0-9_.-]{1,64}$`, no references in agents. OpenAI: the error texts of Chat Completions and
 //! Responses for functions that are not strict.
 
-/// What a provider takes.
+/// A provider's subset of JSON Schema.
 #[derive(Debug)]
 pub(crate) struct SchemaDialect {
-    /// The keywords that are sent; all there are where nothing is listed.
+    /// Keywords that are sent; empty means all.
     pub(crate) keywords: Option<&'static [&'static str]>,
     /// The values of `format` that are sent; all where nothing is listed.
     pub(crate) formats: Option<&'static [&'static str]>,
-    /// Whether it is written in draft 2020-12 without references, whatever it was written in.
+    /// Schemas are rewritten in draft 2020-12 without references, whatever their draft.
     pub(crate) inlines_references: bool,
-    /// Whether a schema may be `true` or `false`.
+    /// A schema may be `true` or `false`.
     pub(crate) allows_boolean_schemas: bool,
-    /// Whether `type` may list several besides `null`, and `enum` anything else than texts or numbers.
+    /// `type` may list several types besides `null`, and `enum` may contain other values than strings or numbers.
     pub(crate) allows_mixed_types: bool,
-    /// Whether it knows `allOf`.
+    /// `allOf` is supported.
     pub(crate) has_all_of: bool,
-    /// Whether it knows `oneOf`.
+    /// `oneOf` is supported.
     pub(crate) has_one_of: bool,
-    /// Whether `anyOf` must stand alone.
+    /// No other keyword may stand beside `anyOf`.
     pub(crate) needs_lone_any_of: bool,
-    /// Whether an array must say what is in it.
+    /// An array must have `items`.
     pub(crate) needs_items: bool,
-    /// Whether what is required must be among the properties.
+    /// Every name in `required` must be among the properties.
     pub(crate) needs_described_required: bool,
-    /// Whether the order of properties is lost on the way and is said besides.
+    /// The provider loses the order of properties, so it is stated separately.
     pub(crate) states_property_order: bool,
-    /// Whether a tool without parameters has no schema at all.
+    /// A tool without parameters has no schema at all.
     pub(crate) omits_empty_parameters: bool,
-    /// What is not allowed at the root. Alternatives and references there are folded into one object.
+    /// Keywords that are forbidden at the root. Alternatives and references there are folded into one object.
     pub(crate) forbidden_at_root: &'static [&'static str],
     /// Which names properties of the root may have.
     pub(crate) is_valid_property: Option<fn(&str) -> bool>,
@@ -177,7 +177,7 @@ fn is_gemini_property(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What a keyword holds.
+/// Type of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeywordValueKind {
     /// A schema.
@@ -190,7 +190,7 @@ pub(crate) enum KeywordValueKind {
     Data,
 }
 
-/// What a keyword holds, in any draft.
+/// Returns the type of a keyword's value, in any draft.
 pub(crate) fn keyword_value_kind(keyword: &str) -> KeywordValueKind {
     match keyword {
         "items"
@@ -212,7 +212,7 @@ pub(crate) fn keyword_value_kind(keyword: &str) -> KeywordValueKind {
     }
 }
 
-/// Keywords that say nothing about which values fit.
+/// Keywords without influence on validity.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -227,7 +227,7 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
     )
 }
 
-/// Keywords that are of no use where nothing refers to anything.
+/// Keywords that only references need.
 pub(crate) fn is_reference_keyword(keyword: &str) -> bool {
     matches!(
         keyword,

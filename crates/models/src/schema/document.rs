@@ -1,4 +1,5 @@
-//! A schema as its author wrote it, and where the references in it lead. Nothing outside it is ever looked at.
+//! A schema as its author wrote it, with its references resolved inside the document. Nothing outside the document is
+//! read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +11,7 @@ use super::json::{OrderedFields, OrderedJson};
 const DATA_KEYWORDS: &[&str] = &["enum", "const", "default", "examples", "example"];
 /// Objects with more fields than this have an index.
 const INDEX_THRESHOLD: usize = 16;
-/// How much of a name is shown in a pointer, and how much of a pointer.
+/// Maximum length of a name in a pointer, and of a pointer, in characters.
 const MAX_SHOWN_CHARS: (usize, usize) = (80, 400);
 
 /// The draft that a schema says it is written in.
@@ -35,12 +36,12 @@ impl SchemaDraft {
         }
     }
 
-    /// Whether what stands beside a reference counts.
+    /// Returns whether keywords beside a reference apply.
     pub(crate) fn allows_reference_siblings(self) -> bool {
         self >= Self::Draft2019
     }
 
-    /// Whether a keyword means something in it. Of a keyword that is no draft's it says yes.
+    /// Returns whether the draft has a keyword; true for a keyword of no draft.
     pub(crate) fn has_keyword(self, keyword: &str) -> bool {
         match keyword {
             "const" | "contains" | "propertyNames" => self >= Self::Draft6,
@@ -77,7 +78,7 @@ impl SchemaDraft {
     }
 }
 
-/// Where something stands in the document: a JSON pointer.
+/// A place in the document: a JSON pointer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaPointer<'s>(Option<Rc<PointerLink<'s>>>);
 
@@ -142,7 +143,7 @@ pub(crate) fn truncate_chars(text: &str, most: usize) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaLocation<'s> {
     pub(crate) node: &'s OrderedJson,
-    /// What pointers in it start from: the nearest schema around it with an `$id`, or the root.
+    /// Start of its pointers: the nearest enclosing schema with an `$id`, or the root.
     base: &'s OrderedJson,
     pub(crate) pointer: SchemaPointer<'s>,
 }
@@ -152,20 +153,20 @@ pub(crate) struct SchemaLocation<'s> {
 pub(crate) struct ParsedSchema<'s> {
     root: &'s OrderedJson,
     pub(crate) draft: SchemaDraft,
-    /// How many values it is made of.
+    /// Number of values.
     pub(crate) size: usize,
-    /// About how many bytes it has.
+    /// Approximate size in bytes.
     pub(crate) byte_size: usize,
-    /// Schemas with an `$id`, by it.
+    /// Schemas with an `$id`, by this id.
     ids: HashMap<&'s str, SchemaLocation<'s>>,
-    /// The same by the last part of it; none where several have it.
+    /// Schemas with an `$id`, by its last segment; `None` if several have it.
     names: HashMap<&'s str, Option<SchemaLocation<'s>>>,
-    /// Schemas with an anchor, by what pointers there start from and its name; none where there are two.
+    /// Schemas with an anchor, by their base and the anchor's name; `None` if two have it.
     anchors: HashMap<(*const OrderedJson, &'s str), Option<SchemaLocation<'s>>>,
     indexes: HashMap<*const OrderedFields, HashMap<&'s str, &'s OrderedJson>>,
-    /// Whether every reference leads into `$defs` or `definitions` of the root.
+    /// Every reference leads into `$defs` or `definitions` of the root.
     pub(crate) has_plain_references: bool,
-    /// Whether something is said as earlier drafts did: `items` as a list, `exclusiveMinimum` as true or false.
+    /// It uses forms of earlier drafts: `items` as a list, `exclusiveMinimum` as a boolean.
     pub(crate) has_legacy_forms: bool,
 }
 
@@ -284,7 +285,7 @@ impl<'s> ParsedSchema<'s> {
         fields.get(word).and_then(OrderedJson::as_text)
     }
 
-    /// Where a reference leads; none where that is outside, or unclear.
+    /// Resolves a reference; `None` if it leads outside or is ambiguous.
     pub(crate) fn resolve(&self, reference: &str, from: &SchemaLocation<'s>) -> Option<SchemaLocation<'s>> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let start = if uri.is_empty() { self.base_location(from)? } else { self.find_by_id(uri)? };

@@ -1,4 +1,4 @@
-//! What a schema can't say to a provider is said to the model in words, where it is short: in the description.
+//! Sentences in descriptions that tell the model short constraints which the provider's schema can't express.
 
 use super::document::truncate_chars;
 use super::json::{OrderedFields, OrderedJson};
@@ -68,7 +68,7 @@ impl DescriptionHints {
     }
 }
 
-/// Puts words in brackets after the description of a schema.
+/// Appends a note in brackets to the description of a schema.
 pub(super) fn add_words(out: &mut OrderedFields, words: &str) {
     let text = match out.get("description").and_then(OrderedJson::as_text) {
         Some(said) if !said.is_empty() => format!("{said} ({words})"),

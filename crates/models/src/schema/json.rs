@@ -70,7 +70,7 @@ impl OrderedJson {
         }
     }
 
-    /// How many values it is made of.
+    /// Number of values.
     pub(crate) fn value_count(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::value_count).sum::<usize>(),
@@ -99,7 +99,7 @@ impl OrderedJson {
     }
 }
 
-/// Whether a number has no fraction; to JSON Schema 1.0 is an integer too.
+/// Returns whether a number is an integer. In JSON Schema 1.0 is one too.
 pub(crate) fn is_whole(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
@@ -168,7 +168,7 @@ impl OrderedFields {
         self.0.retain(|(name, value)| keep(name, value));
     }
 
-    /// Where each field stands, for objects too large to be searched often.
+    /// Index of the fields by name, for objects that are too large for repeated searches.
     pub(crate) fn index(&self) -> HashMap<&str, &OrderedJson> {
         self.iter().collect()
     }

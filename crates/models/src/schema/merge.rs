@@ -1,5 +1,5 @@
-//! Puts schemas together: two that must both fit, several of which one must. What comes out fits at least what they
-//! together fit; what of it is looser is said.
+//! Merges schemas: two that must both be valid, or several of which one must be valid. The result accepts at least the
+//! values that the inputs accept together. Anything looser is reported.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ const MAX_ALTERNATIVES: usize = 16;
 /// Most values that lists of values are put together to; beyond, they stay apart.
 const MAX_VALUES: usize = 2_000;
 
-/// What was given up when schemas were put together, in words.
+/// Constraints that were lost when schemas were merged, in words.
 pub(super) type DroppedConstraints = Vec<String>;
 
-/// How schemas are put together.
+/// Options for merging schemas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergeOptions {
-    /// Whether what can't be put together may stand in an `allOf`: here, and inside of it.
+    /// Schemas that can't be merged may stand in an `allOf`: here, and inside of it.
     pub(super) all_of_here: bool,
     pub(super) all_of_inside: bool,
-    /// Whether `anyOf` must stand alone.
+    /// No other keyword may stand beside `anyOf`.
     pub(super) any_of_alone: bool,
 }
 
@@ -31,11 +31,11 @@ impl MergeOptions {
         Self { all_of_here: self.all_of_inside, ..self }
     }
 
-    /// Where no more than keywords of one schema come together.
+    /// For keywords that all come from one schema.
     pub(super) const PLAIN: Self = Self { all_of_here: false, all_of_inside: false, any_of_alone: false };
 }
 
-/// A schema that fits what both fit; none where nothing does.
+/// Returns the intersection of two schemas; `None` if no value is valid in both.
 pub(super) fn intersect(
     a: OrderedFields,
     b: OrderedFields,
@@ -95,7 +95,7 @@ fn dropped_keyword_note(keyword: &str) -> String {
     format!("{:?} of one part is left out", super::document::truncate_chars(keyword, 60))
 }
 
-/// With what stands beside `anyOf` in each of its alternatives instead.
+/// Moves the keywords beside `anyOf` into each of its alternatives.
 pub(super) fn distribute_into_any_of(
     mut out: OrderedFields,
     how: MergeOptions,
@@ -133,8 +133,8 @@ pub(super) fn distribute_into_any_of(
     described
 }
 
-/// Whether one has something to say about properties that only the other names. When both become one, what it says
-/// is not said of these any more.
+/// Returns whether one schema restricts properties that only the other one names. After merging, the restriction would
+/// no longer apply to them.
 fn excludes_properties(one: &OrderedFields, other: &OrderedFields) -> bool {
     if matches!(one.get("additionalProperties"), None | Some(OrderedJson::Bool(true))) {
         return false;
@@ -147,7 +147,7 @@ fn excludes_properties(one: &OrderedFields, other: &OrderedFields) -> bool {
     other.has("patternProperties") || named.any(|(name, _)| !known.contains(name))
 }
 
-/// The same for schemas that may be `true` or `false`; none where nothing fits.
+/// As [`intersect`], for schemas that may be `true` or `false`; `None` if no value is valid.
 pub(super) fn intersect_schemas(
     a: OrderedJson,
     b: OrderedJson,
@@ -179,7 +179,7 @@ fn intersect_or_keep(
     })
 }
 
-/// Keywords that mean something only together.
+/// Keywords that have a meaning only together.
 const KEYWORD_GROUPS: [&[&str]; 3] =
     [&["if", "then", "else"], &["contains", "minContains", "maxContains"], &["items", "prefixItems"]];
 
@@ -203,7 +203,7 @@ fn move_to_all_of(
     }
 }
 
-/// The types that both name; none where there are none.
+/// Types that both schemas allow; `None` if there are none.
 fn common_type(a: &OrderedJson, b: &OrderedJson) -> Option<OrderedJson> {
     let (ours, theirs) = (type_names(a), type_names(b));
     let mut common = Vec::new();
@@ -244,7 +244,7 @@ fn common_values(ours: &OrderedJson, theirs: OrderedJson) -> Option<OrderedJson>
     (!common.is_empty()).then_some(OrderedJson::List(common))
 }
 
-/// Whether two values are the same to JSON Schema: 1 and 1.0 are.
+/// Returns whether two values are equal in JSON Schema, where 1 equals 1.0.
 pub(super) fn is_same_value(a: &OrderedJson, b: &OrderedJson) -> bool {
     match (a, b) {
         (OrderedJson::Number(a), OrderedJson::Number(b)) => {

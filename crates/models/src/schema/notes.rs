@@ -1,10 +1,10 @@
-//! What of a schema could not be said, in words.
+//! Notes about the constraints of a schema that could not be expressed.
 
 use std::collections::HashSet;
 
 use super::document::SchemaPointer;
 
-/// Most notes on one tool; whoever reads more of them learns nothing more.
+/// Maximum number of notes on one tool. More would not help a reader.
 const MAX_NOTES: usize = 100;
 
 /// The notes on one schema.
@@ -13,7 +13,7 @@ pub(crate) struct ConversionNotes {
     notes: Vec<String>,
     seen: HashSet<String>,
     omitted_notes: usize,
-    /// How often something was made looser than it was.
+    /// Number of constraints that were loosened.
     pub(crate) loosened_count: usize,
 }
 

@@ -18,14 +18,14 @@ mod null_removal;
 
 pub(crate) use null_removal::remove_filler_nulls;
 
-/// What a strict form has.
+/// Rules of a strict form.
 #[derive(Debug)]
 pub(super) struct StrictRules {
-    /// Whether properties that are optional must be there too, as null.
+    /// Optional properties must be present too, as null.
     pub(super) all_required: bool,
-    /// Whether a schema may refer to itself.
+    /// A schema may refer to itself.
     pub(super) recursive: bool,
-    /// Keywords about values besides types, properties, items, alternatives and listed values.
+    /// Supported constraints, besides types, properties, items, alternatives and enums.
     pub(super) keywords: &'static [&'static str],
     /// Most levels of objects and arrays.
     pub(super) depth: usize,
@@ -41,7 +41,7 @@ pub(super) struct StrictRules {
 }
 
 impl StrictRules {
-    /// Whether null stands for what is not there.
+    /// Returns whether null stands for an absent property.
     pub(super) fn fills_with_null(&self) -> bool {
         self.all_required
     }
@@ -85,17 +85,17 @@ pub(super) static ANTHROPIC: StrictRules = StrictRules {
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// A schema being said strictly.
+/// A conversion of a schema to strict form.
 pub(super) struct StrictConverter<'s> {
     document: &'s ParsedSchema<'s>,
     rules: &'static StrictRules,
     pub(super) notes: ConversionNotes,
     /// The names of what references lead to, by where they lead.
     names: HashMap<*const OrderedJson, String>,
-    /// What references lead to and is not said yet.
+    /// Targets of references that have no definition yet.
     pending_definitions: VecDeque<(String, SchemaLocation<'s>)>,
     depth: usize,
-    /// What was written, to be held against the rules.
+    /// Number of properties so far, to be checked against the limits.
     properties: usize,
     values: usize,
     characters: usize,
@@ -261,7 +261,7 @@ impl<'s> StrictConverter<'s> {
         Ok(out)
     }
 
-    /// How what a reference leads to is referred to.
+    /// Returns the name of the definition for a reference's target.
     fn definition_name(&mut self, target: &SchemaLocation<'s>, reference: &str) -> StrictResult<String> {
         let node = std::ptr::from_ref(target.node);
         if std::ptr::eq(node, self.document.root_location().node) {

@@ -1,4 +1,4 @@
-//! The body of an answer, read as it comes. Dropping it closes the connection, unless it was read to its end.
+//! The body of a response, read as it arrives. Dropping it closes the connection, unless it was read to its end.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use super::transport_failure::transport_failure;
 use crate::config::ProviderConfig;
 use crate::failure::AttemptFailure;
 
-/// How long what follows the last word of an answer is waited for, so that its connection can be used again.
+/// Timeout for the unread rest of a complete response. Reading it makes the connection reusable.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of it is read, in bytes.
+/// Maximum size of that rest, in bytes.
 const MAX_DRAIN_BYTES: usize = 64 * 1024;
 
 /// Maximum size of the body of an error response, in bytes. The rest is ignored.
@@ -21,21 +21,21 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// Timeout for the body of an error response.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body of which some may be still to come.
+/// A body that may still be arriving.
 #[derive(Debug)]
 pub(crate) struct ModelResponseBody {
     response: reqwest::Response,
     url: Url,
 }
 
-/// What waiting for more of a body came to.
+/// Result of waiting for more of a body.
 #[derive(Debug)]
 pub(crate) enum BodyChunk {
-    /// More of it.
+    /// More bytes.
     Bytes(Bytes),
-    /// Its end.
+    /// The end of the body.
     End,
-    /// Nothing, for as long as allowed.
+    /// The deadline passed.
     TimedOut,
 }
 
@@ -48,7 +48,7 @@ impl ModelResponseBody {
     /// Waits for more until `deadline`.
     ///
     /// # Errors
-    /// Where the connection breaks.
+    /// [`AttemptFailure`] if the connection breaks.
     pub(crate) async fn next_chunk(
         &mut self,
         config: &ProviderConfig,
@@ -69,7 +69,7 @@ impl ModelResponseBody {
         self.read_start(MAX_ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await.0
     }
 
-    /// Reads at most `limit` bytes, for at most `time`. Gives what came, and whether that is all.
+    /// Reads at most `limit` bytes, for at most `time`. Returns them, and whether the body is complete.
     pub(crate) async fn read_start(mut self, limit: usize, time: Duration) -> (Vec<u8>, bool) {
         let mut bytes = Vec::new();
         let deadline = Instant::now() + time;
@@ -89,8 +89,8 @@ impl ModelResponseBody {
         (bytes, false)
     }
 
-    /// Takes note that nothing more of it matters. Mostly its end is there already; where it is not, it is waited
-    /// for elsewhere for a moment, so that the next request need not connect anew.
+    /// Discards the rest of the body. Usually its end has already arrived. If not, a task waits for it for a moment, so
+    /// that the next request can reuse the connection.
     pub(crate) fn drain(mut self) {
         while let Some(came) = self.response.chunk().now_or_never() {
             if !matches!(came, Ok(Some(_))) {

@@ -1,18 +1,18 @@
-//! Reads server-sent events (WHATWG HTML, 9.2.6) out of bytes as they come: lines end in LF, CR or both, several
-//! `data` lines make one text, comments are passed over, a byte order mark at the beginning is too. It makes no
-//! difference where the bytes were cut. `id` and `retry` mean nothing here: nobody reconnects.
+//! Parser for server-sent events (WHATWG HTML, section 9.2.6). Input may be split anywhere. Lines end in LF, CR or
+//! both; several `data` lines form one text; comments and a leading byte order mark are skipped. `id` and `retry` are
+//! ignored, because requests to models never reconnect.
 
 use std::borrow::Cow;
 
-/// The longest event, in bytes: a whole answer with pictures in it fits.
+/// Maximum size of an event, in bytes: a complete response with images fits.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
-/// What the buffers may keep of their size from one event to the next.
+/// Maximum capacity that the buffers keep between events.
 const MAX_KEPT_CAPACITY: usize = 64 * 1024;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Its type; empty where none is named.
+    /// Its type; empty if it has none.
     pub name: Cow<'a, str>,
     /// The data of the event. Invalid UTF-8 is replaced (HTML standard, section 9.2.6).
     pub data: Cow<'a, str>,
@@ -33,14 +33,14 @@ pub struct SseParser {
     start: usize,
     /// Up to where no end of line was found.
     scanned: usize,
-    /// Whether the last line ended in CR, so that an LF which follows belongs to it.
+    /// The last line ended in CR, so an LF after it belongs to it.
     after_cr: bool,
-    /// Whether anything was used yet: a byte order mark is one only at the beginning.
+    /// Input was consumed. A byte order mark counts only at the beginning.
     has_started: bool,
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// Whether the event in `name` and `data` was given out.
+    /// The event in `name` and `data` was already returned.
     is_event_taken: bool,
 }
 
@@ -84,7 +84,7 @@ impl SseParser {
     /// The next event that is whole.
     ///
     /// # Errors
-    /// [`EventTooLong`]; there is no going on after it.
+    /// [`EventTooLong`]; the stream can't continue after it.
     pub fn next_event(&mut self) -> Result<Option<SseEvent<'_>>, EventTooLong> {
         self.clear_taken();
         loop {

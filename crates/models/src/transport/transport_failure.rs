@@ -1,4 +1,4 @@
-//! Why there is no answer, or only half of one, in words. Addresses are named by host and port alone.
+//! Conversion of network errors to failures. Addresses appear only as host and port.
 
 use std::error::Error;
 use std::io;
@@ -10,13 +10,13 @@ use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::failure::AttemptFailure;
 
-/// TLS, or the client, can't be set up.
+/// Returns the failure for TLS settings that can't be used.
 pub(super) fn setup_failure(config: &ProviderConfig, problem: &str) -> AttemptFailure {
     let message = format!("TLS can't be set up: {problem}");
     AttemptFailure::permanent(ModelError::new(ModelErrorKind::Network, Arc::clone(&config.name), message))
 }
 
-/// The request did not get through, or its answer broke off.
+/// Returns the failure for a request that was not delivered, or a response that broke off.
 pub(super) fn transport_failure(
     config: &ProviderConfig,
     url: &Url,
@@ -64,7 +64,7 @@ pub(super) fn transport_failure(
     }
 }
 
-/// Host and port.
+/// Returns host and port of an address.
 pub(super) fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -79,8 +79,8 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// An error, what is inside of it, and so on. Errors of input and output do not count what they hold as their
-/// cause, but its cause as theirs.
+/// Iterates over an error and its causes. An `io::Error` does not report its inner error as a cause, so it needs
+/// special treatment.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| {
         let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

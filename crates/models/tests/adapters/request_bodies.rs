@@ -1,4 +1,4 @@
-//! What holds for the body of every request, whatever the conversation and its tools.
+//! Rules for the body of every request, whatever the conversation and its tools.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -160,7 +160,7 @@ fn body_pieces(kind: ProviderKind, request: &ModelRequest) -> (Vec<String>, BTre
     (messages.into_iter().map(unmarked).collect(), fields.collect())
 }
 
-/// What a provider keeps of a request is of use for the next one: nothing before its end changes.
+/// A provider's prompt cache helps the next request only if nothing before the end changes.
 #[test]
 fn each_request_starts_with_the_bytes_of_the_previous_one_m14() {
     for kind in ProviderKind::ALL {

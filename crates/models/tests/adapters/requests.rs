@@ -1,4 +1,4 @@
-//! What is sent, byte for byte (`golden/KIND/NAME.request.json`), and what must never be sent.
+//! Request bodies, byte for byte (`golden/KIND/NAME.request.json`), and content that must never be sent.
 
 use std::sync::Arc;
 

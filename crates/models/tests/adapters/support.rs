@@ -1,4 +1,4 @@
-//! What the tests of the adapters share.
+//! Helpers for the tests of the adapters.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(crate) fn request() -> ModelRequest {
     }
 }
 
-/// What a recorded answer comes to, in pieces of this size.
+/// Decodes a recorded response in pieces of the given size.
 pub(crate) fn replay_body(kind: ProviderKind, body: &[u8], piece: usize) -> ReplayedResponse {
     thread_local!(static REQUEST: ModelRequest = request());
     REQUEST.with(|request| replay(&config(kind), request, body.chunks(piece.max(1))))

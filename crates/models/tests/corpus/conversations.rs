@@ -229,7 +229,7 @@ impl ConversationCorpus<'_> {
         ToolCall { opaque: self.opaque_state(data), ..call(n, name, arguments) }
     }
 
-    /// What the model thought, as it goes back.
+    /// A thinking part as it is sent back.
     fn thinking_part(&self, text: &str, model: &str) -> MessagePart {
         let data = match self.kind {
             ProviderKind::Openai | ProviderKind::Compatible => {
@@ -625,7 +625,7 @@ fn results() -> NamedConversations {
     ]
 }
 
-/// How to answer.
+/// Requests with options.
 fn options(kind: ProviderKind, model: &str) -> Vec<(&'static str, ModelRequest)> {
     let ask = || request_for(model, "Be brief.", vec![user("A picture of the weather.")]);
     let with = |name, options: ModelOptions| (name, ModelRequest { options, ..ask() });

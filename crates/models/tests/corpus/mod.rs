@@ -1,5 +1,5 @@
-//! What requests are made of in tests, and for whoever holds the bodies of requests against what the providers
-//! themselves say of them: conversations, schemas, tools.
+//! Conversations, schemas and tools for requests in tests, and for checks of request bodies against the providers' own
+//! SDKs.
 
 #![allow(dead_code, unreachable_pub, reason = "each who uses it uses another part of it")]
 

@@ -1,4 +1,4 @@
-//! What each target takes, as a schema of schemas written from its documentation.
+//! The dialect of each target, as a meta-schema written from its documentation.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ static OPENAI: LazyLock<Validator> = LazyLock::new(|| compiled(include_str!("../
 static STRICT: LazyLock<Validator> =
     LazyLock::new(|| compiled(include_str!("../dialects/openai_strict.json")));
 
-/// What is wrong with a schema for the target.
+/// Returns the problems of a schema for a target.
 pub(crate) fn problems(target: SchemaTarget, converted: &ConvertedSchema) -> Vec<String> {
     let Some(schema) = &converted.schema else {
         return if target == SchemaTarget::Gemini { Vec::new() } else { vec!["there is none".to_owned()] };
@@ -39,7 +39,7 @@ pub(crate) fn problems(target: SchemaTarget, converted: &ConvertedSchema) -> Vec
     problems
 }
 
-/// What is required is among the properties; `all`: and is all of them.
+/// Checks that required names are among the properties; with `all`, that all properties are required.
 fn required(schema: &Value, all: bool, problems: &mut Vec<String>) {
     match schema {
         Value::Array(items) => items.iter().for_each(|item| required(item, all, problems)),

@@ -10,7 +10,7 @@ use toolway_types::RawJson;
 use crate::dialects;
 use crate::generator::{self, SeededRng};
 
-/// What a strict model gives for arguments that a tool takes: null for what is not there.
+/// Returns the arguments as a strict model writes them: null for absent properties.
 fn fill_with_nulls(schema: &Value, value: &Value) -> Value {
     match (schema, value) {
         (Value::Object(fields), Value::Object(object)) => {

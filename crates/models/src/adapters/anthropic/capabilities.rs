@@ -1,23 +1,23 @@
-//! What Anthropic's models take, which differs from one generation to the next and is told by their ids.
+//! Differences between Anthropic's models, which are known by their ids.
 //!
 //! Sources, read in November 2026: "Troubleshooting thinking" (support, defaults and rejected configurations by
 //! model), the migration guides of Claude 4.7, 5 and 5.5, "What's new" in Opus 5.5, Sonnet 5.5 and Haiku 5.5,
 //! "Structured outputs". A model that is newer than these is taken for what the newest of them is.
 
-/// How a model is told to think.
+/// Ways to enable thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingSupport {
     /// It can't.
     Never,
     /// With a budget of tokens.
     Budget,
-    /// As it sees fit, with so much effort; not where nothing is said.
+    /// Adaptive thinking with an effort; off by default.
     Adaptive,
-    /// As it sees fit, also where nothing is said.
+    /// Adaptive thinking; on by default.
     Always,
 }
 
-/// How a model is told not to think.
+/// Ways to disable thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingOffMode {
     /// By saying nothing.
@@ -26,29 +26,29 @@ pub(super) enum ThinkingOffMode {
     Disabled,
     /// `between_tools`: no more than notes between tool calls.
     BetweenTools,
-    /// It can't be told; little effort is the least.
+    /// Thinking can't be disabled; low effort is the minimum.
     LowEffort,
 }
 
-/// What a model takes.
+/// Capabilities of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClaudeCapabilities {
     pub(super) thinking: ThinkingSupport,
     pub(super) thinking_off: ThinkingOffMode,
-    /// Whether it takes `temperature` and `top_p`, one of them where it takes no more.
+    /// It accepts `temperature` and `top_p`, or one of them.
     pub(super) takes_sampling: bool,
     pub(super) takes_one_sampling_option: bool,
-    /// Whether it can be made to call a tool.
+    /// It accepts a `tool_choice` that forces a call.
     pub(super) takes_forced_tool_choice: bool,
-    /// Whether its thinking is good only behind the very messages, instructions and tools that it followed.
+    /// Its thinking is valid only after exactly the same messages, instructions and tools.
     pub(super) binds_thinking: bool,
-    /// Whether an answer can be held to a schema.
+    /// It supports structured outputs.
     pub(super) has_structured_outputs: bool,
     /// Most tokens of an answer where the owner does not say.
     pub(super) default_max_tokens: u64,
 }
 
-/// A model that speaks the API without being Anthropic's.
+/// A model of a compatible server.
 const NON_ANTHROPIC: ClaudeCapabilities = ClaudeCapabilities {
     thinking: ThinkingSupport::Budget,
     thinking_off: ThinkingOffMode::Omitted,
@@ -60,7 +60,7 @@ const NON_ANTHROPIC: ClaudeCapabilities = ClaudeCapabilities {
     default_max_tokens: 8_192,
 };
 
-/// What a model takes.
+/// Returns the capabilities of a model.
 pub(super) fn for_model(model: &str) -> ClaudeCapabilities {
     let model = model.to_ascii_lowercase();
     let Some((_, rest)) = model.split_once("claude-") else { return NON_ANTHROPIC };

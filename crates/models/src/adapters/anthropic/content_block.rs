@@ -12,7 +12,7 @@ pub(super) struct MessageParam<'a> {
     pub(super) content: Vec<CacheableBlock<'a>>,
 }
 
-/// Whose it is. Results of tools are a user's.
+/// Author of a message. Tool results have the role `user`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum MessageParamRole {
@@ -65,7 +65,7 @@ pub(super) enum ContentBlockParam<'a> {
     },
 }
 
-/// The bytes of a picture.
+/// Data of an image.
 #[derive(Debug, Serialize)]
 pub(super) struct Base64ImageSource<'a> {
     r#type: &'static str,
@@ -86,13 +86,13 @@ impl<'a> ContentBlockParam<'a> {
         matches!(self, Self::ToolResult { .. })
     }
 
-    /// Whether what is cached may end with it.
+    /// Returns whether a cache breakpoint may be set on it.
     pub(super) fn can_be_marked(&self) -> bool {
         !matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
     }
 }
 
-/// Whether what is cached ends somewhere.
+/// A cache breakpoint, if there is one here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheBreakpoint(pub(super) bool);
 

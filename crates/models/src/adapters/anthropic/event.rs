@@ -1,5 +1,5 @@
-//! What comes of Messages, as far as it is read. Kinds of events and blocks that are not known here are passed over,
-//! as the API asks for.
+//! Events and responses of Messages, as far as they are read. Unknown types of events and blocks are skipped, as the
+//! API requires.
 
 use std::borrow::Cow;
 

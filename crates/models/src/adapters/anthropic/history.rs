@@ -19,7 +19,7 @@ use crate::tool_names;
 use crate::tool_result::{self, COMMON_IMAGE_TYPES, ImagePlacement};
 use crate::tools::ConvertedTools;
 
-/// What a person is made to have said where a conversation begins with a model's words, which is not taken.
+/// Text of an added user message. The API refuses a conversation that begins with the model.
 const PLACEHOLDER_USER_TEXT: &str = "(The conversation began before this.)";
 
 /// The messages of a request.
@@ -57,13 +57,13 @@ pub(super) fn messages<'a>(
     messages
 }
 
-/// Whether a message has calls or results of tools.
+/// Returns whether a message contains tool calls or results.
 pub(super) fn has_calls(messages: &[ModelMessage]) -> bool {
     let is_one = |part: &MessagePart| matches!(part, MessagePart::ToolCall(_) | MessagePart::ToolResult(_));
     messages.iter().any(|message| message.parts.iter().any(is_one))
 }
 
-/// Whether a part is sent at all.
+/// Returns whether a part is sent.
 pub(super) fn is_sent(part: &MessagePart, config: &ProviderConfig, request: &ModelRequest) -> bool {
     match part {
         MessagePart::Text { text, .. } => !text.trim().is_empty(),
@@ -72,7 +72,7 @@ pub(super) fn is_sent(part: &MessagePart, config: &ProviderConfig, request: &Mod
     }
 }
 
-/// What goes with thinking of the model that is asked; none where it is another's, or can't be sent.
+/// Data that is sent back with thinking; `None` if the thinking is another model's or can't be sent.
 fn thinking_data(
     opaque: Option<&OpaqueState>,
     config: &ProviderConfig,
@@ -184,7 +184,7 @@ fn image_block<'a>(data: &'a str, mime_type: &'a str) -> ContentBlockParam<'a> {
     }
 }
 
-/// Whether the API takes it as the id of a call.
+/// Returns whether the API accepts it as the id of a call.
 fn is_valid_call_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }

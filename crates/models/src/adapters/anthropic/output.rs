@@ -1,5 +1,5 @@
-//! The form that an answer must have: said in the API's own way where model and schema allow it, else by a tool that
-//! the model must call, else in words.
+//! Structured outputs: by the API's own feature if model and schema allow it, else by a tool that the model must call,
+//! else by instructions.
 
 use toolway_types::RawJson;
 
@@ -8,10 +8,10 @@ use crate::request::{ModelRequest, OutputSchema, ToolChoice};
 use crate::schema::{self, SchemaTarget};
 use crate::tool_names;
 
-/// What stands before the name of the tool that is the form of an answer.
+/// Prefix of the name of the tool that stands for a structured output.
 const ANSWER_TOOL_PREFIX: &str = "answer_";
 
-/// How an answer is held to its form.
+/// Ways to make the model respond according to a schema.
 #[derive(Debug)]
 pub(super) enum OutputConstraint {
     /// Not at all.
@@ -23,7 +23,7 @@ pub(super) enum OutputConstraint {
         /// Its name as it is sent.
         name: String,
         schema: RawJson,
-        /// Whether other tools may be called before.
+        /// The model may call other tools first.
         alongside_tools: bool,
     },
     /// A sentence in the instructions.
@@ -59,7 +59,7 @@ impl OutputConstraint {
         }
     }
 
-    /// Whether the model must call a tool for it.
+    /// Returns whether the model must call a tool.
     pub(super) fn forces_a_tool(&self) -> bool {
         matches!(self, Self::Tool { .. })
     }

@@ -21,10 +21,10 @@ use crate::request_body::{RequestBodyWriter, check_tool_count, conversation_size
 use crate::tool_names;
 use crate::tools::ConvertedTools;
 
-/// What a body takes besides messages and tools, roughly, in bytes.
+/// Approximate size of a body without messages and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
-/// The name of a tool that stands for those that are not offered, where the conversation has calls: without any
-/// tool such a conversation is refused.
+/// Name of a tool that is sent if the conversation contains calls but no tool is offered. Without any tool the API
+/// refuses such a conversation.
 const PLACEHOLDER_TOOL: &str = "no_longer_available";
 
 /// The body.
@@ -83,7 +83,7 @@ fn output_config(thinking: &ThinkingParams, output: &OutputConstraint) -> Vec<(&
     effort.into_iter().chain(format.map(|format| ("format", format))).collect()
 }
 
-/// The list of tools; none where none are sent.
+/// Returns the list of tools; `None` if no tool is sent.
 fn tool_list(
     request: &ModelRequest,
     converted: &ConvertedTools,
@@ -116,7 +116,7 @@ fn tool_list(
     }
 }
 
-/// How the model is told whether to call a tool.
+/// The field `tool_choice`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum AnthropicToolChoice<'a> {
@@ -182,7 +182,7 @@ fn tool_choice<'a>(
     })
 }
 
-/// The instructions. What changes from request to request stands behind what is cached.
+/// Returns the instructions. Text that changes between requests comes after the cached text.
 fn system_blocks<'a>(
     request: &'a ModelRequest,
     output: &'a OutputConstraint,

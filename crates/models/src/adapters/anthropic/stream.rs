@@ -1,7 +1,7 @@
-//! Understands the answers of Messages.
+//! Decoder for the responses of Messages.
 //!
-//! A tool call is given out when it is known why the message ended: one in whose arguments the tokens ran out is cut,
-//! whatever its text looks like (pitfall M10).
+//! A tool call is emitted only when the reason for the end of the message is known: if the model ran out of tokens
+//! inside its arguments, the call is cut, whatever its text looks like (pitfall M10).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,17 +35,17 @@ pub(super) struct MessageDecoder {
     converted: Arc<ConvertedTools>,
     /// The tool whose arguments are the answer.
     answer_tool: Option<String>,
-    /// Blocks that are under way, by their index.
+    /// Open blocks by index.
     open: BTreeMap<u64, OpenBlock>,
     blocks: usize,
     calls: usize,
-    /// Whole parts that wait until it is known why the message ended: the first call and what follows it.
+    /// Complete parts that wait for the end of the message: the first call and everything after it.
     pending: Vec<PendingPart>,
     usage: AnthropicUsage,
     stop: Option<String>,
 }
 
-/// A block that is under way.
+/// An open block.
 #[derive(Debug)]
 enum OpenBlock {
     Text(String),
@@ -57,7 +57,7 @@ enum OpenBlock {
     Call(OpenToolUse),
     /// The arguments of the tool that is the answer.
     Answer(String),
-    /// What is not known here.
+    /// A block of an unknown type.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! How a model is told to think, and when it can't be: what the API refuses together is not sent together.
+//! Thinking in requests. Combinations that the API refuses are not sent.
 
 use http::HeaderName;
 use serde_json::{Map, Value, json};
@@ -16,18 +16,18 @@ const THINKING_BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 /// The least budget.
 const MIN_BUDGET_TOKENS: u64 = 1_024;
 
-/// What is said about thinking in a request.
+/// Parameters about thinking.
 #[derive(Debug, Default)]
 pub(super) struct ThinkingParams {
     pub(super) thinking: Option<Value>,
     pub(super) effort: Option<&'static str>,
-    /// Whether the model may think, so that `temperature` and `top_p` are not taken.
+    /// The model may think. `temperature` and `top_p` are refused then.
     pub(super) is_enabled: bool,
     /// Most tokens, where room for thinking was added.
     pub(super) max_tokens: u64,
 }
 
-/// What is said about thinking in a request.
+/// Chooses the parameters for a request.
 pub(super) fn for_request(
     config: &ProviderConfig,
     request: &ModelRequest,
@@ -90,7 +90,7 @@ fn adaptive_thinking(config: &ProviderConfig, generation: ClaudeCapabilities) ->
     Value::Object(thinking)
 }
 
-/// Whether the owner's own header leaves room for ours.
+/// Returns whether the beta header can be sent: the owner has not configured a header of the same name.
 fn may_send_beta(config: &ProviderConfig) -> bool {
     !config.headers.contains_key(&BETA_HEADER)
 }
@@ -136,8 +136,8 @@ fn budget_thinking(
     Some(ThinkingParams { thinking: Some(thinking), effort: None, is_enabled: true, max_tokens })
 }
 
-/// Whether the turn that is under way has calls that no thinking of this model stands before. With a budget the API
-/// takes such a turn only if it does not think.
+/// Returns whether the current turn has calls without thinking of this model before them. With a thinking budget the
+/// API accepts such a turn only without thinking.
 fn is_mid_turn_without_thinking(config: &ProviderConfig, request: &ModelRequest) -> bool {
     let last = request.messages.iter().rposition(|message| message.role == MessageRole::User);
     let turn = request.messages.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();

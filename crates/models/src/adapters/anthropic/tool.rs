@@ -53,7 +53,7 @@ fn tool_list(tools: &[&RawJson]) -> RawJson {
     RawJson::from_value(tools).unwrap_or_default()
 }
 
-/// What marks the end of something that is cached.
+/// Value of `cache_control` for a cache breakpoint.
 fn cache_control_json() -> RawJson {
     RawJson::from(&json!({"type": "ephemeral"}))
 }

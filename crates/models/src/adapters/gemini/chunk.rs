@@ -1,4 +1,4 @@
-//! What comes of Gemini, as far as it is read. Kinds of parts that are not known here are passed over.
+//! Chunks of Gemini's responses, as far as they are read. Unknown types of parts are skipped.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A tool's result as the `response` of a function: `{"output": …}`, or `{"error": …}` where it failed.
+//! Conversion of a tool result to the `response` of a function: `{"output": …}`, or `{"error": …}` for an error.
 
 use serde_json::value::RawValue;
 use toolway_types::{Outcome, RawJson};
@@ -7,7 +7,7 @@ use crate::call_arguments::is_readable;
 use crate::raw_fields::RawFields;
 use crate::tool_result::{self, ImagePlacement};
 
-/// The object. `kinds` are the media types of pictures that the model can be shown.
+/// Returns the object. `kinds` are the media types of images that the model accepts.
 pub(super) fn function_response(outcome: &Outcome, pictures: ImagePlacement, kinds: &[&str]) -> RawJson {
     let envelope = tool_result::envelope_text(outcome, pictures, kinds);
     let fields =
@@ -28,8 +28,8 @@ fn to_owned_raw(raw: &RawValue) -> Box<RawValue> {
     raw.to_owned()
 }
 
-/// Whether it has a field `$ref`. The API takes that for the name of a picture in the result, and refuses the
-/// request where there is none of that name.
+/// Returns whether it has a field `$ref`. The API takes that for the name of an image in the result, and refuses the
+/// request if no image has that name.
 fn has_reference(json: &str) -> bool {
     json.contains(r#""$ref""#)
 }

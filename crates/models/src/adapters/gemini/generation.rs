@@ -1,4 +1,4 @@
-//! What Google's models take, which differs from one generation to the next and is told by their ids.
+//! Differences between Google's models, which are known by their ids.
 //!
 //! Sources, read in November 2026: "Gemini thinking" (levels and budgets by model), "Thought signatures", "Function
 //! calling" (multimodal responses), "Structured outputs" (with tools). A model that is newer than these is taken for
@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 
 use crate::request::ReasoningEffort;
 
-/// What a model takes.
+/// Generation and variant of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GeminiGeneration {
-    /// Its number; none where it is no Gemini.
+    /// Version; `None` if it is not a Gemini model.
     version: Option<(u32, u32)>,
     is_pro: bool,
     is_flash: bool,
 }
 
-/// What a model takes.
+/// Returns the generation of a model.
 pub(super) fn for_model(model: &str) -> GeminiGeneration {
     let model = model.to_ascii_lowercase();
     let name = model.rsplit('/').next().unwrap_or_default();
@@ -40,22 +40,22 @@ impl GeminiGeneration {
         self.version.is_some_and(|own| own >= version)
     }
 
-    /// Whether a call of it without its signature is refused.
+    /// Returns whether the API refuses a call without its signature.
     pub(super) fn needs_signatures(self) -> bool {
         self.is_at_least((3, 0))
     }
 
-    /// Whether results of tools may hold pictures.
+    /// Returns whether tool results may contain images.
     pub(super) fn takes_images_in_results(self) -> bool {
         self.is_at_least((3, 0))
     }
 
-    /// Whether an answer can be held to a schema while there are tools.
+    /// Returns whether a response schema may be combined with tools.
     pub(super) fn takes_schema_beside_tools(self) -> bool {
         self.is_at_least((3, 0))
     }
 
-    /// What it is told of thinking; none where it can't think.
+    /// Returns the field `thinkingConfig`; `None` if the model can't think.
     pub(super) fn thinking_config(self, effort: Option<ReasoningEffort>) -> Option<Value> {
         if !self.is_at_least((2, 5)) {
             return None;

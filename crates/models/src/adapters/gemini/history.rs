@@ -21,10 +21,10 @@ use crate::tool_names;
 use crate::tool_result::{self, ImagePlacement};
 use crate::tools::ConvertedTools;
 
-/// Media types of pictures that Gemini reads, and of those that it reads in results.
+/// Media types of images that Gemini accepts in messages, and in tool results.
 const IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
 const RESULT_IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/webp"];
-/// What stands in place of a signature where a call is another model's, as the API wants it then.
+/// Signature for calls of another model, as the API documents it.
 const SIGNATURE_PLACEHOLDER: &str = "skip_thought_signature_validator";
 
 /// The contents of a request.

@@ -12,7 +12,7 @@ pub(super) struct GeminiContent<'a> {
     pub(super) parts: Vec<GeminiPart<'a>>,
 }
 
-/// Whose it is. Results of tools are a user's.
+/// Author of a content. Tool results have the role `user`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum GeminiRole {
@@ -69,7 +69,7 @@ pub(super) struct GeminiFunctionResponse<'a> {
     pub(super) parts: Vec<GeminiFunctionResponsePart<'a>>,
 }
 
-/// A picture in a result.
+/// An image in a tool result.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GeminiFunctionResponsePart<'a> {

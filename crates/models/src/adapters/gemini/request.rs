@@ -18,7 +18,7 @@ use crate::schema::{self, SchemaTarget};
 use crate::tool_names;
 use crate::tools::ConvertedTools;
 
-/// What a body takes besides contents and tools, roughly, in bytes.
+/// Approximate size of a body without contents and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
 /// Most texts at which the API stops.
 const MAX_STOP_SEQUENCES: usize = 5;
@@ -65,7 +65,7 @@ struct FunctionDeclarations<'a> {
     function_declarations: &'a RawJson,
 }
 
-/// How the model is told whether to call a function.
+/// The field `toolConfig`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GeminiToolConfig<'a> {
@@ -100,7 +100,7 @@ fn tool_choice<'a>(
     }))
 }
 
-/// Whether the form of the answer is said in words, since the model does not take a schema beside tools.
+/// Returns the response schema as instructions, if the model does not accept a schema beside tools.
 fn output_instructions(request: &ModelRequest) -> Option<String> {
     let output = request.output.as_ref()?;
     let takes_schema = request.tools.is_empty()

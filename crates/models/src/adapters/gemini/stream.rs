@@ -1,7 +1,7 @@
-//! Understands the answers of Gemini.
+//! Decoder for the responses of Gemini.
 //!
-//! A call comes whole, with or without an id: ours tell calls apart that have none (pitfall M7). A part that is signed
-//! stays a part of its own, so that its signature goes back on just that (pitfall M8).
+//! A call arrives complete, with or without an id; our own ids distinguish calls that have none (pitfall M7). A signed
+//! part stays a part of its own, so that its signature goes back with exactly this part (pitfall M8).
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ pub(super) struct GeminiDecoder {
     converted: Arc<ConvertedTools>,
     open: OpenGeminiPart,
     calls: usize,
-    /// Whole parts that wait for the end of the answer: the first call and what follows it.
+    /// Complete parts that wait for the end of the response: the first call and everything after it.
     pending: Vec<MessagePart>,
     usage: GeminiUsage,
     finish: Option<FinishReason>,
 }
 
-/// The part that is under way.
+/// The open part.
 #[derive(Debug)]
 enum OpenGeminiPart {
     Nothing,
@@ -144,7 +144,7 @@ impl GeminiDecoder {
         Ok(())
     }
 
-    /// Ends the part that is under way.
+    /// Closes the open part and opens the next one.
     fn switch_part(&mut self, open: OpenGeminiPart, out: &mut ModelEventQueue) {
         match std::mem::replace(&mut self.open, open) {
             OpenGeminiPart::Nothing => {}

@@ -34,7 +34,7 @@ struct PartialToolCall {
     name: String,
     arguments: String,
     extra: Option<RawJson>,
-    /// How many bytes of the arguments were told; none where the call was not told yet.
+    /// Number of argument bytes already emitted; `None` before the call itself was.
     reported_bytes: Option<usize>,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct AssembledToolCall {
     pub(super) name: String,
     /// As the model wrote them.
     pub(super) arguments: String,
-    /// Whether the answer ended in the middle of them.
+    /// The response ended in the middle of the arguments.
     pub(super) is_cut: bool,
-    /// What goes back with it to its server.
+    /// Data that goes back to the server with the call.
     pub(super) data: Option<RawJson>,
 }
 
@@ -95,7 +95,7 @@ impl ToolCallAssembler {
         Ok(())
     }
 
-    /// The call that a piece belongs to; none where it begins another.
+    /// Finds the call that a delta belongs to; `None` if it starts a new one.
     fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let at = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
@@ -114,8 +114,8 @@ impl ToolCallAssembler {
         (!begins_another).then_some(at)
     }
 
-    /// All calls of an answer that ended so; none of them stays. Without a reason, the server said no more than that
-    /// the answer is over.
+    /// Returns all calls at the end of a response. Without a finish reason, the server said only that the response is
+    /// over.
     pub(super) fn finish(&mut self, finish: Option<&FinishReason>) -> Vec<AssembledToolCall> {
         let mut ended = Vec::with_capacity(self.calls.len());
         let mut ids: Vec<String> = Vec::with_capacity(self.calls.len());
@@ -158,7 +158,7 @@ impl PartialToolCall {
         }
     }
 
-    /// Tells what was not told yet; nothing before its name is known.
+    /// Emits the arguments that were not emitted yet. Nothing is emitted before the name is known.
     fn report_progress(&mut self, at: usize, tools: &ToolSet, out: &mut ModelEventQueue) {
         if self.name.is_empty() {
             return;

@@ -1,5 +1,5 @@
-//! What comes of Chat Completions, as far as it is read. No field is required and none must have its right form:
-//! servers send null for what they do not have, texts for lists, and lists for texts (pitfall M11).
+//! Chunks of Chat Completions, as far as they are read. No field is required, and none must have the right type:
+//! servers send null for missing values, strings for lists, and lists for strings (pitfall M11).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -86,7 +86,7 @@ pub(super) struct FunctionDelta<'a> {
     pub(super) arguments: Option<&'a RawValue>,
 }
 
-/// What the model says: a text, or, from Mistral's thinking models, a list of parts.
+/// Content of a message: a string, or, from Mistral's thinking models, a list of parts.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct DeltaContent(pub(super) Vec<DeltaContentPart>);
 
@@ -208,7 +208,7 @@ impl CompletionUsage {
         }
     }
 
-    /// The tokens of thinking, where the server counts them beside what was said (xAI), which its sum shows.
+    /// Returns the reasoning tokens if the server does not include them in the output tokens (xAI). The total shows it.
     fn uncounted_reasoning_tokens(&self) -> u64 {
         let (Some(prompt), Some(said), Some(total)) =
             (self.prompt_tokens, self.completion_tokens, self.total_tokens)

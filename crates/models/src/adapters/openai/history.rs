@@ -1,5 +1,5 @@
-//! A conversation as the list of messages that Chat Completions wants: tool calls beside the text of an answer, each
-//! result a message of its own and text alone, pictures in a person's message that follows (pitfall M13).
+//! Conversion of a conversation to messages of Chat Completions: tool calls beside the text of a response, each result
+//! in a message of its own and as text only, its images in the user message after it (pitfall M13).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,8 +18,7 @@ use crate::request::ModelRequest;
 use crate::tool_names;
 use crate::tool_result::{self, COMMON_IMAGE_TYPES, ImagePlacement};
 
-/// What a model is made to have said between a tool's result and a person's message, where a server takes no other
-/// order.
+/// Text of an added assistant message between a tool result and a user message, for servers that require one.
 const FILLER_ASSISTANT_TEXT: &str = "(No answer was given.)";
 
 /// The messages of a request, the instructions first.
@@ -74,7 +73,7 @@ struct ChatMessagesBuilder<'a> {
     messages: Vec<ChatCompletionMessage<'a>>,
     /// Parts of a person's message that is not written yet: what follows may belong to it.
     user_parts: Vec<ChatContentPart<'a>>,
-    /// Whether the last message that was written is a tool's result.
+    /// The last message so far is a tool result.
     after_tool: bool,
 }
 
@@ -164,7 +163,7 @@ impl<'a> ChatMessagesBuilder<'a> {
         self.user_parts.extend(pictures);
     }
 
-    /// Writes a result, and gives the pictures in it, with a word on where they come from.
+    /// Writes a result, and returns its images with a text that names their origin.
     fn add_result(&mut self, result: &'a ToolResult) -> Vec<ChatContentPart<'a>> {
         let switches = &self.config.compatibility;
         let follow = switches.images && switches.content_parts && switches.user_after_tool;
@@ -190,8 +189,8 @@ impl<'a> ChatMessagesBuilder<'a> {
         pictures
     }
 
-    /// Writes the person's message that is under way. Two that follow each other are one: the turn between them
-    /// came to nothing, and many models' templates want the roles to alternate.
+    /// Writes the open user message. Consecutive user messages become one: the turn between them had no result, and the
+    /// templates of many models require alternating roles.
     fn flush_user_message(&mut self) {
         if self.user_parts.is_empty() {
             return;
@@ -249,7 +248,7 @@ fn joined_reasoning_details(thinking: &[(&str, &RawJson)]) -> Option<RawJson> {
     if all.is_empty() { None } else { RawJson::from_value(&all).ok() }
 }
 
-/// A field of a call's opaque data.
+/// Returns a field of a call's opaque data.
 fn opaque_field(call: &ToolCall, provider: &str, name: &str) -> Option<RawJson> {
     let data = call.opaque.as_ref()?.for_provider(provider)?;
     data.to::<JsonObject>().ok()?.get(name).map(RawJson::from)

@@ -36,7 +36,7 @@ pub(super) struct ChatToolCall<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) r#type: &'static str,
     pub(super) function: ChatFunctionCall<'a>,
-    /// What Google's compatible address wants to see again.
+    /// Data that Google's compatible API expects back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) extra_content: Option<RawJson>,
 }
@@ -48,7 +48,7 @@ pub(super) struct ChatFunctionCall<'a> {
     pub(super) arguments: Cow<'a, str>,
 }
 
-/// What a person's message holds.
+/// Content of a user message.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ChatUserContent<'a> {
@@ -64,7 +64,7 @@ pub(super) enum ChatContentPart<'a> {
     ImageUrl { image_url: ImageUrl<'a> },
 }
 
-/// A picture.
+/// An image.
 #[derive(Debug, Serialize)]
 pub(super) struct ImageUrl<'a> {
     pub(super) url: DataUrl<'a>,

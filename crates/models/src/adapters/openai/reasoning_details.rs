@@ -15,7 +15,7 @@ pub(super) fn add_item(details: &mut Vec<JsonObject>, item: JsonObject) {
     }
 }
 
-/// Whether an item is a piece of the one before it: of the same kind and place, and what it says goes on.
+/// Returns whether an item continues the one before it: it has the same type and index, and more text.
 fn is_continuation(last: &JsonObject, item: &JsonObject) -> bool {
     let same = |field: &str| last.get(field) == item.get(field);
     let is_encrypted = item.get("type").and_then(Value::as_str) == Some("reasoning.encrypted");
@@ -38,7 +38,7 @@ fn append_piece(last: &mut JsonObject, item: JsonObject) {
     }
 }
 
-/// What a thought carries that goes back with it.
+/// Opaque data of a thinking part, which goes back to the provider.
 pub(super) fn opaque_data(details: Vec<JsonObject>) -> RawJson {
     match details.is_empty() {
         true => RawJson::empty_object(),

@@ -20,7 +20,7 @@ use crate::request::{ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
 use crate::request_body::{RequestBodyWriter, conversation_size};
 use crate::tool_names;
 
-/// What a body takes besides messages and tools, roughly, in bytes.
+/// Approximate size of a body without messages and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
 
 /// The body.
@@ -115,7 +115,7 @@ fn tool_choice<'a>(
     })
 }
 
-/// Whether a tool is among those that are sent.
+/// Returns whether a tool is sent.
 fn is_tool_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
     request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }

@@ -1,7 +1,7 @@
-//! Understands the answers of Chat Completions.
+//! Decoder for the responses of Chat Completions.
 //!
-//! A tool call comes in pieces and counts as whole only when the answer ended properly: at `[DONE]`, or with a
-//! `finish_reason`. An answer that stops without either is cut off, and its calls are not given out.
+//! A tool call arrives in pieces. It is complete only if the response ends properly, with `[DONE]` or with a
+//! `finish_reason`. Without either, the response is truncated and its calls are not emitted.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::usage::ModelUsage;
 /// The decoder.
 pub(super) struct ChatCompletionsDecoder {
     state: DecoderState,
-    /// What turns arguments back that were given in strict form.
+    /// Tools that convert arguments from strict form.
     argument_tools: Option<Arc<ConvertedTools>>,
     open: OpenChatPart,
     text: String,
@@ -38,7 +38,7 @@ pub(super) struct ChatCompletionsDecoder {
     finish: Option<FinishReason>,
 }
 
-/// The part that is under way.
+/// The open part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenChatPart {
     Nothing,
@@ -89,7 +89,7 @@ impl ChatCompletionsDecoder {
         Ok(())
     }
 
-    /// Reads a chunk or a whole answer; finds the errors that stand in their place.
+    /// Parses a chunk or a whole response, and finds errors in its place.
     fn parse<'a>(&self, data: &'a str) -> Result<ChatCompletionChunk<'a>, AttemptFailure> {
         let chunk: ChatCompletionChunk<'_> = self.state.parse(data)?;
         let has_error = chunk.error.is_some_and(|error| error.get() != "null");
@@ -199,7 +199,7 @@ impl ChatCompletionsDecoder {
         }
     }
 
-    /// Ends the part that is under way where another kind begins.
+    /// Closes the open part if a different one begins.
     fn switch_part(&mut self, open: OpenChatPart, out: &mut ModelEventQueue) {
         if self.open == open {
             return;

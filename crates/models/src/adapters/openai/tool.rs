@@ -1,6 +1,7 @@
-//! Tools as Chat Completions has them: `{"type":"function","function":{"name","description"?,"parameters"?,"strict"?}}`.
-//! The schema goes as its source wrote it but for what is known to be refused; in strict form only where the owner
-//! wants that and the schema can be said in it.
+//! Tools in the form of Chat Completions:
+//! `{"type":"function","function":{"name","description"?,"parameters"?,"strict"?}}`. The schema is sent as its source
+//! wrote it, except for parts that are known to be refused. It has strict form only if the owner enables that and the
+//! schema allows it.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ struct ChatFunction<'a> {
     strict: Option<bool>,
 }
 
-/// A tool in this form.
+/// Converts a tool to this form.
 pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<ConvertedTool, NotExpressible> {
     let (converted, is_strict) = convert_parameters(switches.strict, tool)?;
     let ConvertedSchema { schema, losses: mut lost, arguments } = converted;
@@ -55,12 +56,12 @@ pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Conv
     })
 }
 
-/// Most tools in one request.
+/// Returns the maximum number of tools in one request.
 pub(super) fn max_tools(switches: &Switches) -> usize {
     if switches.tools { switches.max_tools } else { 0 }
 }
 
-/// The name of the form: each of the switches that make a tool come out differently has its own.
+/// Returns the name of the form. Each switch that changes a converted tool has its own name.
 pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
     ToolFormat(match (switches.strict, switches.long_descriptions) {
         (false, false) => "chat",
@@ -70,7 +71,7 @@ pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
     })
 }
 
-/// The list of tools that is sent; none where none is.
+/// Returns the list of tools; `None` if no tool is sent.
 pub(super) fn tool_list(
     config: &ProviderConfig,
     request: &ModelRequest,
@@ -93,7 +94,7 @@ pub(super) fn tool_list(
     Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
-/// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
+/// Returns the tools that convert arguments from strict form; `None` if no tool is strict.
 pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
     (switches.strict && switches.tools).then(|| request.tools.converted_to(tool_format(switches), convert))

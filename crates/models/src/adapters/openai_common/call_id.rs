@@ -1,4 +1,4 @@
-//! Ids of tool calls on their way back to a server.
+//! Ids of tool calls in a history that goes back to a server.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use toolway_types::{CallId, RawJson};
 use crate::config::CallIdFormat;
 use crate::message::ToolCall;
 
-/// Longest id that OpenAI takes.
+/// Maximum length of an id at OpenAI.
 const MAX_ID_CHARS: usize = 40;
 
-/// The id under which a server knows a call: its own where it gave one, ours where it did not.
+/// Returns the id under which a server knows a call: its own if it gave one, else ours.
 pub(crate) fn wire_call_id<'a>(call: &'a ToolCall, provider: &str, form: CallIdFormat) -> Cow<'a, str> {
     let own = call.opaque.as_ref().and_then(|opaque| opaque.for_provider(provider));
     match own.and_then(provider_id) {
@@ -50,7 +50,7 @@ fn generate_id(id: CallId, form: CallIdFormat) -> Cow<'static, str> {
 
 const NINE_ALPHANUMERIC_CHARS: usize = 9;
 
-/// Nine letters and digits out of the part of an id that is chance.
+/// Returns nine letters and digits from the random part of an id.
 fn nine_alphanumeric(id: CallId) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let bytes = id.as_bytes();

@@ -1,10 +1,10 @@
-//! Images inside of messages.
+//! Images in messages.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A picture's bytes as an address (RFC 2397), written without being put together first.
+/// An image as a data URL (RFC 2397). It is serialized without building the string first.
 #[derive(Debug)]
 pub(crate) struct DataUrl<'a> {
     pub(crate) mime_type: &'a str,

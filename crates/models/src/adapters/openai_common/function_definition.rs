@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use crate::schema::{self, ConvertedSchema, NotExpressible, SchemaTarget};
 use crate::tools::ToolDefinition;
 
-/// Longest description that OpenAI takes, in characters.
+/// Maximum length of a description at OpenAI, in characters.
 const DESCRIPTION_CHARS: usize = 1024;
 
-/// The parameters of a tool, and whether they are in strict form.
+/// Converts the parameters of a tool. Returns them, and whether they have strict form.
 pub(crate) fn convert_parameters(
     strict: bool,
     tool: &ToolDefinition,
@@ -22,7 +22,7 @@ pub(crate) fn convert_parameters(
     Ok((schema::convert_parameters(tool.parameters.as_ref(), SchemaTarget::OpenAi)?, false))
 }
 
-/// A description that is not refused for its length, and the whole request with it.
+/// Truncates a description that OpenAI would refuse, together with the whole request.
 pub(crate) fn limit_description<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>) -> Cow<'a, str> {
     let count = text.chars().count();
     if is_long || count <= DESCRIPTION_CHARS {

@@ -5,7 +5,7 @@ use toolway_types::RawJson;
 use crate::request::{OutputSchema, ReasoningEffort};
 use crate::schema::{self, SchemaTarget};
 
-/// How OpenAI's APIs call it.
+/// Returns the name of a reasoning effort.
 pub(crate) fn effort_name(effort: ReasoningEffort) -> &'static str {
     match effort {
         ReasoningEffort::None => "none",
@@ -15,8 +15,8 @@ pub(crate) fn effort_name(effort: ReasoningEffort) -> &'static str {
     }
 }
 
-/// The schema of an answer, and whether it is strict: only where its strict form is no other, since nobody turns an
-/// answer's text back.
+/// Returns the schema of a structured output, and whether it is strict. It is strict only if it already has strict
+/// form, because nothing converts the response back.
 pub(crate) fn output_schema(output: &OutputSchema) -> (RawJson, bool) {
     let strict = schema::convert_output_schema(&output.schema, SchemaTarget::OpenAiStrict)
         .ok()

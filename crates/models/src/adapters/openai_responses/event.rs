@@ -1,4 +1,4 @@
-//! What comes of the Responses API, as far as it is read.
+//! Events of the Responses API, as far as they are read.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ pub(super) struct ResponsesOutputItem<'a> {
     /// Of a message: its parts. Of thinking: its text, where it is not encrypted.
     #[serde(default, deserialize_with = "lenient::object")]
     pub(super) content: Vec<OutputContentPart>,
-    /// Of a message: whether it is the answer, or said by the way.
+    /// Phase of a message: final answer or commentary.
     #[serde(borrow)]
     pub(super) phase: Option<&'a RawValue>,
     /// Of thinking: its summary.

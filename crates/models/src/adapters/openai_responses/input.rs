@@ -1,5 +1,5 @@
-//! A conversation as the list of items that the Responses API wants: messages, thinking, calls and results side by
-//! side, in the order in which they were said.
+//! Conversion of a conversation to items of the Responses API: messages, thinking, calls and results in one list, in
+//! their original order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub(super) struct InputMessageItem<'a> {
     r#type: &'static str,
     role: &'static str,
     content: InputItemContent<'a>,
-    /// Whether the model spoke by the way or gave its answer; newer models want to see it again.
+    /// Phase of a message: commentary or final answer. Newer models expect it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<RawJson>,
 }
@@ -65,7 +65,7 @@ enum InputContentPart<'a> {
     InputImage { image_url: DataUrl<'a>, detail: &'static str },
 }
 
-/// What a reasoning item leaves in a thinking part.
+/// A reasoning item, stored with its thinking part.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredReasoning {
     /// The model whose thought it is. Another may not be able to read it, or not think at all and refuse it.

@@ -1,4 +1,4 @@
-//! The items of an answer that are under way: what came of each, and what was told of it.
+//! The open items of a response: the content of each, and the part of it that was emitted.
 
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use crate::message::{MessagePart, OpaqueState, ToolCall};
 use crate::response::ModelEventQueue;
 use crate::tools::{ConvertedTools, ToolSet};
 
-/// Most items that are under way at once, and most calls in one answer.
+/// Maximum number of open items, and of calls in one response.
 const MAX_ITEMS: usize = 256;
 
-/// What stands between the parts of a summary.
+/// Separator between the parts of a summary.
 pub(super) const PARAGRAPH_BREAK: &str = "\n\n";
 
-/// The items that are under way.
+/// The open items.
 pub(super) struct OpenItems {
     config: Arc<ProviderConfig>,
     tools: Arc<ToolSet>,
-    /// What turns arguments back that were given in strict form.
+    /// Tools that convert arguments from strict form.
     argument_tools: Option<Arc<ConvertedTools>>,
     open: Vec<OpenItem>,
-    /// How many calls there are so far.
+    /// Number of calls so far.
     calls: usize,
 }
 
-/// An item that is under way.
+/// An open item.
 struct OpenItem {
     index: u64,
     kind: OpenItemKind,
-    /// What came of it, which is also what was told.
+    /// Its text so far, all of which was emitted.
     reported_text: String,
 }
 
@@ -55,12 +55,12 @@ impl OpenItems {
         Self { config, tools, argument_tools: restore, open: Vec::new(), calls: 0 }
     }
 
-    /// Whether none is under way.
+    /// Returns whether no item is open.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Whether the model called a tool.
+    /// Returns whether the model called a tool.
     pub(super) fn has_calls(&self) -> bool {
         self.calls > 0
     }
@@ -211,7 +211,7 @@ impl OpenItems {
         ToolCall { id: CallId::new(), name, arguments, is_cut, opaque }
     }
 
-    /// What of an item was not told piece by piece; the item is no longer under way.
+    /// Closes an item and returns the rest of its text that was not emitted.
     pub(super) fn take_unreported(
         &mut self,
         index: u64,
@@ -225,7 +225,7 @@ impl OpenItems {
         unreported_rest(&told, whole)
     }
 
-    /// Gives out what is under way when the answer ends: it came no further.
+    /// Emits the open items at the end of the response.
     pub(super) fn flush(&mut self, is_whole: bool, out: &mut ModelEventQueue) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by_key(|item| item.index);
@@ -249,13 +249,13 @@ impl OpenItems {
         out.push_back(ModelEvent::Part(part));
     }
 
-    /// What goes back to the provider with a part.
+    /// Data that goes back to the provider with a part.
     pub(super) fn opaque(&self, data: &serde_json::Value) -> OpaqueState {
         OpaqueState { provider: Arc::clone(&self.config.name), data: RawJson::from(data) }
     }
 }
 
-/// What of a whole was not told.
+/// Returns the rest of a text after the part that was emitted.
 fn unreported_rest(told: &str, whole: &str) -> Option<String> {
     whole.strip_prefix(told).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }

@@ -15,9 +15,9 @@ use crate::request::{ModelRequest, ToolChoice};
 use crate::request_body::{RequestBodyWriter, conversation_size};
 use crate::tool_names;
 
-/// What a body takes besides messages and tools, roughly, in bytes.
+/// Approximate size of a body without messages and tools, in bytes.
 const BODY_OVERHEAD_BYTES: usize = 1024;
-/// How the ids of models begin that do not think, and for which asking for encrypted thinking is refused.
+/// Prefixes of models that do not reason. The API refuses a request for encrypted reasoning from them.
 const NON_REASONING_PREFIXES: &[&str] = &["gpt-3.5", "gpt-4", "chatgpt-4"];
 
 /// A choice of tools.
@@ -104,7 +104,7 @@ fn tool_choice<'a>(
     }))
 }
 
-/// Whether a tool is among those that are sent.
+/// Returns whether a tool is sent.
 fn is_tool_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
     request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }

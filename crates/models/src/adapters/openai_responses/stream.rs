@@ -1,8 +1,8 @@
-//! Understands the answers of the Responses API: items that begin, grow and are done, one after the other or side by
-//! side, told apart by `output_index`.
+//! Decoder for the responses of the Responses API: items that begin, grow and end, one after the other or in parallel,
+//! distinguished by `output_index`.
 //!
-//! An item counts as whole when it is done. One that is under way when the answer ends before its time is given out
-//! as far as it came: text as it is, a call as one that is cut.
+//! An item is complete when it is done. If the response ends early, an open item is emitted as far as it came: text as
+//! it is, a call as a cut call.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::usage::ModelUsage;
 pub(super) struct ResponsesDecoder {
     state: DecoderState,
     items: OpenItems,
-    /// How many items are done.
+    /// Number of items that are done.
     finished_items: usize,
     refused: bool,
 }

@@ -1,5 +1,5 @@
-//! Tools as the Responses API has them: `{"type":"function","name","description"?,"parameters","strict"}`. `strict`
-//! is always said: left out it means yes.
+//! Tools in the form of the Responses API: `{"type":"function","name","description"?,"parameters","strict"}`. `strict`
+//! is always sent, because its default is true.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(super) fn tool_format(switches: &Switches) -> ToolFormat {
     })
 }
 
-/// The list of tools that is sent; none where none is.
+/// Returns the list of tools; `None` if no tool is sent.
 pub(super) fn tool_list(
     config: &ProviderConfig,
     request: &ModelRequest,
@@ -64,7 +64,7 @@ pub(super) fn tool_list(
     Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
-/// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
+/// Returns the tools that convert arguments from strict form; `None` if no tool is strict.
 pub(super) fn tools_to_restore(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
     let convert = |tool: &ToolDefinition| convert(switches, tool);
     switches.strict.then(|| request.tools.converted_to(tool_format(switches), convert))

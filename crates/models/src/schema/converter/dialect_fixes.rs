@@ -1,4 +1,4 @@
-//! What a dialect wants of every schema, whatever it was made of.
+//! Adjustments that a dialect requires of every schema.
 
 use super::super::dialect::{KeywordValueKind, SchemaDialect, keyword_value_kind};
 use super::super::document::SchemaPointer;
@@ -47,7 +47,7 @@ fn apply_dialect_to_one(schema: &mut OrderedJson, dialect: &SchemaDialect, lost:
     }
 }
 
-/// What must be there but is nowhere described may be anything.
+/// Adds an empty schema for required properties that have none.
 fn describe_required_properties(fields: &mut OrderedFields, lost: &mut ConversionNotes) {
     let wanted = required_names(fields.get("required"));
     let known = fields.get("properties").and_then(OrderedJson::as_object);

@@ -15,7 +15,7 @@ use crate::tool_names::alias;
 
 /// Longest name of a property that has another there.
 const MAX_PROPERTY_NAME_BYTES: usize = 64;
-/// How much is shown of a schema that is said in a description.
+/// Maximum length of a schema that is quoted in a description, in characters.
 const MAX_SHOWN_CHARS: usize = 300;
 
 /// Parameters in a dialect.
@@ -55,7 +55,7 @@ impl<'s> SchemaConverter<'s> {
         Ok(ConvertedRoot { fields, renamed })
     }
 
-    /// What is no object's.
+    /// Converts a schema whose root need not be an object.
     pub(in super::super) fn convert_any_value(&mut self) -> OrderedJson {
         let at = self.document.root_location();
         let mut out = self.schema(&at);
@@ -65,7 +65,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// A schema as one of objects alone; none where no object fits.
+    /// Reduces a schema to one for objects; `None` if no object is valid.
     fn object_view(&mut self, at: &SchemaLocation<'s>, is_root: bool) -> Option<OrderedFields> {
         let fields = match at.node {
             OrderedJson::Object(fields) => fields,
@@ -171,8 +171,8 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// Gives names to properties that theirs is not allowed for. What speaks of properties by other means than their
-    /// names is left out then.
+    /// Renames properties whose names the dialect forbids. Keywords that refer to properties in other ways, such as
+    /// patterns, are then dropped.
     fn rename(&mut self, fields: &mut OrderedFields) -> Vec<(String, String)> {
         let Some(is_property) = self.dialect.is_valid_property else { return Vec::new() };
         let at = self.document.root_location();
@@ -242,7 +242,7 @@ impl<'s> SchemaConverter<'s> {
     }
 }
 
-/// Whether the root has something that may not stand there.
+/// Returns whether the root has a keyword that the dialect forbids there.
 pub(in super::super) fn must_be_folded(document: &ParsedSchema<'_>, dialect: &SchemaDialect) -> bool {
     let Some(fields) = document.root_location().node.as_object() else { return false };
     document.reference(fields).is_some()

@@ -5,7 +5,7 @@ use super::super::json::{OrderedFields, OrderedJson, is_whole};
 use super::super::merge::{DroppedConstraints, MergeOptions, intersect, type_names};
 use super::SchemaConverter;
 
-/// Types and the keywords that are about values of them.
+/// Conversion of types and of the keywords for values of a type.
 const KEYWORDS_BY_TYPE: &[(&str, &[&str])] = &[
     ("string", &["enum", "format"]),
     ("integer", &["minimum", "maximum"]),
@@ -103,7 +103,7 @@ impl<'s> SchemaConverter<'s> {
         out
     }
 
-    /// Several types as so many alternatives, each with the keywords that are about it; `null` may stand beside one.
+    /// Converts several types to alternatives, each with its own keywords. `null` may stand beside one type.
     pub(super) fn separate_types(&mut self, at: &SchemaLocation<'s>, out: &mut OrderedFields) {
         let Some(of @ OrderedJson::List(_)) = out.get("type") else { return };
         let of: Vec<&'static str> = KEYWORDS_BY_TYPE

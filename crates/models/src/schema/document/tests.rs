@@ -1,6 +1,6 @@
 use super::*;
 
-/// What stands where the reference at `#/properties/x` leads.
+/// Resolves the reference at `#/properties/x`.
 fn resolve_reference(text: &str) -> Option<String> {
     let root: OrderedJson = serde_json::from_str(text).unwrap();
     let document = ParsedSchema::new(&root);

@@ -8,13 +8,13 @@ use super::super::json::{OrderedFields, OrderedJson};
 use super::super::merge::type_names;
 use crate::raw_fields::RawFields;
 
-/// How many steps are taken at most, and how many schemas may be about one value.
+/// Maximum number of steps.
 const MAX_STEPS: usize = 100_000;
 const MAX_SCHEMAS_PER_VALUE: usize = 64;
-/// How deep in values, and how far along references.
+/// Maximum depth, in values and along references.
 const MAX_DEPTH: usize = 64;
 
-/// The arguments without what stands there as null only because the strict form wants it; none where nothing does.
+/// Removes nulls that the model wrote only because strict form requires every property; `None` if there are none.
 pub(crate) fn remove_filler_nulls(parameters: &OrderedJson, arguments: &str) -> Option<String> {
     let document = ParsedSchema::new(parameters);
     let value: &RawValue = serde_json::from_str(arguments).ok()?;
@@ -151,7 +151,8 @@ impl<'s> NullRemover<'_, 's> {
         described.collect()
     }
 
-    /// Whether null means that a property is not there: it is described, need not be there, and may not be null.
+    /// Returns whether null means that a property is absent: the schema describes it, does not require it, and does not
+    /// allow null.
     fn is_filler(
         &mut self,
         about: &[SchemaLocation<'s>],
@@ -205,7 +206,7 @@ impl<'s> NullRemover<'_, 's> {
     }
 }
 
-/// Whether type and listed values allow null.
+/// Returns whether `type` and `enum` allow null.
 fn allows_null(fields: &OrderedFields) -> bool {
     fields.get("type").is_none_or(|of| type_names(of).contains(&"null"))
         && fields
