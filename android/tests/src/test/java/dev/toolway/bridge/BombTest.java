@@ -38,7 +38,7 @@ public class BombTest extends BridgeTest {
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.READY);
         assertEquals("choices: the schema of its parameters takes 70048 bytes, more than the 65536 that are accepted",
             noteOn(row, "choices"));
-        assertTrue(row.notes().toString(), noteOn(row, "repeated").contains("not a usable schema"));
+        assertTrue(row.notes().toString(), noteOn(row, "repeated").contains("has an invalid parameter schema"));
         // What goes round, or stands for more than can be looked at, the gateway takes from nobody.
         awaitTools("bomb__behind", "bomb__good", "bomb__nested", "bomb__slow", OTHER);
         assertEquals("good", success(call("bomb__good")));

@@ -23,7 +23,7 @@ public class StartTest extends BridgeTest {
         assertEquals("the gateway's key can't be read",
             refused(options().key("sha256:12")).replaceAll(":.*", ""));
         assertTrue(refused(new BridgeOptions("ftp://somewhere", "token", "phone")).contains("ftp"));
-        assertTrue(refused(new BridgeOptions("http://example.org", "token", "phone")).contains("not reached over TLS"));
+        assertTrue(refused(new BridgeOptions("http://example.org", "token", "phone")).contains("does not use TLS"));
         assertTrue(refused(options().names("{")).contains("names"));
         assertEquals("url is missing", refused(new BridgeOptions(null, "token", "phone")));
     }
