@@ -1,4 +1,4 @@
-//! Grants in the database, and new grants of the owner.
+//! Stores grants in the database and creates new grants of the owner.
 
 mod new_grant;
 
@@ -11,7 +11,7 @@ use toolway_types::{Clock, PrincipalId};
 
 pub(crate) use new_grant::{InvalidGrant, NewGrant};
 
-/// Keeps grants in the store.
+/// Store of grants in the database.
 #[derive(Debug)]
 pub(crate) struct DatabaseGrantStore {
     store: Store,
@@ -63,7 +63,7 @@ fn grant_from_record(record: GrantRecord) -> Option<Grant> {
     })
 }
 
-/// None of a grant for a conversation, which is not kept.
+/// Converts a grant to a record; `None` for a grant of one conversation, which is not stored.
 fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
     let (principal, agent) = match &grant.subject {
         GrantSubject::Anyone => (None, None),
@@ -71,7 +71,7 @@ fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
         GrantSubject::Agent(agent) => (None, Some(agent.to_string())),
         GrantSubject::Session(..) => return None,
     };
-    // The pattern is stored in two parts, which are put together again with the slash between them.
+    // The pattern is stored in two parts, without the slash between them.
     let (source, tool) = grant.tool.split_once('/')?;
     Some(GrantRecord {
         id: grant.id.to_string(),

@@ -15,7 +15,7 @@ use toolway_types::{RawJson, ToolId};
 use super::ApiError;
 use crate::state::AppState;
 
-/// OpenAI's strict format, which is no kind of provider.
+/// OpenAI's strict format, which is not a kind of provider.
 const STRICT: &str = "openai-strict";
 
 /// A provider of this kind that only converts tools.

@@ -20,7 +20,7 @@ use crate::access::{TokenState, check_agent};
 use crate::http::AuthenticatedCaller;
 use crate::state::{AppState, RouterState};
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new()
         .route("/mcp", any(everything))
@@ -28,13 +28,13 @@ pub(super) fn routes() -> Router<RouterState> {
         .route("/mcp/sources/{source}", any(of_source))
 }
 
-/// The parameters in the address, which narrow the tools that the token may call.
+/// Query parameters that narrow the tools that the token may call.
 #[derive(Debug, Default, Deserialize)]
 struct McpQuery {
-    /// Only tools that count as reading.
+    /// Include only read-only tools.
     #[serde(default)]
     read_only: bool,
-    /// Only tools whose ids fit this pattern, or one of these with commas between them.
+    /// Include only tools whose ids match this pattern, or one of several separated by commas.
     only: Option<String>,
 }
 
@@ -84,13 +84,13 @@ async fn of_source(
     serve(&app, visitor, request).await
 }
 
-/// The agent of this name, if there is one and the token may use it.
+/// Finds an agent by name if the token may use it.
 pub(crate) fn agent_of(app: &AppState, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
     check_agent(&token.principal, agent)?;
     Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
 }
 
-/// The scope of a client with this token at one of the entry points.
+/// Returns the scope of a client with this token at one of the entry points.
 pub(crate) fn visitor(
     token: &Arc<TokenState>,
     agent: Option<Arc<str>>,
