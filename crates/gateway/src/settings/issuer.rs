@@ -1,29 +1,29 @@
-//! Whose sign-ins count for MCP clients besides the gateway's own tokens.
+//! Settings of an authorization server whose tokens are valid for MCP clients.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_mcp::oauth::address::is_loopback;
 use url::Url;
 
-/// An OAuth 2 authorization server whose access tokens (JWT) let MCP clients in at `/mcp`, with the role client.
+/// An OAuth 2 authorization server whose access tokens (JWT) are valid at `/mcp`, with the role client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IssuerSettings {
-    /// Its issuer identifier, exactly as its tokens write it in `iss`: `https://login.example.org`.
+    /// Issuer identifier, exactly as in the `iss` of its tokens, for example `https://login.example.org`.
     pub url: String,
-    /// What its tokens must name in `aud`, where it is not the address of `/mcp` under `public_url`.
+    /// Required `aud` of tokens. Default: the URL of `/mcp` under `public_url`.
     pub audience: Option<String>,
-    /// Where its keys are, where its metadata does not say.
+    /// URL of the issuer's keys, if its metadata does not contain it.
     pub jwks_url: Option<String>,
-    /// Whom it may let in: the `sub` of each, or "*" for all whom it knows.
+    /// Allowed subjects: the `sub` of each, or "*" for all.
     pub subjects: Vec<String>,
-    /// Scopes that a token must have, all of them.
+    /// Scopes that a token must have.
     pub scopes: Vec<String>,
-    /// The only agent that whoever comes in this way may use.
+    /// The only agent that these clients may use.
     pub agent: Option<String>,
 }
 
-/// What is wrong with them: the field, what, and what to do.
+/// Returns the problems of the settings: field, problem and hint.
 pub(super) fn problems(
     it: &IssuerSettings,
     public_url: Option<&str>,

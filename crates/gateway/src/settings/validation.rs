@@ -1,4 +1,4 @@
-//! What can be wrong with settings that have the right form: everything is reported at once.
+//! Validates settings of the right form. All problems are reported at once.
 
 use toolway_core::{GlobPatterns, Policy};
 use toolway_mcp::definition::SettingsServers;
@@ -8,15 +8,15 @@ use super::{Seconds, Settings, TlsMode};
 use crate::net::address::{UriAuthority, WebOrigin};
 use crate::net::parse_network;
 
-/// Something wrong, or worth a warning, about one setting.
+/// A problem of one setting, or a warning about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {problem}")]
 pub struct SettingError {
-    /// The setting's full name, as `limits.frame_bytes`.
+    /// Full name of the setting, for example `limits.frame_bytes`.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// The next step for the user.
     pub hint: String,
 }
 
@@ -27,17 +27,17 @@ impl SettingError {
 }
 
 impl SettingError {
-    /// Of the gateway's own tools and hooks.
+    /// Creates an error about the gateway's own tools or hooks.
     pub(crate) fn without_hint(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::new(key, problem, "docs/tools.md says how tools and hooks are set")
     }
 }
 
 impl Settings {
-    /// Checks all settings together.
+    /// Validates all settings together.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of the settings.
+    /// All problems, in the order of the settings.
     pub fn validate(&self) -> Result<(), Vec<SettingError>> {
         let mut errors = Vec::new();
         self.check_addresses(&mut errors);
@@ -54,7 +54,7 @@ impl Settings {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// What is allowed but should be known.
+    /// Returns warnings about settings that are valid but risky.
     #[must_use]
     pub fn warnings(&self) -> Vec<SettingError> {
         let mut warnings = Vec::new();
@@ -179,7 +179,7 @@ impl Settings {
             ("failed_sign_ins_per_minute", it.failed_sign_ins_per_minute as usize, 1),
         ];
         for (name, value, least) in at_least {
-            // A semaphore's bound, far above what any machine could hold.
+            // Semaphores have this limit, which is far above any machine's capacity.
             if !(least..=usize::MAX >> 4).contains(&value) {
                 errors.push(SettingError::new(
                     format!("limits.{name}"),

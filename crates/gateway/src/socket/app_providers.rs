@@ -1,4 +1,4 @@
-//! `app_providers`: the report of a device that bridges the tools of apps.
+//! Handles `app_providers`, the report of a device that bridges the tools of apps.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) async fn report(
         }
     };
     let SourceSession { source, .. } = provider.require_session(cx).await?;
-    // Only the newest connection speaks for the source, even if an older one's message arrives late.
+    // Only the newest connection may report for the source, even if a message of an older one arrives late.
     let taken = provider.while_attached(|| source.set_app_providers(Arc::new(report)));
     if taken.is_none() {
         tracing::debug!(source = %source.slug(), "a newer connection reports on the apps now");

@@ -1,6 +1,6 @@
-//! The entry point `/ws/mcp`: one MCP client over one WebSocket, one JSON-RPC message in each text frame. `toolway mcp`
-//! connects here on behalf of the client on its standard input and output. The MCP server handles the messages, as
-//! over HTTP; this module checks the token and reads which tools the client wants to see.
+//! The entry point `/ws/mcp`: one MCP client over one WebSocket, with one JSON-RPC message in each text
+//! frame. `toolway mcp` connects here for the client on its standard input and output. The MCP server handles
+//! the messages, as over HTTP; this module checks the token and parses the tool filters.
 
 use std::sync::Arc;
 
@@ -26,19 +26,19 @@ use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::{AppState, RouterState};
 
-/// The entry point's name in logs and metrics.
+/// Name of the entry point in logs and metrics.
 const ENTRY_POINT: &str = "mcp";
-/// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
-/// words, and only one that is longer still ends the connection.
+/// Maximum frame size as a multiple of the maximum message size. A message that is too long gets an MCP
+/// error; only a frame that exceeds this limit ends the connection.
 const FRAME_SIZE_FACTOR: usize = 2;
-/// Frames that wait for the server. Nearly all of what a client may have waiting is in its own socket.
+/// Number of frames that wait for the server. Nearly all pending data of a client stays in its socket.
 const QUEUE: usize = 1;
-/// A small buffer, as [`super::upgrade`] has them.
+/// A small buffer, as in [`super::upgrade`].
 const READ_BUFFER: usize = 4 << 10;
-/// The subprotocol that a browser offers beside its token: it needs one of its offers accepted.
+/// Subprotocol that a browser offers in addition to its token: one of its offers must be accepted.
 const SUBPROTOCOL: &str = "mcp";
 
-/// The parameters in the address: which of the tools that the token may call are shown.
+/// Query parameters that select some of the tools that the token may call.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct McpViewQuery {
     agent: Option<String>,
@@ -60,7 +60,7 @@ impl McpViewQuery {
                         _ => return Err(ApiError::malformed("read_only is true or false")),
                     }
                 }
-                // The token stands here, too, and is read elsewhere.
+                // The token is also a parameter, and is read elsewhere.
                 _ => {}
             }
         }
@@ -68,7 +68,7 @@ impl McpViewQuery {
     }
 }
 
-/// The route of `/ws/mcp`.
+/// Returns the route of `/ws/mcp`.
 pub(super) fn routes() -> Router<RouterState> {
     Router::new().route("/ws/mcp", get(upgrade))
 }
@@ -148,7 +148,7 @@ async fn serve(
     let mut client = McpFrameReceiver { to_server };
     let leave = |_: &mut McpFrameReceiver, _: &CloseReason| cancel.cancel();
     let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
-    // What still runs has been cancelled, and ends soon.
+    // The remaining work has been cancelled and ends soon.
     if let Err(error) = serving.await {
         tracing::error!(%error, "an MCP connection broke off");
     }

@@ -1,4 +1,4 @@
-//! A conversation as its caller brings it, in the form in which agents read one.
+//! Converts the caller's messages to the form that agents read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use toolway_types::{CallId, Outcome, RawJson, ToolOutput};
 use super::error::OpenAiApiError;
 use crate::chat::input::{self, BadAttachment};
 
-/// One message.
+/// A message of the caller.
 #[derive(Debug, Deserialize)]
 pub(super) struct ChatCompletionMessageParam {
     role: String,
@@ -50,13 +50,13 @@ struct ImageUrlParam {
     url: String,
 }
 
-/// The calls that were made, by the ids that the caller knows them by.
+/// Earlier tool calls by the ids that the caller uses.
 type KnownCallIds = HashMap<String, (CallId, String)>;
 
-/// System messages, and the others in their order.
+/// Returns the system messages, and the other messages in order.
 ///
 /// # Errors
-/// Which message can't be used, and why.
+/// The field of the message that is invalid, and the reason.
 pub(super) fn read_messages(
     said: Vec<ChatCompletionMessageParam>,
 ) -> Result<(Vec<String>, Vec<ModelMessage>), OpenAiApiError> {
@@ -77,7 +77,7 @@ pub(super) fn read_messages(
             "tool" => {
                 let result = read_tool_result(&place, &message, &known)?;
                 match messages.last_mut() {
-                    // All results of one answer stand together.
+                    // All results of one answer belong to one message.
                     Some(last) if last.role == MessageRole::Tool => last.parts.push(result),
                     _ => messages.push(ModelMessage { role: MessageRole::Tool, parts: vec![result] }),
                 }
@@ -123,11 +123,11 @@ fn read_assistant(
         }
         let id = call.id.parse().unwrap_or_else(|_| CallId::new());
         known.insert(call.id, (id, name.clone()));
-        // Text with JSON in it; some programs give the JSON itself.
+        // Arguments are JSON in a string; some programs send the JSON itself.
         let arguments = arguments.to::<String>().unwrap_or_else(|_| arguments.get().to_owned());
         parts.push(MessagePart::ToolCall(ToolCall { id, name, arguments, is_cut: false, opaque: None }));
     }
-    // An answer of nothing says nothing.
+    // An empty answer is omitted.
     Ok((!parts.is_empty()).then_some(ModelMessage { role: MessageRole::Assistant, parts }))
 }
 
@@ -151,7 +151,7 @@ fn read_tool_result(
     }))
 }
 
-/// A content that may be nothing but text.
+/// Reads content that must be text only.
 fn read_text(place: &str, content: Option<&RawJson>) -> Result<String, OpenAiApiError> {
     let pieces = read_parts(place, content, false)?;
     let texts: Vec<_> = pieces.iter().filter_map(MessagePart::as_text).collect();
@@ -196,7 +196,8 @@ fn read_parts(
     Ok(parts)
 }
 
-/// A picture that is in the request itself. None is fetched: what the gateway can reach is not the caller's to say.
+/// Reads an image that is included in the request. URLs are never fetched, because callers must not choose
+/// what the gateway requests.
 fn read_image(place: &str, url: &str) -> Result<MessagePart, OpenAiApiError> {
     let place = format!("{place}.image_url.url");
     let Some(data) = url.get(..5).filter(|start| start.eq_ignore_ascii_case("data:")).and(url.get(5..))

@@ -1,5 +1,5 @@
-//! What a chat completion asks for. Fields that mean nothing here are passed over, as OpenAI passes over those of
-//! other people; fields that would change the answer and can't are refused.
+//! Parses a chat completion request. Fields without meaning here are ignored, as OpenAI does; unsupported
+//! fields that would change the answer are refused.
 
 use serde::Deserialize;
 use toolway_models::{ModelMessage, ModelOptions, OutputSchema, ReasoningEffort, ToolChoice, ToolDefinition};
@@ -9,19 +9,19 @@ use super::error::OpenAiApiError;
 use super::history::{self, ChatCompletionMessageParam};
 use crate::http::extractors::parse_json;
 
-/// Most tools of the caller's.
+/// Maximum number of the caller's tools.
 const MAX_TOOLS: usize = 128;
-/// Most texts at which a model stops.
+/// Maximum number of stop sequences.
 const MAX_STOPS: usize = 4;
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct ParsedCompletionRequest {
-    /// The agent, as it was written.
+    /// Name of the agent, as the caller wrote it.
     pub(super) model: String,
-    /// Whether the answer is a stream.
+    /// True for a streamed answer.
     pub(super) stream: bool,
-    /// Whether the stream ends with what was used.
+    /// True if the stream ends with the token usage.
     pub(super) include_usage: bool,
     pub(super) system: Vec<String>,
     pub(super) messages: Vec<ModelMessage>,
@@ -86,10 +86,10 @@ struct JsonSchemaParam {
     schema: Option<RawJson>,
 }
 
-/// Reads a request. Looks through pictures, so it may take some milliseconds.
+/// Parses a request. Checks images, so it may take some milliseconds.
 ///
 /// # Errors
-/// What in it can't be used.
+/// The field that is invalid or not supported.
 pub(super) fn read(bytes: &[u8]) -> Result<ParsedCompletionRequest, OpenAiApiError> {
     let body: ChatCompletionRequest = parse_json(bytes)?;
     if body.n.is_some_and(|n| (n - 1.0).abs() > f64::EPSILON) {
