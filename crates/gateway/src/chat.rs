@@ -143,9 +143,9 @@ pub(crate) async fn watch(chat: Arc<ChatService>, stop: CancellationToken) {
         if !chat.has_changed().await {
             continue;
         }
-        tracing::info!("the files of models, prices or agents have changed");
+        tracing::info!("files of models, prices or agents have changed; reloading them");
         if let Err(error) = chat.reload().await {
-            tracing::warn!(%error, "the agents could not be read again");
+            tracing::warn!(%error, "cannot reload the agents");
         }
     }
 }

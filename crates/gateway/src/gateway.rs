@@ -290,14 +290,14 @@ impl Gateway {
         self.stop_background.cancel();
         let left = self.serving.shut_down(deadline.saturating_duration_since(Instant::now())).await;
         if left > 0 {
-            tracing::warn!(left, "connections were still open at the end of timeouts.shutdown_s");
+            tracing::warn!(left, "connections were still open after timeouts.shutdown_s");
         }
         self.background.close();
         self.background.wait().await;
         // Writing gets at least a second, even after the deadline.
         let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
         if tokio::time::timeout(rest, self.app.store.close()).await.is_err() {
-            tracing::error!("the database did not close in time; the last records of calls may be missing");
+            tracing::error!("the database did not close in time; the last call records may be lost");
         }
     }
 }
@@ -315,8 +315,8 @@ async fn run_retention(store: Store, stop: CancellationToken) {
     while tokio::time::timeout(RETENTION_EVERY, stop.cancelled()).await.is_err() {
         match store.enforce_retention().await {
             Ok(removed) if removed.calls == 0 => {}
-            Ok(removed) => tracing::info!(calls = removed.calls, "old records of calls were thrown away"),
-            Err(error) => tracing::warn!(%error, "old records of calls could not be thrown away"),
+            Ok(removed) => tracing::info!(calls = removed.calls, "removed old call records"),
+            Err(error) => tracing::warn!(%error, "cannot remove old call records"),
         }
     }
 }

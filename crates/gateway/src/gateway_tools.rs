@@ -59,7 +59,7 @@ impl Default for ToolEnv {
             zones: TimeZones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             environment: HashMap::new(),
             secrets: Arc::new(secrets::EmptySecretReader),
-            tls: TlsConfigFactory::new(|| Err("no certificate authorities were given".to_owned())),
+            tls: TlsConfigFactory::new(|| Err("no certificate authorities are available".to_owned())),
         }
     }
 }
@@ -179,7 +179,7 @@ impl GatewayTools {
 
     fn publish_definitions(&self, loaded: LoadedDefinitions) {
         for refused in &loaded.refused {
-            tracing::error!("a tool was not taken: {refused}");
+            tracing::error!("invalid tool definition: {refused}");
         }
         self.own.replace(loaded.tools.iter().map(|own| own.tool.clone()).collect());
         self.defined.store(Arc::new(DefinedTools { tools: loaded.tools, refused: loaded.refused }));

@@ -34,7 +34,7 @@ pub(crate) async fn load_grants(store: &Store, now_ms: i64) -> Result<Vec<Grant>
         let id = record.id.clone();
         let grant = grant_from_record(record);
         if grant.is_none() {
-            tracing::error!(grant = id, "a stored grant can't be read and does not hold");
+            tracing::error!(grant = id, "a stored grant is invalid and not active");
         }
         grant
     });
@@ -96,7 +96,7 @@ fn grant_to_record(grant: &Grant) -> Option<GrantRecord> {
 impl GrantStore for DatabaseGrantStore {
     async fn save(&self, grant: &Grant) -> Result<(), GrantStoreError> {
         let record = grant_to_record(grant)
-            .ok_or_else(|| GrantStoreError("its tool is not source/tool".to_owned()))?;
+            .ok_or_else(|| GrantStoreError("its tool must be source/tool".to_owned()))?;
         self.store.grants().insert(&record).await.map_err(|error| GrantStoreError(error.to_string()))
     }
 

@@ -47,7 +47,7 @@ use axum::Router;
 
 pub use error::ApiError;
 pub use extractors::{JsonBody, OptionalJsonBody, PathParams, QueryParams};
-pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
+pub(crate) use mcp::{agent_of as mcp_agent, client_scope as mcp_client_scope};
 pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
 pub use token_extractors::{AuthenticatedCaller, AuthenticatedOwner, AuthenticatedToken};
 

@@ -219,7 +219,7 @@ fn apply(upstreams: &Arc<UpstreamManager>, sources: &Arc<DeviceSources>) -> Appl
             if !is_free {
                 tracing::warn!(
                     server = %slug,
-                    "an MCP server has the name of a device, and is left out; give it another name"
+                    "an MCP server has the name of a device and is not active; rename it"
                 );
             }
             is_free
@@ -258,6 +258,6 @@ struct McpSecretResolver(NamedSecrets);
 
 impl SecretResolver for McpSecretResolver {
     fn resolve(&self, name: &str) -> Result<SecretString, String> {
-        self.0.get(name).map_err(|error| format!("can't be had: {error}"))
+        self.0.get(name).map_err(|error| format!("can't be read: {error}"))
     }
 }

@@ -111,40 +111,40 @@ impl Default for GatewayMetrics {
         let duration = Histogram::new(DURATIONS.iter().copied());
         let (sockets, results, refused) = (Family::default(), Family::default(), Family::default());
         let read = SampledMetrics::default();
-        registry.register("calls", "Calls that ended, by how", calls.clone());
+        registry.register("calls", "Calls that ended, by status", calls.clone());
         registry.register(
             "call_duration_seconds",
-            "From a call's acceptance to its outcome",
+            "Time from a call's acceptance to its outcome",
             duration.clone(),
         );
         registry.register("websockets", "Open WebSockets", sockets.clone());
-        registry.register("results_discarded", "Results of devices that no call waited for", results.clone());
+        registry.register("results_discarded", "Results of devices without a pending call", results.clone());
         registry.register(
             "requests_refused",
-            "Requests and messages that were refused, by code",
+            "Refused requests and messages, by code",
             refused.clone(),
         );
-        registry.register("connections", "Open connections, WebSockets among them", read.connections.clone());
+        registry.register("connections", "Open connections, including WebSockets", read.connections.clone());
         registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
         registry.register("tools", "Tools that can be called now", read.tools.clone());
-        registry.register("calls_in_flight", "Calls under way", read.in_flight.clone());
+        registry.register("calls_in_flight", "Calls in flight", read.in_flight.clone());
         registry.register(
             "calls_abandoned",
-            "Runs that were told to stop and still run",
+            "Cancelled runs that still execute",
             read.abandoned.clone(),
         );
-        registry.register("call_records_written", "Records of calls that were written", read.written.clone());
+        registry.register("call_records_written", "Call records that were written", read.written.clone());
         registry.register(
             "call_records_lost",
-            "Records of calls that could not be written",
+            "Call records that could not be written",
             read.lost.clone(),
         );
         registry.register(
             "call_records_pending",
-            "Records of calls that wait to be written",
+            "Pending call records",
             read.waiting.clone(),
         );
-        registry.register("uptime_seconds", "Since the start", read.uptime.clone());
+        registry.register("uptime_seconds", "Time since the start", read.uptime.clone());
         let count = |status, code| calls.get_or_create_owned(&CallLabels { status, code });
         Self {
             succeeded: count("success", ""),

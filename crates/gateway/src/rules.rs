@@ -48,7 +48,7 @@ pub(crate) struct PlacedRule {
 /// Error when changing a rule.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RuleError {
-    #[error("the rule {name:?} stands in {place}, and is changed there")]
+    #[error("the rule {name:?} is in {place} and can be changed only there")]
     InSettings { name: String, place: String },
     #[error("there is no rule {0:?}")]
     Unknown(String),
@@ -144,7 +144,7 @@ impl PolicyRules {
                 }
                 Ok(_) => not_held.push(InvalidStoredRule {
                     name,
-                    reason: "the settings have one of this name".to_owned(),
+                    reason: "the settings have a rule of this name".to_owned(),
                 }),
                 Err(error) => {
                     not_held.push(InvalidStoredRule { name, reason: format!("it can't be read: {error}") })
@@ -259,7 +259,7 @@ impl PolicyRules {
 
 fn first_problem(problems: Vec<PolicyProblem>) -> PolicyProblem {
     let first = problems.into_iter().next();
-    first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
+    first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it is invalid".to_owned() })
 }
 
 fn settings_rules(written: &SettingsWithOrigin) -> Vec<PlacedRule> {

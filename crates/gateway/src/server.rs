@@ -36,9 +36,9 @@ impl BindError {
     pub fn hint(&self) -> &'static str {
         use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
         match self.source.kind() {
-            AddrInUse => "another program listens there; choose another port, or 0 for any free one",
-            AddrNotAvailable => "this computer has no such address; 0.0.0.0 means all it has",
-            PermissionDenied => "ports below 1024 need special rights; choose a higher one",
+            AddrInUse => "another program listens on this port; choose another port, or 0 for any free one",
+            AddrNotAvailable => "this computer has no such address; use 0.0.0.0 for all its addresses",
+            PermissionDenied => "ports below 1024 need root rights; choose a higher port",
             _ => "choose another address",
         }
     }
@@ -142,7 +142,7 @@ async fn run_accept_loop(
 /// Sends a connection over the limit the reason why it is closed, unless too many are being refused at the
 /// moment. An encrypted connection would need a handshake first and is closed without a reason.
 fn refuse_connection(stream: TcpStream, told: &Arc<Semaphore>, tls: bool) {
-    tracing::debug!("a connection past the limit was refused");
+    tracing::debug!("a connection over the limit was refused");
     if let (false, Ok(turn)) = (tls, Arc::clone(told).try_acquire_owned()) {
         tokio::spawn(async move {
             ConnectionRefusal::Full.answer(stream).await;

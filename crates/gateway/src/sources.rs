@@ -241,7 +241,7 @@ impl DeviceSources {
         });
         self.touch(source);
         if changed && let Err(error) = self.store.sources().upsert(&self.record_of(source)).await {
-            tracing::warn!(source = %source.slug(), %error, "what a device says of itself could not be stored");
+            tracing::warn!(source = %source.slug(), %error, "cannot store a device's description of itself");
         }
     }
 

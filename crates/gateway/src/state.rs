@@ -145,7 +145,7 @@ impl AppState {
         if let Err(problems) = self.mcp.definitions.reload().await {
             tracing::warn!(
                 problems = problems.len(),
-                "the file of MCP servers can't be used; what stood before stands"
+                "the file of MCP servers is invalid; the previous version stays active"
             );
         }
         self.rules.reload().await?;
@@ -153,7 +153,7 @@ impl AppState {
         self.engine.grants().load(grants::load_grants(&self.store, self.clock.now_ms()).await?);
         self.compare_registered().await?;
         tracing::info!(
-            "read the certificate, the tokens, the sources, the owner's tools, models, agents, rules and grants again"
+            "reloaded the certificate, tokens, sources, tools, models, agents, rules and grants"
         );
         Ok(())
     }
@@ -190,9 +190,9 @@ impl AppState {
             match self.tool_changes.accept(tool, AcceptedVersion::AsOf(question.asked_ms)).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    tracing::warn!(%tool, "a tool changed again while the owner was asked, and is not accepted");
+                    tracing::warn!(%tool, "a tool changed again before the owner's answer and is not accepted");
                 }
-                Err(error) => tracing::warn!(%error, %tool, "a changed tool could not be accepted"),
+                Err(error) => tracing::warn!(%error, %tool, "cannot accept a changed tool"),
             }
         }
         Ok(question)

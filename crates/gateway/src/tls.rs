@@ -186,7 +186,7 @@ impl ListenerTls {
             }
             Err(error) => {
                 *self.reload_error.lock() = Some(error.to_string());
-                tracing::warn!(%error, "the new certificate can't be used; serving the one before");
+                tracing::warn!(%error, "the new certificate is invalid; the previous one stays active");
                 Err(error)
             }
         }

@@ -193,7 +193,7 @@ impl ToolChangeTracker {
         let rounds = tokio::task::spawn_blocking(move || fingerprint_batch(batch)).await.unwrap_or_default();
         for round in &rounds {
             let Err(error) = self.record_specs(round).await else { continue };
-            tracing::warn!(%error, "it could not be seen whether tools have changed");
+            tracing::warn!(%error, "cannot compare tools with their accepted versions");
             if self.engine.policy().asks_for_changed_tools() {
                 // Unknown tools wait for the owner as well.
                 for (source, specs) in round {
@@ -260,7 +260,7 @@ impl ToolChangeTracker {
             }
             // One line for all tools: a source must not be able to fill the log.
             if let Some(first) = first {
-                tracing::warn!(%source, tools = changed, tool = first, "tools are not what they were");
+                tracing::warn!(%source, tools = changed, tool = first, "tools have changed");
             }
         }
         Ok(())

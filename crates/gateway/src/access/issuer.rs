@@ -97,7 +97,7 @@ impl TokenIssuer {
     pub async fn check(&self, text: &str) -> Result<Arc<TokenState>, AuthRejection> {
         let wrong = |why| AuthRejection::NotFromIssuer { why };
         if text.len() > MAX_TOKEN {
-            return Err(wrong("it is too long"));
+            return Err(wrong("the token is too long"));
         }
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         if let Some(state) = self.cached_token(&hash) {
@@ -106,7 +106,7 @@ impl TokenIssuer {
         let parsed = claims::parse(text).map_err(wrong)?;
         let keys = self.keys.key_set_for(parsed.key_id.as_deref()).await?;
         if !keys.verify(&parsed) {
-            return Err(wrong("its signature is not the issuer's"));
+            return Err(wrong("the signature is invalid"));
         }
         let claims = JwtClaims::read(parsed.payload).map_err(wrong)?;
         let state = Arc::new(self.admit(&claims, hash)?);
@@ -119,23 +119,23 @@ impl TokenIssuer {
         let wrong = |why| Err(AuthRejection::NotFromIssuer { why });
         let now = self.clock.now_ms();
         if claims.issuer != self.settings.url {
-            return wrong("another issuer gave it (iss)");
+            return wrong("the issuer (iss) is wrong");
         }
         if !claims.audiences.iter().any(|it| self.audiences.contains(it)) {
-            return wrong("it is for another audience (aud)");
+            return wrong("the audience (aud) is wrong");
         }
         let ends = claims.expires_ms.saturating_add(LEEWAY_MS);
         if ends <= now {
             return Err(AuthRejection::Expired);
         }
         if claims.not_before_ms.is_some_and(|at| at.saturating_sub(LEEWAY_MS) > now) {
-            return wrong("it is not good yet (nbf)");
+            return wrong("the token is not valid yet (nbf)");
         }
         if claims.is_bound {
-            return wrong("only who holds a certain key may use it (cnf), which is not checked here");
+            return wrong("the token is bound to a key (cnf), which is not supported");
         }
         if !self.settings.subjects.iter().any(|it| it == "*" || *it == claims.subject) {
-            return wrong("its subject may not come in (sub)");
+            return wrong("the subject (sub) is not allowed");
         }
         if !self.settings.scopes.iter().all(|scope| claims.scopes.contains(scope)) {
             return Err(AuthRejection::ScopeMissing { scopes: self.settings.scopes.clone() });
@@ -192,7 +192,7 @@ impl TokenIssuer {
             known.tokens.retain(|_, state| state.end_reason().is_none());
         }
         if known.tokens.len() < MAX_CACHED_TOKENS {
-            tracing::info!(principal = state.id(), who = state.label, "let in by the word of the issuer");
+            tracing::info!(principal = state.id(), who = state.label, "signed in with a token of the issuer");
             known.tokens.insert(hash, Arc::clone(state));
         }
     }

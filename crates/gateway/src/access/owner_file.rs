@@ -35,7 +35,7 @@ impl OwnerTokenFile {
             return Ok(None);
         }
         if !looks_like_token(text) {
-            let words = "it holds no token; remove it and start again to get a new one";
+            let words = "it contains no token; remove the file and restart the gateway to get a new one";
             return Err(self.error(io::Error::new(io::ErrorKind::InvalidData, words)));
         }
         Ok(Some(SecretString::from(text)))

@@ -106,7 +106,7 @@ impl PairRefusal {
         match self {
             Self::Unknown => "check it for typing errors; `toolway pair` on the gateway shows a new one",
             Self::Expired | Self::AlreadyUsed | Self::TooManyAttempts => {
-                "get a new one with `toolway pair` on the gateway; trying this one again won't help"
+                "get a new one with `toolway pair` on the gateway; do not retry this one"
             }
         }
     }
@@ -278,7 +278,7 @@ impl PairingCodeTable {
         let now = Instant::now();
         let waiting = self.by_hash.values_mut().filter(|entry| entry.state == PairingCodeState::Waiting);
         waiting.for_each(|entry| entry.close(PairRefusal::TooManyAttempts, now));
-        tracing::warn!("{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all codes that waited are void");
+        tracing::warn!("{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all pending codes are now invalid");
     }
 }
 

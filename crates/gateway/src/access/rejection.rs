@@ -76,7 +76,7 @@ impl AuthRejection {
     pub fn hint(&self) -> String {
         match self {
             Self::Missing { in_query: false } => {
-                "send the header Authorization: Bearer TOKEN; `toolway tokens create` makes one".to_owned()
+                "send the header Authorization: Bearer TOKEN; `toolway tokens create` creates one".to_owned()
             }
             Self::Missing { in_query: true } => {
                 "tokens in the address are read on /ws/ only, as they end up in logs; send the header \
@@ -88,18 +88,18 @@ impl AuthRejection {
                               with `toolway pair` or `toolway tokens create`"
                     .to_owned()
             }
-            Self::Revoked => "ask the gateway's owner for a new one; trying again won't help".to_owned(),
+            Self::Revoked => "ask the gateway's owner for a new one; do not retry".to_owned(),
             Self::Expired => "get a new one with `toolway pair` or `toolway tokens create`".to_owned(),
             Self::TooManyFailures { wait } => {
-                format!("wait {} s; a request with a good token is never held back", wait.as_secs() + 1)
+                format!("wait {} s; requests with a valid token are never limited", wait.as_secs() + 1)
             }
             Self::NotFromIssuer { .. } => {
-                "sign in again; the gateway's owner sets in [mcp.issuer] whose tokens count, for whom and for whom not"
+                "sign in again; the gateway's owner configures allowed issuers, audiences and subjects in [mcp.issuer]"
                     .to_owned()
             }
-            Self::ScopeMissing { .. } => "sign in again and ask for that scope".to_owned(),
+            Self::ScopeMissing { .. } => "sign in again and request that scope".to_owned(),
             Self::IssuerUnreachable => {
-                "try again in half a minute; the gateway's log says what happened".to_owned()
+                "retry in 30 s; see the gateway's log".to_owned()
             }
             Self::Forbidden { .. } => {
                 "use a token of another role; `toolway tokens list` shows them".to_owned()

@@ -50,7 +50,7 @@ pub(crate) fn event_frame(event: TurnEvent, version: u32) -> Option<ChatFrame> {
         }
         TurnEvent::Retrying { attempt, wait, error } if is_newer => {
             let message =
-                format!("attempt {attempt} failed ({error}); asking again in {:.1} s", wait.as_secs_f64());
+                format!("attempt {attempt} failed ({error}); retrying in {:.1} s", wait.as_secs_f64());
             ChatFrame::of(Notice { code: "retrying".to_owned(), message })
         }
         TurnEvent::Notice { code, message } if is_newer => {

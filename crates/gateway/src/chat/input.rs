@@ -59,7 +59,7 @@ impl fmt::Display for BadAttachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ImageType(form) => {
-                write!(f, "a picture of the type {form:?}; models read {}", IMAGE_TYPES.join(", "))
+                write!(f, "a picture of the type {form:?}; models support {}", IMAGE_TYPES.join(", "))
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),

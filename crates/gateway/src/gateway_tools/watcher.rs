@@ -25,7 +25,7 @@ pub(crate) async fn watch(toolbox: Arc<GatewayTools>, stop: CancellationToken) {
         };
         let is_as_read = *toolbox.last_stamps.lock() == now;
         if !is_as_read {
-            tracing::info!("the definitions of the owner's tools have changed");
+            tracing::info!("tool definitions have changed; reloading them");
             toolbox.reload().await;
         }
     }

@@ -96,7 +96,7 @@ async fn put(
 ) -> Result<(StatusCode, Json<AgentDetail>), ApiError> {
     let given = body.entry("name").or_insert_with(|| name.clone().into());
     if given.as_str() != Some(name.as_str()) {
-        return Err(ApiError::malformed("name is not the name in the path").with_hint("leave it out"));
+        return Err(ApiError::malformed("name differs from the name in the path").with_hint("leave it out"));
     }
     // Serde would read an array as their fields in order.
     for field in ["options", "limits"] {

@@ -60,7 +60,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for QueryPa
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(query)) => Ok(Self(query)),
             Err(error) => Err(ApiError::malformed(format!("the query: {}", error.body_text()))
-                .with_hint("/api/openapi.json lists the fields of the query and their forms")),
+                .with_hint("/api/openapi.json describes the query")),
         }
     }
 }
@@ -88,7 +88,7 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
         return Ok(());
     }
     let message = match given {
-        None => "the request does not say what its body is".to_owned(),
+        None => "the header Content-Type is missing".to_owned(),
         Some(given) => format!("the body is {given}, not JSON"),
     };
     Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
@@ -104,9 +104,9 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "body_too_large",
-            format!("the body has more than {most} bytes"),
+            format!("the body is larger than {most} bytes"),
         )
-        .with_hint("send less; the owner can raise the limits in the gateway's settings")
+        .with_hint("send less; the owner can raise the limit in the gateway's settings")
     };
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > most as u64) {
@@ -115,7 +115,7 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
     match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
+        Ok(Err(error)) => Err(ApiError::malformed(format!("the body is incomplete: {error}"))),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
             "request_timeout",
@@ -147,8 +147,8 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     })?;
     // The parser skips values that are kept as text, at any depth. Nothing else could parse them again.
     if nests_deeper_than(text, MAX_DEPTH) {
-        let words = format!("the body nests deeper than {MAX_DEPTH} levels");
-        return Err(ApiError::malformed(words).with_hint("give deep values as text with JSON in it"));
+        let words = format!("the body is nested deeper than {MAX_DEPTH} levels");
+        return Err(ApiError::malformed(words).with_hint("send deep values as JSON in a string"));
     }
     serde_json::from_str(text).map_err(|error| {
         let what = match error.classify() {

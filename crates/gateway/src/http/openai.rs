@@ -39,13 +39,13 @@ const PREFIX: &str = "toolway/";
 
 /// Returns the routes.
 pub(super) fn routes() -> Router<RouterState> {
-    let door = Router::new()
+    let v1 = Router::new()
         .route("/models", get(list))
         .route("/models/{*id}", get(show))
         .route("/chat/completions", post(complete))
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method);
-    Router::new().nest("/v1", door)
+    Router::new().nest("/v1", v1)
 }
 
 /// The token of a caller that may use agents.
@@ -214,9 +214,9 @@ async fn collect_completion(
 }
 
 async fn no_such_path(uri: Uri) -> OpenAiApiError {
-    OpenAiApiError::unknown_path(&format!("nothing answers at /v1{}", uri.path()))
+    OpenAiApiError::unknown_path(&format!("there is no resource at /v1{}", uri.path()))
 }
 
 async fn no_such_method(method: Method, uri: Uri) -> OpenAiApiError {
-    OpenAiApiError::unknown_method(&format!("/v1{} does not answer {method}", uri.path()))
+    OpenAiApiError::unknown_method(&format!("/v1{} does not support {method}", uri.path()))
 }

@@ -95,11 +95,11 @@ fn complete(operation: &mut Operation) {
             "403",
             "The host or the web page is not one of this gateway's, or the token's role may not do this.",
         ),
-        ("default", "Any other refusal, in the same form."),
+        ("default", "Any other error, in the same format."),
     ]);
     if !open {
-        common.push(("401", "No token, or one that is unknown, revoked or expired."));
-        common.push(("429", "Too many requests without a good token came from this address."));
+        common.push(("401", "The token is missing, unknown, revoked or expired."));
+        common.push(("429", "Too many requests without a valid token came from this address."));
     }
     for (status, words) in common {
         operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(refusal(words)));

@@ -25,12 +25,12 @@ const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 pub(crate) const RESOURCE: &str = "/mcp";
 
 /// Returns the routes of the document, and the MCP entry points with the header on their rejections.
-pub(super) fn routes(app: &Arc<AppState>, doors: Router<RouterState>) -> Router<RouterState> {
-    let doors = match app.access.issuer {
-        Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
-        None => doors,
+pub(super) fn routes(app: &Arc<AppState>, endpoints: Router<RouterState>) -> Router<RouterState> {
+    let endpoints = match app.access.issuer {
+        Some(_) => endpoints.layer(middleware::from_fn_with_state(Arc::clone(app), add_auth_challenge)),
+        None => endpoints,
     };
-    doors
+    endpoints
         .route(WELL_KNOWN_PATH, get(document))
         .route(&format!("{WELL_KNOWN_PATH}/{{*path}}"), get(document_of))
 }

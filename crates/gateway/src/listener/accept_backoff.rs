@@ -33,7 +33,7 @@ impl AcceptBackoff {
         self.wait = (self.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
         self.unlogged += 1;
         if self.last_logged.is_none_or(|at| at.elapsed() >= LOG_INTERVAL) {
-            tracing::error!(%error, failures = self.unlogged, "connections can't be accepted (too many open files?)");
+            tracing::error!(%error, failures = self.unlogged, "cannot accept connections (too many open files?)");
             self.last_logged = Some(Instant::now());
             self.unlogged = 0;
         }

@@ -101,7 +101,7 @@ async fn serve_stream(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "a connection broke off");
+        tracing::debug!(%peer, %error, "a connection failed");
     }
 }
 

@@ -24,12 +24,12 @@ impl ConnectionRefusal {
             Self::Full => (
                 "503 Service Unavailable",
                 "Retry-After: 5\r\n",
-                r#"{"error":{"code":"too_many_connections","message":"this gateway has as many connections as it allows","hint":"try again later; the limit is the setting limits.connections"}}"#,
+                r#"{"error":{"code":"too_many_connections","message":"this gateway has the maximum number of connections","hint":"try again later; the limit is the setting limits.connections"}}"#,
             ),
             Self::NotEncrypted => (
                 "400 Bad Request",
                 "",
-                r#"{"error":{"code":"https_needed","message":"this port speaks https only","hint":"write the address with https:// (or wss://)"}}"#,
+                r#"{"error":{"code":"https_needed","message":"this port accepts only https","hint":"use a URL that starts with https:// or wss://"}}"#,
             ),
         };
         let answer = format!(

@@ -80,7 +80,7 @@ impl McpServerAdmin {
             return Err(ServerChangeError::Unknown(name.to_owned()));
         }
         if let Err(error) = self.oauth.remove(&server.slug).await {
-            tracing::warn!(server = %server.slug, %error, "the tokens of its login could not be removed");
+            tracing::warn!(server = %server.slug, %error, "cannot remove the tokens of its login");
         }
         tracing::info!(server = %server.slug, "MCP server removed");
         Ok(())

@@ -62,6 +62,6 @@ impl RegistrationAllowance {
     /// Returns the reason why a name is not allowed, or `None` if it is allowed.
     pub(crate) fn refusal_reason(&self, name: &str) -> Option<String> {
         let names = self.0.as_ref()?.names.as_ref().filter(|names| !names.matches(name))?;
-        Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
+        Some(format!("the owner allows this source to register only {}", names.patterns().join(", ")))
     }
 }

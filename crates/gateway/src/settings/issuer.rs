@@ -33,23 +33,23 @@ pub(super) fn problems(
         if let Some(address) = address.filter(|address| !is_usable(address)) {
             found.push((
                 field,
-                format!("{address:?} is no https address"),
-                "write it whole, like https://login.example.org; http is for this computer alone",
+                format!("{address:?} is not an https URL"),
+                "write the full URL, for example https://login.example.org; http is allowed only for this computer",
             ));
         }
     }
     if it.audience.is_none() && public_url.is_none() {
         found.push((
             "audience",
-            "missing, and there is no public_url to make it from".to_owned(),
-            "set public_url, or the audience that the issuer writes into tokens for this gateway",
+            "is missing, and there is no public_url to derive it from".to_owned(),
+            "set public_url, or the audience in the issuer's tokens for this gateway",
         ));
     }
     if it.subjects.is_empty() {
         found.push((
             "subjects",
-            "empty, so nobody may come in".to_owned(),
-            "list the sub of each person or program, or [\"*\"] for all whom the issuer gives a token for this gateway",
+            "is empty, so nobody can sign in".to_owned(),
+            "list the sub of each person or program, or [\"*\"] for everybody with a token of the issuer",
         ));
     }
     let spaced = |scope: &&String| {
@@ -58,8 +58,8 @@ pub(super) fn problems(
     if let Some(scope) = it.scopes.iter().find(spaced) {
         found.push((
             "scopes",
-            format!("{scope:?} is no scope"),
-            "write each scope as a text of its own, without spaces",
+            format!("{scope:?} is not a valid scope"),
+            "write each scope as a separate string, without spaces",
         ));
     }
     found

@@ -130,7 +130,7 @@ impl ChatClient {
             ClientMessage::Abort(_) => self.conversation.abort_turn(cx).await,
             ClientMessage::PermissionAnswer(answer) => questions::answer_question(cx, answer).await,
             other => {
-                let text = format!("{:?} can't be handled here", other.kind());
+                let text = format!("{:?} is not supported here", other.kind());
                 cx.send_error(error_code::INVALID_MESSAGE, text).await
             }
         }
@@ -205,7 +205,7 @@ impl ChatClient {
 }
 
 fn too_many_calls(limit: usize) -> ToolError {
-    let message = format!("This connection has {limit} calls in flight already");
+    let message = format!("This connection already has {limit} calls in flight");
     ToolError::new(Code::Overloaded, message).with_hint(
         "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
     )

@@ -150,7 +150,7 @@ async fn write(
         match wait_while_peer_reads(batch, &terms.written, terms.write_timeout).await {
             Some(Ok(())) => {}
             Some(Err(_)) => return CloseReason::PeerGone,
-            None => return CloseReason::with_code(TOO_SLOW, "you do not read what you are sent"),
+            None => return CloseReason::with_code(TOO_SLOW, "the peer does not read its data"),
         }
     }
     CloseReason::PeerGone
@@ -187,7 +187,7 @@ async fn watch_heartbeat(
         let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));
         // The first ping is sent after one heartbeat, so two are unanswered after three.
         if silent >= millis(heartbeat * 3) {
-            return CloseReason::with_code(TOO_SLOW, "two pings in a row were not answered");
+            return CloseReason::with_code(TOO_SLOW, "two consecutive pings were not answered");
         }
         outbox.ping();
     }

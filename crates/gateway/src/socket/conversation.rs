@@ -257,8 +257,8 @@ async fn send_open_error(cx: &SocketContext, error: OpenSessionError) -> Result<
         OpenSessionError::OwnerMismatch => cx.send_error(error_code::SESSION_OWNER_MISMATCH, words).await,
         OpenSessionError::InvalidId(_) => cx.send_error(error_code::SESSION_BIND_FAILED, words).await,
         OpenSessionError::Store(error) => {
-            tracing::error!(%error, "a session could not be opened");
-            let text = "the session could not be opened; the gateway's log says why";
+            tracing::error!(%error, "cannot open a session");
+            let text = "the session could not be opened; see the gateway's log";
             cx.send_error(error_code::SESSION_BIND_FAILED, text).await
         }
         OpenSessionError::UnknownAgent(_) | OpenSessionError::AgentForbidden { .. } => {
@@ -272,7 +272,7 @@ async fn send_open_error(cx: &SocketContext, error: OpenSessionError) -> Result<
 async fn send_turn_refusal(cx: &SocketContext, refused: StartTurnError) -> Result<(), CloseReason> {
     let words = refused.to_string();
     let (code, hint) = match &refused {
-        StartTurnError::Busy => (error_code::SESSION_BUSY, Some("wait for its end, or send abort")),
+        StartTurnError::Busy => (error_code::SESSION_BUSY, Some("wait until it ends, or send abort")),
         StartTurnError::NoUserMessage => (error_code::NO_USER_MESSAGE, None),
         StartTurnError::EmptyContent => (error_code::EMPTY_CONTENT, None),
         StartTurnError::OwnerMismatch => (error_code::SESSION_OWNER_MISMATCH, None),
@@ -282,11 +282,11 @@ async fn send_turn_refusal(cx: &SocketContext, refused: StartTurnError) -> Resul
         StartTurnError::UnknownAgent(_) | StartTurnError::ShuttingDown => (error_code::AGENT_ERROR, None),
         StartTurnError::Store(StoreError::MessageTooLarge { .. }) => (error_code::LIMIT_EXCEEDED, None),
         StartTurnError::Store(StoreError::SessionFull { .. }) => {
-            (error_code::LIMIT_EXCEEDED, Some("begin another conversation"))
+            (error_code::LIMIT_EXCEEDED, Some("start another conversation"))
         }
         StartTurnError::Store(error) => {
-            tracing::error!(%error, "a message could not be kept");
-            let text = "the message could not be kept; the gateway's log says why";
+            tracing::error!(%error, "cannot store a message");
+            let text = "the message could not be stored; see the gateway's log";
             return cx.send_error(error_code::AGENT_ERROR, text).await;
         }
     };

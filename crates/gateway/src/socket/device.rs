@@ -209,7 +209,7 @@ async fn acknowledge(
     if status != ResultStatus::Accepted {
         cx.app.metrics.record_discarded_result(status);
         let source = provider.session().map(|session| session.source().to_string());
-        tracing::info!(?source, id, ?status, "a result that no call waits for");
+        tracing::info!(?source, id, ?status, "a result without a pending call");
         if cx.version < 2 {
             return Ok(());
         }
@@ -220,7 +220,7 @@ async fn acknowledge(
 }
 
 fn tool_error(code: Code, message: String) -> ToolError {
-    let message = if message.is_empty() { "The tool failed without saying why".to_owned() } else { message };
+    let message = if message.is_empty() { "The tool failed without a reason".to_owned() } else { message };
     ToolError::new(code, message).with_dispatched(true)
 }
 

@@ -22,7 +22,7 @@ use super::connection::{self, FrameReceiver, SocketOptions};
 use super::upgrade::{end_code, prepare_upgrade};
 use crate::access::TokenState;
 use crate::http::AuthenticatedCaller;
-use crate::http::{ApiError, QueryParams, mcp_agent, mcp_visitor};
+use crate::http::{ApiError, QueryParams, mcp_agent, mcp_client_scope};
 use crate::outbox::{Outbox, PeerGone};
 use crate::state::{AppState, RouterState};
 
@@ -57,7 +57,7 @@ impl McpViewQuery {
                     view.read_only = match value.as_str() {
                         "" | "true" | "1" => true,
                         "false" | "0" => false,
-                        _ => return Err(ApiError::malformed("read_only is true or false")),
+                        _ => return Err(ApiError::malformed("read_only must be true or false")),
                     }
                 }
                 // The token is also a parameter, and is read elsewhere.
@@ -86,8 +86,8 @@ async fn upgrade(
     let bounds = ToolRestrictions::parse(view.read_only, &view.tool_patterns);
     let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
     let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
-    let visitor = mcp_visitor(&token, agent, EndpointScope::Everything, Arc::new(bounds));
-    let counted = app.mcp.http.sessions().acquire(&visitor).map_err(|full| no_room(&full))?;
+    let scope = mcp_client_scope(&token, agent, EndpointScope::Everything, Arc::new(bounds));
+    let counted = app.mcp.http.sessions().acquire(&scope).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
     let (upgrade, terms) = prepare_upgrade(&mut parts, &app).await?;
     let mut response = upgrade
@@ -96,7 +96,7 @@ async fn upgrade(
         .max_message_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
         .max_frame_size(message_bytes.saturating_mul(FRAME_SIZE_FACTOR))
         .on_upgrade(move |socket| async move {
-            serve(app, token, visitor, terms, socket).await;
+            serve(app, token, scope, terms, socket).await;
             drop(counted);
         });
     response.headers_mut().insert(MAX_MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
@@ -105,13 +105,13 @@ async fn upgrade(
 
 fn no_room(full: &SessionLimitReached) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_mcp_sessions", full.to_string())
-        .with_hint("end some that are not used, or try again later")
+        .with_hint("close unused sessions, or retry later")
 }
 
 async fn serve(
     app: Arc<AppState>,
     token: Arc<TokenState>,
-    visitor: ClientScope,
+    scope: ClientScope,
     terms: SocketOptions,
     socket: WebSocket,
 ) {
@@ -133,7 +133,7 @@ async fn serve(
     let serving = tokio::spawn({
         let (cancel, over) = (cancel.clone(), over.clone().drop_guard());
         async move {
-            transport.serve(move || shared.handler(visitor.clone()), cancel).await;
+            transport.serve(move || shared.handler(scope.clone()), cancel).await;
             drop(over);
         }
     });

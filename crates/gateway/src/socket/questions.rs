@@ -81,7 +81,7 @@ pub(super) async fn answer_question(cx: &SocketContext, answer: PermissionAnswer
     match cx.app.answer(&answer.id, &cx.token.principal, choice, scope).await {
         Ok(_) => Ok(()),
         Err(refused) => {
-            let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
+            let text = format!("the answer to {:?} was refused: {refused}", answer.id);
             cx.send_error(error_code::INVALID_MESSAGE, text).await
         }
     }

@@ -84,7 +84,7 @@ async fn upgrade(
 fn forbidden_reason(kind: SocketKind, token: &TokenState) -> Option<&'static str> {
     match kind {
         SocketKind::Device if !token.role().may_offer_tools() => Some("offer tools"),
-        SocketKind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
+        SocketKind::Chat if !token.role().may_call() => Some("use /ws/chat; use /ws/device"),
         _ => None,
     }
 }

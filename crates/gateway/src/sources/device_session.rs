@@ -205,7 +205,7 @@ impl DeviceSession {
     }
 
     fn overloaded_error(&self) -> ToolError {
-        let message = format!("{} has {} calls in flight already", self.source, self.calls_limit);
+        let message = format!("{} already has {} calls in flight", self.source, self.calls_limit);
         ToolError::new(Code::Overloaded, message).with_hint(
             "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_device",
         )
@@ -336,9 +336,9 @@ pub(super) fn disconnected_error(dispatched: bool) -> ToolError {
     let error =
         ToolError::new(Code::DeviceDisconnected, "The device disconnected").with_dispatched(dispatched);
     if dispatched {
-        error.with_hint("It may have run there; look before you call again")
+        error.with_hint("The tool may have run; check before you call it again")
     } else {
-        error.with_hint("It had not been sent to the device")
+        error.with_hint("The call had not been sent to the device")
     }
 }
 

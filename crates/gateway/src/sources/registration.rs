@@ -53,20 +53,20 @@ pub(crate) fn check_specs(
                 return Err(refusal);
             }
             if !seen.insert(spec.name().clone()) {
-                return Err("the message has a tool of this name already".to_owned());
+                return Err("the message already has a tool of this name".to_owned());
             }
             let bytes = raw.get().len();
             if bytes > bytes_left {
-                return Err(format!("the specs of a connection may take {} bytes in all", room.bytes));
+                return Err(format!("the specs of a connection may have at most {} bytes in total", room.bytes));
             }
             let is_new = !room.own_names.contains(name);
             if is_new && tools_left == 0 {
                 let most = room.tools + room.own_names.len();
-                return Err(format!("no more than {most} tools may be registered here"));
+                return Err(format!("a connection may register at most {most} tools"));
             }
             let is_new_to_source = is_new && !room.other_names.contains(name);
             if is_new_to_source && source_left == 0 {
-                return Err(format!("the owner lets this source register {most} tools and no more"));
+                return Err(format!("the owner allows this source to register at most {most} tools"));
             }
             bytes_left -= bytes;
             tools_left -= usize::from(is_new);

@@ -39,7 +39,7 @@ pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdent
         Some(cert) => cert,
         None => {
             let made = make(&key_path, &key, names)?;
-            tracing::info!(cert = %cert_path.display(), "made a certificate");
+            tracing::info!(cert = %cert_path.display(), "created a certificate");
             write(&cert_path, &made)?
         }
     };
@@ -49,7 +49,7 @@ pub(super) fn load_or_make(folder: &Path, names: Vec<String>) -> Result<TlsIdent
 
 fn make(key_path: &Path, key: &str, names: Vec<String>) -> Result<String, TlsError> {
     let pair = KeyPair::from_pem(key)
-        .map_err(|error| TlsError::content(key_path, format!("has no key that can be used ({error})")))?;
+        .map_err(|error| TlsError::content(key_path, format!("has no usable key ({error})")))?;
     let mut usable: Vec<String> = Vec::new();
     for name in ["localhost", "127.0.0.1", "::1"].into_iter().map(String::from).chain(names) {
         let is_name = UriHost::parse(&name).is_some() || name.parse::<std::net::IpAddr>().is_ok();

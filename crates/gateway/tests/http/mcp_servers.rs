@@ -128,7 +128,7 @@ async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
         ("docs", json!({"url": "ftp://x"}), "no way to reach"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
         ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),
-        ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth is no object"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth must be an object"),
         ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"A": "[hidden]"}}), "no value is stored"),
     ] {
         let (status, code, answer) = put(&bench, name, body).await;

@@ -78,7 +78,7 @@ async fn names_that_the_owner_does_not_allow_are_refused_one_by_one() {
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
     let answer = device.register(tools(&["camera_on", "shell", "lamp", "my_camera_on", "lamp2"])).await;
     assert_eq!((&answer["count"], &answer["registered"]), (&json!(5), &json!(2)));
-    let reason = "the owner lets this source register camera_*, lamp only";
+    let reason = "the owner allows this source to register only camera_*, lamp";
     assert_eq!(rejected(&answer), [("shell", reason), ("my_camera_on", reason), ("lamp2", reason)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/camera_on", "pixel/lamp"]);
     // Others may what they like.
@@ -100,10 +100,10 @@ async fn the_first_rule_that_fits_decides() {
     assert_eq!(free.register(tools(&["anything", "else"])).await["registered"], 2);
     let mut desk = WebSocketClient::device(&bench, &other.token, "desk").await;
     let answer = desk.register(tools(&["anything", "else"])).await;
-    assert_eq!(rejected(&answer), [("else", "the owner lets this source register 1 tools and no more")]);
+    assert_eq!(rejected(&answer), [("else", "the owner allows this source to register at most 1 tools")]);
     let mut rest = WebSocketClient::device(&bench, &other.token, "rest").await;
     let answer = rest.register(tools(&["anything", "lamp"])).await;
-    assert_eq!(rejected(&answer), [("anything", "the owner lets this source register lamp only")]);
+    assert_eq!(rejected(&answer), [("anything", "the owner allows this source to register only lamp")]);
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
         device.send(json!({"type": "register_tools", "mode": "add", "tools": tools(names)})).await;
         device.receive_until("tools_registered").await
     };
-    let refusal = "the owner lets this source register 2 tools and no more";
+    let refusal = "the owner allows this source to register at most 2 tools";
     let answer = device.register(tools(&["a", "b", "c"])).await;
     assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![("c", refusal)]));
     assert_eq!(rejected(&add(&mut device, &["b", "c"]).await), [("c", refusal)], "b takes no more room");
@@ -128,8 +128,8 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
     // Rules that come later count from the next registration on.
     bench.apply(json!({"registration": {"rules": [{"max_tools": 3, "names": ["f", "g"]}]}})).await.unwrap();
     let answer = add(&mut device, &["f", "g", "h"]).await;
-    let only = "the owner lets this source register f, g only";
-    let most = "the owner lets this source register 3 tools and no more";
+    let only = "the owner allows this source to register only f, g";
+    let most = "the owner allows this source to register at most 3 tools";
     assert_eq!(rejected(&answer), [("g", most), ("h", only)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e", "pixel/f"]);
 }
@@ -144,7 +144,7 @@ async fn the_connections_of_one_source_share_what_it_may_have() {
     );
     assert_eq!(one.register(tools(&["a"])).await["registered"], 1);
     let answer = two.register(tools(&["a", "b", "c"])).await;
-    let refusal = ("c", "the owner lets this source register 2 tools and no more");
+    let refusal = ("c", "the owner allows this source to register at most 2 tools");
     assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![refusal]));
     let answer = one.register(tools(&["a", "c"])).await;
     assert_eq!(rejected(&answer), [refusal]);
@@ -202,7 +202,7 @@ async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let answer = device.register(tools(&names)).await;
     assert_eq!((&answer["count"], &answer["registered"]), (&json!(5000), &json!(4096)));
-    let reason = "no more than 4096 tools may be registered here";
+    let reason = "a connection may register at most 4096 tools";
     let expected: Vec<(&str, &str)> = names[4096..].iter().map(|name| (*name, reason)).collect();
     assert_eq!(rejected(&answer), expected);
     let shown = bench.send_as_owner("GET", "/api/devices/pixel", None).await.json();

@@ -551,7 +551,7 @@ async fn tools_of_a_device_without_pongs_leave_the_next_request_r16() {
     };
     assert_eq!(status().await, (json!("online"), json!(1), json!(1)));
     let (pings, code, reason) = phone.expect_close_without_messages().await;
-    assert_eq!((code, reason.as_str()), (1013, "two pings in a row were not answered"));
+    assert_eq!((code, reason.as_str()), (1013, "two consecutive pings were not answered"));
     assert!((2..=3).contains(&pings), "two that it missed, and perhaps one on its way: {pings}");
     assert_eq!(status().await, (json!("offline"), json!(0), json!(0)), "nothing is shown that is not there");
     it.fakes.open("silence");

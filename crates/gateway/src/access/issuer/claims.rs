@@ -54,20 +54,20 @@ struct JwtHeader {
 
 /// Parses a token.
 pub(super) fn parse(text: &str) -> Result<UnverifiedJwt<'_>, &'static str> {
-    const MALFORMED: &str = "it is no signed token";
+    const MALFORMED: &str = "it is not a signed token";
     let (signed, signature) = text.rsplit_once('.').ok_or(MALFORMED)?;
     let (header, payload) = signed.split_once('.').ok_or(MALFORMED)?;
     let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| MALFORMED);
     let header: JwtHeader = serde_json::from_slice(&decoded(header)?).map_err(|_| MALFORMED)?;
     let algorithm =
-        JwsAlgorithm::from_name(&header.alg).ok_or("it is signed in a way that is not taken (alg)")?;
+        JwsAlgorithm::from_name(&header.alg).ok_or("the algorithm (alg) is not supported")?;
     if header.crit.is_some() {
-        return Err("it must be understood in ways that are not known here (crit)");
+        return Err("a critical header (crit) is not supported");
     }
     // An identity token describes a user to the client only, and gives no access.
     let kind = header.typ.as_deref().map(str::to_ascii_lowercase);
     if kind.is_some_and(|kind| !matches!(kind.as_str(), "jwt" | "at+jwt" | "application/at+jwt")) {
-        return Err("it is no access token (typ)");
+        return Err("it is not an access token (typ)");
     }
     Ok(UnverifiedJwt {
         algorithm,
@@ -137,9 +137,9 @@ pub(super) struct JwtClaims {
 impl JwtClaims {
     pub(super) fn read(payload: Vec<u8>) -> Result<Self, &'static str> {
         let it: JwtPayload =
-            serde_json::from_slice(&payload).map_err(|_| "it lacks one of iss, sub, aud and exp")?;
+            serde_json::from_slice(&payload).map_err(|_| "iss, sub, aud or exp is missing")?;
         if it.sub.is_empty() {
-            return Err("it names nobody (sub)");
+            return Err("the subject (sub) is empty");
         }
         let spaced = it.scope.into_iter().chain(it.scp.into_iter().flat_map(OneOrManyStrings::into_vec));
         let scopes = spaced.flat_map(|it| it.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());

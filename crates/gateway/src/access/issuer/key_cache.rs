@@ -79,7 +79,7 @@ impl IssuerKeyCache {
                     tracing::warn!(
                         issuer = self.issuer,
                         problem,
-                        "the keys of the issuer could not be fetched"
+                        "cannot fetch the keys of the issuer"
                     );
                 }
             }
@@ -114,7 +114,7 @@ impl IssuerKeyCache {
                 Ok(document) => match serde_json::from_slice::<IssuerMetadata>(&document) {
                     Ok(it) if it.issuer == self.issuer => return Ok(it.jwks_uri),
                     Ok(it) => return Err(format!("{place} is the metadata of {:?}", it.issuer)),
-                    Err(_) => last = format!("{place} does not say where the keys are"),
+                    Err(_) => last = format!("{place} has no jwks_uri"),
                 },
             }
         }

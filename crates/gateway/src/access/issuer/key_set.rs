@@ -84,11 +84,11 @@ impl JwkSet {
             return Ok(Arc::clone(same));
         }
         let document: JwkSetDocument =
-            serde_json::from_slice(document).map_err(|_| "it is no set of keys")?;
+            serde_json::from_slice(document).map_err(|_| "it is not a key set")?;
         let jwks = document.keys.into_iter().take(MAX_KEYS).filter_map(|it| serde_json::from_value(it).ok());
         let keys: Vec<VerificationKey> = jwks.filter_map(VerificationKey::of).collect();
         if keys.is_empty() {
-            return Err("none of its keys can be used: RS256, ES256 and EdDSA (Ed25519) are taken");
+            return Err("none of its keys is supported; use RS256, ES256 or EdDSA (Ed25519)");
         }
         Ok(Arc::new(Self { keys, edition: before.map_or(1, |it| it.edition + 1), hash }))
     }

@@ -96,12 +96,12 @@ impl OpenAiApiError {
 
     /// Creates the error for a turn that was aborted.
     pub(super) fn aborted() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "aborted", "the turn was stopped")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "aborted", "the turn was aborted")
     }
 
     /// Creates the error for a turn that ended without a final event.
     pub(super) fn turn_lost() -> Self {
-        let words = "the turn was lost; the gateway's log says why";
+        let words = "the turn was lost; see the gateway's log";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", words)
     }
 

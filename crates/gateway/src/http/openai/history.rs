@@ -83,7 +83,7 @@ pub(super) fn read_messages(
                 }
             }
             other => {
-                let words = format!("{other:?} is none of system, developer, user, assistant and tool");
+                let words = format!("{other:?} must be system, developer, user, assistant or tool");
                 return Err(OpenAiApiError::invalid(format!("{place}.role"), words));
             }
         }
@@ -101,7 +101,7 @@ fn read_assistant(
     known: &mut KnownCallIds,
 ) -> Result<Option<ModelMessage>, OpenAiApiError> {
     if message.function_call.is_some() {
-        let words = "function_call is not had here; use tool_calls";
+        let words = "function_call is not supported; use tool_calls";
         return Err(OpenAiApiError::unsupported(format!("{place}.function_call"), words));
     }
     let mut parts = read_parts(place, message.content.as_ref(), false)?;
@@ -112,13 +112,13 @@ fn read_assistant(
         let Some(ToolCallFunctionParam { name, arguments }) = call.function else {
             let kind = call.kind.unwrap_or_default();
             let words =
-                format!("calls of the type {kind:?} are not had here; only those of the type function");
+                format!("calls of the type {kind:?} are not supported; use the type function");
             return Err(OpenAiApiError::unsupported(place, words));
         };
         if !ids.insert(call.id.clone()) {
             return Err(OpenAiApiError::invalid(
                 format!("{place}.id"),
-                "another call of this message has it",
+                "another call of this message has the same id",
             ));
         }
         let id = call.id.parse().unwrap_or_else(|_| CallId::new());
@@ -140,7 +140,7 @@ fn read_tool_result(
         return Err(OpenAiApiError::invalid(format!("{place}.tool_call_id"), "it is missing"));
     };
     let Some((call_id, name)) = known.get(id) else {
-        let words = format!("it answers no tool call before it: there is none of the id {id:?}");
+        let words = format!("no earlier tool call has the id {id:?}");
         return Err(OpenAiApiError::invalid(format!("{place}.tool_call_id"), words));
     };
     let output = ToolOutput::text(read_text(place, message.content.as_ref())?);
@@ -169,7 +169,7 @@ fn read_parts(
         return Ok(if text.is_empty() { Vec::new() } else { vec![MessagePart::text(text)] });
     }
     let pieces: Vec<ContentPartParam> = content.to().map_err(|error| {
-        OpenAiApiError::invalid(&place, format!("neither a text nor a list of parts: {error}"))
+        OpenAiApiError::invalid(&place, format!("must be a string or a list of parts: {error}"))
     })?;
     let mut parts = Vec::with_capacity(pieces.len());
     for (at, piece) in pieces.into_iter().enumerate() {
@@ -185,7 +185,7 @@ fn read_parts(
             }
             (kind, ..) => {
                 let words =
-                    format!("a part of the type {kind:?} is not had here; only text, and pictures of a user");
+                    format!("a part of the type {kind:?} is not supported; use text, or images in user messages");
                 return Err(OpenAiApiError::unsupported(place, words));
             }
         };
@@ -202,11 +202,11 @@ fn read_image(place: &str, url: &str) -> Result<MessagePart, OpenAiApiError> {
     let place = format!("{place}.image_url.url");
     let Some(data) = url.get(..5).filter(|start| start.eq_ignore_ascii_case("data:")).and(url.get(5..))
     else {
-        let words = "pictures are not fetched; give the picture itself as data:image/png;base64,…";
+        let words = "images are not fetched; send the image as data:image/png;base64,…";
         return Err(OpenAiApiError::unsupported(place, words));
     };
     let Some((form, data)) = data.split_once(";base64,") else {
-        return Err(OpenAiApiError::invalid(place, "not of the form data:image/png;base64,…"));
+        return Err(OpenAiApiError::invalid(place, "must have the form data:image/png;base64,…"));
     };
     input::image_part(data.to_owned(), form)
         .map_err(|bad: BadAttachment| OpenAiApiError::invalid(place, bad.to_string()))
