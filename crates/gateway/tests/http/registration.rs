@@ -1,4 +1,4 @@
-//! What sources may register, by the owner's rules; and what no source can take over.
+//! Tools that sources may register by the owner's rules, and names that no source can take over.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn tools(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"name": name, "description": "A tool"})).collect()
 }
 
-/// The names that were refused, and why.
+/// Returns the rejected names and the reasons.
 fn rejected(answer: &Value) -> Vec<(&str, &str)> {
     let all = answer.get("rejected").and_then(Value::as_array);
     let pair = |it: &'static str| it;
@@ -33,7 +33,7 @@ async fn a_device_cannot_replace_a_tool_of_the_gateway_r5() {
     let registered = device.register(tools(&names)).await;
     assert_eq!(registered["registered"], 4, "{registered}");
     let time = "2023-11-14T22:13:20+00:00";
-    // The bare name is the gateway's, on every door and whoever asks.
+    // The bare name resolves to the gateway's tool, for every entry point and caller.
     let companion = bench.create_token("companion").await;
     let mut chat = WebSocketClient::chat(&bench, &companion.token).await;
     chat.register(tools(&["get_current_time"])).await;
@@ -43,20 +43,20 @@ async fn a_device_cannot_replace_a_tool_of_the_gateway_r5() {
     assert_eq!(chat.call("get_current_time", json!({})).await["result"], time);
     let missing = bench.call(&bench.owner, "read_file", json!({"path": "none.txt"})).await;
     assert_eq!(missing["message"], "File not found: none.txt");
-    // The device's is there under its full name.
+    // The device's tool has its full name.
     let (outcome, request) = tokio::join!(
         bench.call(&bench.owner, "pixel__read_file", json!({"path": "none.txt"})),
         device.answer("from the device")
     );
     assert_eq!((&outcome["result"], &request["name"]), (&json!("from the device"), &json!("read_file")));
-    // What nobody else has may be called by its bare name; it is the device's all the same.
+    // A bare name that no other tool has can be used for the device's tool.
     let (outcome, _) =
         tokio::join!(bench.call(&bench.owner, "shell", json!({})), device.answer("no shell here"));
     assert_eq!(outcome["result"], "no shell here");
     let outcome = bench.call(&bench.owner, "builtin__read_file", json!({"path": "none.txt"})).await;
     assert_eq!(outcome["code"], "tool_not_available", "a name that looks like a full one is none");
 
-    // Nor can a source call itself what the gateway's own is called.
+    // A source can't take the name of one of the gateway's own sources.
     for reserved in ["builtin", "own", "shared"] {
         let mut pretender = WebSocketClient::open(&bench, "/ws/device", &token, Some("toolway.v2")).await;
         pretender
@@ -81,13 +81,13 @@ async fn names_that_the_owner_does_not_allow_are_refused_one_by_one() {
     let reason = "the owner allows this source to register only camera_*, lamp";
     assert_eq!(rejected(&answer), [("shell", reason), ("my_camera_on", reason), ("lamp2", reason)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/camera_on", "pixel/lamp"]);
-    // Others may what they like.
+    // Other sources are not limited.
     let mut other = WebSocketClient::device(&bench, &token, "desk").await;
     assert_eq!(other.register(tools(&["shell"])).await["registered"], 1);
 }
 
 #[tokio::test]
-async fn the_first_rule_that_fits_decides() {
+async fn the_first_matching_rule_wins() {
     let bench = GatewayHarness::new().await;
     let (trusted, other) = (bench.create_token("device").await, bench.create_token("device").await);
     let rules = json!({"registration": {"rules": [
@@ -107,7 +107,7 @@ async fn the_first_rule_that_fits_decides() {
 }
 
 #[tokio::test]
-async fn as_many_tools_as_the_owner_allows_and_no_more() {
+async fn the_number_of_tools_is_limited_by_the_owner() {
     let rules = json!({"registration": {"rules": [{"max_tools": 2}]}});
     let bench = GatewayHarness::with(rules).await;
     let token = bench.create_token("device").await.token;
@@ -120,12 +120,12 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
     let answer = device.register(tools(&["a", "b", "c"])).await;
     assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![("c", refusal)]));
     assert_eq!(rejected(&add(&mut device, &["b", "c"]).await), [("c", refusal)], "b takes no more room");
-    // Another list in its place.
+    // Another list replaces the previous one.
     assert_eq!(device.register(tools(&["d"])).await["registered"], 1);
     assert_eq!(add(&mut device, &["e"]).await["registered"], 2);
     assert_eq!(rejected(&add(&mut device, &["f"]).await), [("f", refusal)]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e"]);
-    // Rules that come later count from the next registration on.
+    // New rules apply to the next registration.
     bench.apply(json!({"registration": {"rules": [{"max_tools": 3, "names": ["f", "g"]}]}})).await.unwrap();
     let answer = add(&mut device, &["f", "g", "h"]).await;
     let only = "the owner allows this source to register only f, g";
@@ -135,7 +135,7 @@ async fn as_many_tools_as_the_owner_allows_and_no_more() {
 }
 
 #[tokio::test]
-async fn the_connections_of_one_source_share_what_it_may_have() {
+async fn the_connections_of_one_source_share_its_limit() {
     let bench = GatewayHarness::with(json!({"registration": {"rules": [{"max_tools": 2}]}})).await;
     let companion = bench.create_token("companion").await;
     let (mut one, mut two) = (
@@ -149,13 +149,13 @@ async fn the_connections_of_one_source_share_what_it_may_have() {
     let answer = one.register(tools(&["a", "c"])).await;
     assert_eq!(rejected(&answer), [refusal]);
     assert_eq!(ids(&bench, "pixel").await, ["pixel/a", "pixel/b"]);
-    // What one gives up is the other's.
+    // Capacity that one connection frees is available to the other.
     two.close().await;
     assert_eq!(one.register(tools(&["a", "c"])).await["registered"], 2);
 }
 
 #[tokio::test]
-async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
+async fn a_client_of_version_1_gets_the_number_of_registered_tools() {
     let bench = GatewayHarness::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
     let companion = bench.create_token("companion").await;
     let mut old = WebSocketClient::chat_version_1(&bench, &companion.token).await;
@@ -163,7 +163,7 @@ async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
     assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
 }
 
-/// One that looks well and can do nothing would send its owner looking in the wrong place.
+/// A device that looks fine but has no tools would mislead its owner.
 #[tokio::test]
 async fn a_connected_device_without_tools_is_reported_r16() {
     let bench =
@@ -192,9 +192,9 @@ async fn a_connected_device_without_tools_is_reported_r16() {
     );
 }
 
-/// The good ones stand, in the order in which they came; each of the rest is refused by name.
+/// Valid tools are registered in order; each of the rest is refused by name.
 #[tokio::test]
-async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
+async fn the_first_tools_within_the_limit_of_a_connection_are_registered() {
     let bench = GatewayHarness::new().await;
     let token = bench.create_token("device").await.token;
     let mut device = WebSocketClient::device(&bench, &token, "pixel").await;
