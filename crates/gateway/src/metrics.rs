@@ -119,31 +119,15 @@ impl Default for GatewayMetrics {
         );
         registry.register("websockets", "Open WebSockets", sockets.clone());
         registry.register("results_discarded", "Results of devices without a pending call", results.clone());
-        registry.register(
-            "requests_refused",
-            "Refused requests and messages, by code",
-            refused.clone(),
-        );
+        registry.register("requests_refused", "Refused requests and messages, by code", refused.clone());
         registry.register("connections", "Open connections, including WebSockets", read.connections.clone());
         registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
         registry.register("tools", "Tools that can be called now", read.tools.clone());
         registry.register("calls_in_flight", "Calls in flight", read.in_flight.clone());
-        registry.register(
-            "calls_abandoned",
-            "Cancelled runs that still execute",
-            read.abandoned.clone(),
-        );
+        registry.register("calls_abandoned", "Cancelled runs that still execute", read.abandoned.clone());
         registry.register("call_records_written", "Call records that were written", read.written.clone());
-        registry.register(
-            "call_records_lost",
-            "Call records that could not be written",
-            read.lost.clone(),
-        );
-        registry.register(
-            "call_records_pending",
-            "Pending call records",
-            read.waiting.clone(),
-        );
+        registry.register("call_records_lost", "Call records that could not be written", read.lost.clone());
+        registry.register("call_records_pending", "Pending call records", read.waiting.clone());
         registry.register("uptime_seconds", "Time since the start", read.uptime.clone());
         let count = |status, code| calls.get_or_create_owned(&CallLabels { status, code });
         Self {

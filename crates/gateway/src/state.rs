@@ -152,9 +152,7 @@ impl AppState {
         self.chat.reload().await?;
         self.engine.grants().load(grants::load_grants(&self.store, self.clock.now_ms()).await?);
         self.compare_registered().await?;
-        tracing::info!(
-            "reloaded the certificate, tokens, sources, tools, models, agents, rules and grants"
-        );
+        tracing::info!("reloaded the certificate, tokens, sources, tools, models, agents, rules and grants");
         Ok(())
     }
 

@@ -278,7 +278,9 @@ impl PairingCodeTable {
         let now = Instant::now();
         let waiting = self.by_hash.values_mut().filter(|entry| entry.state == PairingCodeState::Waiting);
         waiting.for_each(|entry| entry.close(PairRefusal::TooManyAttempts, now));
-        tracing::warn!("{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all pending codes are now invalid");
+        tracing::warn!(
+            "{MAX_WRONG_ATTEMPTS} wrong pairing codes were tried; all pending codes are now invalid"
+        );
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) struct EmptySecretReader;
 
 impl SecretReader for EmptySecretReader {
     fn read(&self, source: &SecretLocation) -> Result<SecretString, SecretError> {
-        Err(SecretError::Unreadable { place: source.clone(), problem: "secrets are not available here".to_owned() })
+        Err(SecretError::Unreadable {
+            place: source.clone(),
+            problem: "secrets are not available here".to_owned(),
+        })
     }
 }

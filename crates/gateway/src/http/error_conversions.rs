@@ -56,9 +56,7 @@ impl From<AgentError> for ApiError {
     fn from(error: AgentError) -> Self {
         let words = error.to_string();
         match error {
-            AgentError::Invalid(_) => {
-                Self::malformed(words).with_hint("docs/agents.md describes the fields")
-            }
+            AgentError::Invalid(_) => Self::malformed(words).with_hint("docs/agents.md describes the fields"),
             AgentError::InFile { .. } => Self::new(StatusCode::CONFLICT, "agent_in_file", words)
                 .with_hint("change the file; the gateway reloads it automatically"),
             AgentError::CannotRemoveDefault => Self::new(StatusCode::CONFLICT, "agent_not_removable", words),

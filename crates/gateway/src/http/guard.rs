@@ -69,8 +69,12 @@ pub(crate) async fn guard(State(app): State<Arc<AppState>>, request: Request, ne
 async fn check_and_run(app: &AppState, mut request: Request, next: Next) -> Response {
     let Some(connection) = request.extensions().get::<ConnectionInfo>().copied() else {
         // This happens only with a listener other than the gateway's own.
-        return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the addresses of the connection are missing")
-            .into_response();
+        return ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the addresses of the connection are missing",
+        )
+        .into_response();
     };
     let client = app.access.proxies.client(&connection, request.headers());
     tracing::Span::current().record("from", tracing::field::display(client.ip));

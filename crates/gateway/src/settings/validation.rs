@@ -129,11 +129,7 @@ impl Settings {
             }
         }
         if self.workers == Some(0) {
-            errors.push(SettingError::new(
-                "workers",
-                "0 is out of range",
-                "remove it, or set at least 1",
-            ));
+            errors.push(SettingError::new("workers", "0 is out of range", "remove it, or set at least 1"));
         }
     }
 
@@ -221,9 +217,11 @@ impl Settings {
 
     fn check_rules(&self, errors: &mut Vec<SettingError>) {
         if let Err(problems) = Policy::compile(&self.policy, &self.approval, &self.permissions) {
-            errors.extend(problems.into_iter().map(|it| {
-                SettingError::new(it.key, it.problem, "docs/policy.md describes rules")
-            }));
+            errors.extend(
+                problems
+                    .into_iter()
+                    .map(|it| SettingError::new(it.key, it.problem, "docs/policy.md describes rules")),
+            );
         }
         for (at, rule) in self.registration.rules.iter().enumerate() {
             let lists =

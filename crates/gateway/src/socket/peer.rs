@@ -76,7 +76,10 @@ impl SocketPeer {
             }
             ClientMessage::AppProviders(message) => app_providers::report(cx, provider, message).await,
             message if cx.kind == SocketKind::Device => {
-                let text = format!("{:?} is only allowed on /ws/chat; this is a device's connection", message.kind());
+                let text = format!(
+                    "{:?} is only allowed on /ws/chat; this is a device's connection",
+                    message.kind()
+                );
                 cx.send_error(error_code::FORBIDDEN, text).await
             }
             message => self.chat.handle(cx, provider.registration(), message).await,

@@ -57,7 +57,10 @@ pub(crate) fn check_specs(
             }
             let bytes = raw.get().len();
             if bytes > bytes_left {
-                return Err(format!("the specs of a connection may have at most {} bytes in total", room.bytes));
+                return Err(format!(
+                    "the specs of a connection may have at most {} bytes in total",
+                    room.bytes
+                ));
             }
             let is_new = !room.own_names.contains(name);
             if is_new && tools_left == 0 {

@@ -14,9 +14,10 @@ use super::{TlsError, TlsIdentity};
 
 /// Parses a certificate chain and its key. Each comes with its path for error messages.
 pub(super) fn load_identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<TlsIdentity, TlsError> {
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert.1)
-        .collect::<Result<_, _>>()
-        .map_err(|error| TlsError::content(cert.0, format!("is not a PEM file with certificates ({error})")))?;
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(cert.1).collect::<Result<_, _>>().map_err(|error| {
+            TlsError::content(cert.0, format!("is not a PEM file with certificates ({error})"))
+        })?;
     if chain.is_empty() {
         return Err(TlsError::content(cert.0, "has no certificate"));
     }

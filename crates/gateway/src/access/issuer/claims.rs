@@ -59,8 +59,7 @@ pub(super) fn parse(text: &str) -> Result<UnverifiedJwt<'_>, &'static str> {
     let (header, payload) = signed.split_once('.').ok_or(MALFORMED)?;
     let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| MALFORMED);
     let header: JwtHeader = serde_json::from_slice(&decoded(header)?).map_err(|_| MALFORMED)?;
-    let algorithm =
-        JwsAlgorithm::from_name(&header.alg).ok_or("the algorithm (alg) is not supported")?;
+    let algorithm = JwsAlgorithm::from_name(&header.alg).ok_or("the algorithm (alg) is not supported")?;
     if header.crit.is_some() {
         return Err("a critical header (crit) is not supported");
     }

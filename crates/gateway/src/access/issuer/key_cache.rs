@@ -76,11 +76,7 @@ impl IssuerKeyCache {
             match self.fetch().await {
                 Ok(set) => return Ok(set),
                 Err(problem) => {
-                    tracing::warn!(
-                        issuer = self.issuer,
-                        problem,
-                        "cannot fetch the keys of the issuer"
-                    );
+                    tracing::warn!(issuer = self.issuer, problem, "cannot fetch the keys of the issuer");
                 }
             }
         }

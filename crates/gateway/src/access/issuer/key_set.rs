@@ -83,8 +83,7 @@ impl JwkSet {
         if let Some(same) = before.filter(|it| it.hash == hash) {
             return Ok(Arc::clone(same));
         }
-        let document: JwkSetDocument =
-            serde_json::from_slice(document).map_err(|_| "it is not a key set")?;
+        let document: JwkSetDocument = serde_json::from_slice(document).map_err(|_| "it is not a key set")?;
         let jwks = document.keys.into_iter().take(MAX_KEYS).filter_map(|it| serde_json::from_value(it).ok());
         let keys: Vec<VerificationKey> = jwks.filter_map(VerificationKey::of).collect();
         if keys.is_empty() {

@@ -36,11 +36,7 @@ fn an_image_needs_no_text_and_blank_text_is_empty() {
     let picture = json!([{"type": "image", "data": "iVBORw0=", "mimeType": "image/gif"}]);
     assert_eq!(read(" \n", picture), Ok(vec![image("image/gif")]));
     assert_eq!(read(" \n\t", json!([])), Err("the message is empty".to_owned()));
-    assert_eq!(
-        read(" a ", json!([])),
-        Ok(vec![MessagePart::text(" a ")]),
-        "the text is unchanged"
-    );
+    assert_eq!(read(" a ", json!([])), Ok(vec![MessagePart::text(" a ")]), "the text is unchanged");
 }
 
 #[test]

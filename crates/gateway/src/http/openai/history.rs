@@ -111,8 +111,7 @@ fn read_assistant(
         let place = format!("{place}.tool_calls[{at}]");
         let Some(ToolCallFunctionParam { name, arguments }) = call.function else {
             let kind = call.kind.unwrap_or_default();
-            let words =
-                format!("calls of the type {kind:?} are not supported; use the type function");
+            let words = format!("calls of the type {kind:?} are not supported; use the type function");
             return Err(OpenAiApiError::unsupported(place, words));
         };
         if !ids.insert(call.id.clone()) {
@@ -184,8 +183,9 @@ fn read_parts(
                 ));
             }
             (kind, ..) => {
-                let words =
-                    format!("a part of the type {kind:?} is not supported; use text, or images in user messages");
+                let words = format!(
+                    "a part of the type {kind:?} is not supported; use text, or images in user messages"
+                );
                 return Err(OpenAiApiError::unsupported(place, words));
             }
         };

@@ -93,10 +93,7 @@ struct JsonSchemaParam {
 pub(super) fn read(bytes: &[u8]) -> Result<ParsedCompletionRequest, OpenAiApiError> {
     let body: ChatCompletionRequest = parse_json(bytes)?;
     if body.n.is_some_and(|n| (n - 1.0).abs() > f64::EPSILON) {
-        return Err(OpenAiApiError::unsupported(
-            "n",
-            "an agent gives one answer; omit n, or set it to 1",
-        ));
+        return Err(OpenAiApiError::unsupported("n", "an agent gives one answer; omit n, or set it to 1"));
     }
     for (name, given) in [("functions", &body.functions), ("function_call", &body.function_call)] {
         if given.is_some() {
@@ -149,8 +146,7 @@ fn parse_tools(given: Vec<ChatCompletionTool>) -> Result<Vec<ToolDefinition>, Op
             ("function", Some(function)) => function,
             ("function", None) => return Err(OpenAiApiError::invalid(place, "function is missing")),
             _ => {
-                let words =
-                    format!("tools of the type {kind:?} are not supported; use the type function");
+                let words = format!("tools of the type {kind:?} are not supported; use the type function");
                 return Err(OpenAiApiError::unsupported(format!("{place}.type"), words));
             }
         };
