@@ -348,7 +348,7 @@ async def test_the_end_of_a_token_ends_its_connection(net):
 
     async def there():
         metrics = (await net.rest().get("/metrics")).text
-        return 'door="mcp"' in metrics
+        return 'endpoint="mcp"' in metrics
 
     await eventually(there)
     await net.rest().delete(f"/api/tokens/{record['id']}")

@@ -75,9 +75,9 @@ impl BridgeSettings {
             .transpose()?;
         let defaults = BridgeOptions::default();
         let options = BridgeOptions {
-            list_timeout: duration(said, "list_patience_ms")?.unwrap_or(defaults.list_timeout),
-            call_timeout: duration(said, "call_patience_ms")?.unwrap_or(defaults.call_timeout),
-            consent_timeout: duration(said, "person_patience_ms")?.unwrap_or(defaults.consent_timeout),
+            list_timeout: duration(said, "list_timeout_ms")?.unwrap_or(defaults.list_timeout),
+            call_timeout: duration(said, "call_timeout_ms")?.unwrap_or(defaults.call_timeout),
+            consent_timeout: duration(said, "consent_timeout_ms")?.unwrap_or(defaults.consent_timeout),
             settle: duration(said, "settle_ms")?.unwrap_or(defaults.settle),
             launch_apps: flag(said, "launch_apps")?.unwrap_or(defaults.launch_apps),
         };
